@@ -1,6 +1,6 @@
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { nested, watched } from "../fakes/ends.ts";
+import { fixtureWithEnds, nested } from "../fakes/ends.ts";
 import { asker, boss, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } };
@@ -79,7 +79,7 @@ describe("arguments that are wrong", () => {
   ];
 
   it.each(refused)("%s: gets a typed refusal and one event, and the next call works", async (what, given) => {
-    const { h, ends } = await watched();
+    const { h, ends } = await fixtureWithEnds();
     await using _h = h;
     const session = h.runtime.openSession({}, asker);
     const outcome = await session.invoke({ tool: "echo", arguments: given() as never });
@@ -117,7 +117,7 @@ describe("arguments that are wrong", () => {
   ];
 
   it.each(lost)("%s: is refused with its place, because JSON would change it silently", async (_what, says, given) => {
-    const { h, ends } = await watched();
+    const { h, ends } = await fixtureWithEnds();
     await using _h = h;
     const outcome = await h.runtime.invoke({ tool: "echo", arguments: given() as never }, asker);
     expect(outcome).toMatchObject({ status: "error", refusal: { code: "arguments_invalid" } });
@@ -156,7 +156,7 @@ describe("arguments that are wrong", () => {
   it.each(taken)(
     "the name %s is an ordinary name: it pollutes nothing, and the log has it as sent",
     async (_name, text) => {
-      const { h, ends } = await watched();
+      const { h, ends } = await fixtureWithEnds();
       await using _h = h;
       const outcome = await h.runtime.invoke({ tool: "echo", arguments: JSON.parse(text) as never }, asker);
       expect(outcome.status).toBe("ok");
@@ -235,7 +235,7 @@ describe("arguments that are wrong", () => {
       () => ({ issues: "many" }),
     ]) {
       const ran: unknown[] = [];
-      const { h, ends } = await watched({}, [
+      const { h, ends } = await fixtureWithEnds({}, [
         {
           name: "odd",
           description: "Odd.",

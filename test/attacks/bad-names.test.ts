@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CallRequest } from "../../src/index.ts";
-import { watched } from "../fakes/ends.ts";
+import { fixtureWithEnds } from "../fakes/ends.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } };
@@ -28,7 +28,7 @@ describe("names that are wrong", () => {
   ];
 
   it.each(names)("of a tool, %s: the tool is unknown, with one bounded event", async (_what, tool) => {
-    const { h, ends } = await watched();
+    const { h, ends } = await fixtureWithEnds();
     await using _h = h;
     const outcome = await h.runtime.invoke({ tool: tool as never, arguments: { to: "x" } }, asker);
     expect(outcome.refusal?.code).toBe("tool_unknown");
@@ -40,7 +40,7 @@ describe("names that are wrong", () => {
   });
 
   it.each(names)("of an action, %s: the action is unknown, with one bounded event", async (_what, action) => {
-    const { h, ends } = await watched();
+    const { h, ends } = await fixtureWithEnds();
     await using _h = h;
     const outcome = await h.runtime.invoke({ tool: "echo", action: action as never, arguments: { to: "x" } }, asker);
     expect(outcome.refusal?.code).toBe("tool_unknown");

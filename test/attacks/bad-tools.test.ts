@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ToolContext } from "../../src/index.ts";
-import { nested, watched } from "../fakes/ends.ts";
+import { fixtureWithEnds, nested } from "../fakes/ends.ts";
 import { collectGarbage } from "../fakes/garbage.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
@@ -145,7 +145,7 @@ describe("a tool that misbehaves", () => {
   ];
 
   it.each(answers)("%s: has one bounded end, and the next call works", async (_what, execute, status) => {
-    const { h, ends } = await watched({}, [
+    const { h, ends } = await fixtureWithEnds({}, [
       {
         name: "bad",
         description: "Misbehaves.",
@@ -180,7 +180,7 @@ describe("a tool that misbehaves", () => {
     "with effects, %s: ends failed or unknown, never ok, and never runs again by itself",
     async (_what, execute) => {
       let runs = 0;
-      const { h, ends } = await watched({ autonomy: "A4" }, [
+      const { h, ends } = await fixtureWithEnds({ autonomy: "A4" }, [
         {
           name: "bad",
           description: "Misbehaves.",
@@ -209,7 +209,7 @@ describe("a tool that misbehaves", () => {
   it("continues after its end: its progress, calls and secret requests are refused", async () => {
     let context: ToolContext | undefined;
     const progress: string[] = [];
-    const { h, ends } = await watched({}, [
+    const { h, ends } = await fixtureWithEnds({}, [
       {
         name: "late",
         description: "Late.",

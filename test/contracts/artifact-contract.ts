@@ -15,14 +15,14 @@ const refusedAs = { name: "RuntimeFault", code: "artifact_unavailable" };
 const nobody: Needed = async () => new Set();
 const hourMs = 3_600_000;
 
-export interface ShelfOptions {
+export interface ArtifactStoreOptions {
   readonly clock: FakeClock;
   readonly retentionMs: number;
 }
 
 /** What every store of artifacts must do, told through a store that the caller opens empty. */
 export function artifactContract(
-  openWith: (options: ShelfOptions) => Promise<SharedArtifactStore> | SharedArtifactStore,
+  openWith: (options: ArtifactStoreOptions) => Promise<SharedArtifactStore> | SharedArtifactStore,
 ): void {
   const open = (clock = new FakeClock(), retentionMs = 0) => openWith({ clock, retentionMs });
 

@@ -13,7 +13,7 @@ export interface Ended {
 }
 
 /** @returns undefined when it was killed */
-export async function lived(folder: string, at: number, engine: string): Promise<Ended | undefined> {
+export async function runScriptProcess(folder: string, at: number, engine: string): Promise<Ended | undefined> {
   const living = spawn(process.execPath, [child, folder, String(at), engine], {
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -32,7 +32,7 @@ export async function lived(folder: string, at: number, engine: string): Promise
 }
 
 /** What its tools have done, in order. */
-export function diaryOf(place: string): readonly string[] {
+export function effectsIn(place: string): readonly string[] {
   const path = join(place, "diary");
   return existsSync(path) ? readFileSync(path, "utf8").trim().split("\n") : [];
 }

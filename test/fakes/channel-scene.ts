@@ -30,7 +30,7 @@ interface Answered {
 }
 
 /** What somebody over there says, signed. @param sent its id, and seconds beside the server's clock */
-export async function say(
+export async function sendDecision(
   h: RuntimeFixture,
   said: { readonly approvalId: string; readonly user: string; readonly decision?: string },
   sent: { readonly id?: string; readonly at?: number } = {},

@@ -12,7 +12,7 @@ export const ann: Decider = {
 };
 export const bob: Decider = { user: "bob", via: "session:2", tenant: "default", roles: ["approver"], signedIn: true };
 export const cal: Decider = { user: "cal", via: "session:3", tenant: "default", roles: ["viewer"], signedIn: true };
-export const clerk: Decider = { user: "operator", via: "token:operator", tenant: "default" };
+export const operatorToken: Decider = { user: "operator", via: "token:operator", tenant: "default" };
 
 export function mail(to = "x"): { readonly tool: "mail"; readonly arguments: { readonly to: string } } {
   return { tool: "mail", arguments: { to } };
@@ -29,7 +29,7 @@ export async function ask(h: RuntimeFixture, request: CallRequest = mail()): Pro
 }
 
 /** What a decision brings of whoever looked at the request as it stands. */
-export async function seen(
+export async function shownDigestOf(
   { runtime }: Pick<RuntimeFixture, "runtime">,
   id: string,
 ): Promise<{ readonly expectedDigest: string }> {
@@ -38,10 +38,10 @@ export async function seen(
   return { expectedDigest: shownDigest(record) };
 }
 
-export function yes(h: RuntimeFixture, id: string, by: Decider, more: object = {}): Promise<Decided> {
+export function approve(h: RuntimeFixture, id: string, by: Decider, more: object = {}): Promise<Decided> {
   return h.runtime.approvals.decide(id, { decision: "approved", by, ...more });
 }
 
-export function no(h: RuntimeFixture, id: string, by: Decider): Promise<Decided> {
+export function deny(h: RuntimeFixture, id: string, by: Decider): Promise<Decided> {
   return h.runtime.approvals.decide(id, { decision: "denied", by });
 }

@@ -21,7 +21,9 @@ export class Ends {
   }
 }
 
-export async function watched(...args: Parameters<typeof runtimeFixture>): Promise<{ h: RuntimeFixture; ends: Ends }> {
+export async function fixtureWithEnds(
+  ...args: Parameters<typeof runtimeFixture>
+): Promise<{ h: RuntimeFixture; ends: Ends }> {
   const h = await runtimeFixture(...args);
   const ends = new Ends();
   h.runtime.watch(ends.watcher);

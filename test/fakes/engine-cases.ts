@@ -2,14 +2,14 @@
 import { existsSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
 import { type EngineFixture, type EngineUnderTest, engineFixture, enginesHere } from "./engine-fixture.ts";
-import { by } from "./engine-scripts.ts";
+import { scriptsByName } from "./engine-scripts.ts";
 
 type Language = EngineUnderTest["language"];
 
 /** An engine under test, with functions that open it and register a test. */
 export interface EngineCase extends EngineUnderTest {
   room(options?: Parameters<typeof engineFixture>[1]): Promise<EngineFixture>;
-  code(which: keyof typeof by): { readonly code: string; readonly language: Language };
+  code(which: keyof typeof scriptsByName): { readonly code: string; readonly language: Language };
   check(title: string, body: () => Promise<void>): void;
   /** Expects that the session's process has ended, or is reset for the same caller (docs/reference/engines.md). */
   expectReleased(session: object | undefined): Promise<void>;
@@ -29,7 +29,7 @@ export async function onEachEngine(body: (on: EngineCase) => void): Promise<void
     body({
       ...engine,
       room: (options = {}) => engineFixture(engine, options),
-      code: (which) => ({ code: by[which]?.[language] ?? "", language }),
+      code: (which) => ({ code: scriptsByName[which]?.[language] ?? "", language }),
       check: (title, test) => it.skipIf(missing !== undefined)(title, test, engineTimeoutMs),
       expectReleased: async (session) => {
         if (name !== "quickjs") await expect.poll(() => isAlive(session), { timeout: engineTimeoutMs }).toBe(false);

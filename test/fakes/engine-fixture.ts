@@ -41,14 +41,14 @@ export interface Seen {
   readonly settled: SettledCall[];
 }
 
-export interface Watching {
+export interface RecordedDriverOptions {
   readonly seen: Seen;
   /** Thrown in place of the step that comes after so many. */
   readonly tornAfter?: number;
 }
 
 /** The engine itself, with somebody looking over its shoulder. It is not closed with the house. */
-export function watched(driver: SandboxDriver, { seen, tornAfter }: Watching): SandboxDriver {
+export function recordedDriver(driver: SandboxDriver, { seen, tornAfter }: RecordedDriverOptions): SandboxDriver {
   const session = (made: SandboxSession): SandboxSession => {
     let steps = 0;
     const spied: SandboxSession = {
@@ -95,7 +95,7 @@ export interface EngineFixture extends AsyncDisposable {
 
 /** A runtime with one engine and a few tools: `echo` says its text, `report` says much, `count` counts what it is given. */
 export async function engineFixture({ driver }: EngineUnderTest, options: RuntimeOptions = {}): Promise<EngineFixture> {
-  return fixtureWithEngine((seen) => [watched(driver, { seen })], options);
+  return fixtureWithEngine((seen) => [recordedDriver(driver, { seen })], options);
 }
 
 export async function fixtureWithEngine(

@@ -6,12 +6,12 @@ import { asker, boss, runtimeFixture } from "./runtime-fixture.ts";
 import { resultOf } from "./script-fixture.ts";
 
 /** How a step differs from life to life: as no script should, and some do. */
-type Whim = "never" | "left out later" | "only later" | "other words";
+type Variation = "never" | "left out later" | "only later" | "other words";
 
 /** `refused` leaves nothing in the ledger, and of `again` the first call fails and the script makes up for it. */
 interface ScriptStep {
   readonly kind: "work" | "post" | "host" | "refused" | "again" | "together";
-  readonly whim: Whim;
+  readonly variation: Variation;
 }
 
 /** Of one life: its caller leaves at an effect, before it or after it; or its engine gives up after so many steps. */
@@ -31,14 +31,14 @@ export interface Story {
 }
 
 const kinds = fc.constantFrom<ScriptStep["kind"]>("work", "post", "host", "refused", "again", "together");
-const always = fc.constant<Whim>("never");
-const whims = fc.constantFrom<Whim>("never", "never", "left out later", "only later", "other words");
+const always = fc.constant<Variation>("never");
+const variations = fc.constantFrom<Variation>("never", "never", "left out later", "only later", "other words");
 const engineCuts = fc.constant<Cut["by"]>("engine");
 const cutters = fc.constantFrom<Cut["by"]>("caller before", "caller after", "engine");
 
 /** @param isSteady the script is the same in each life, and nobody leaves: it comes to its end */
 export function stories(isSteady: boolean): fc.Arbitrary<Story> {
-  const step = fc.record({ kind: kinds, whim: isSteady ? always : whims });
+  const step = fc.record({ kind: kinds, variation: isSteady ? always : variations });
   const cut = fc.record({ by: isSteady ? engineCuts : cutters, at: fc.integer({ min: 0, max: 4 }) });
   return fc.record({
     steps: fc.array(step, { minLength: 1, maxLength: 7 }),
@@ -49,17 +49,17 @@ export function stories(isSteady: boolean): fc.Arbitrary<Story> {
 }
 
 /** An engine, and how a story is told in its words. `LIFE` in them is how often the script was begun before. */
-export interface Spoken {
+export interface ScriptLanguage {
   readonly driver: SandboxDriver;
   readonly language: "javascript" | "python";
   sourceOf(steps: Story["steps"]): string;
 }
 
 /** @param call a call that gives a promise, `given` being an expression */
-export function inJavaScript(call: (tool: string, given: string) => string, host: string): Spoken["sourceOf"] {
+export function inJavaScript(call: (tool: string, given: string) => string, host: string): ScriptLanguage["sourceOf"] {
   return (steps) => {
-    const lines = steps.map(({ kind, whim }, at) => {
-      const words = whim === "other words" ? ' + "." + LIFE' : "";
+    const lines = steps.map(({ kind, variation }, at) => {
+      const words = variation === "other words" ? ' + "." + LIFE' : "";
       const asked = (tool: string, to: string): string => call(tool, `"${to}"${words}`);
       const told = (made: string): string =>
         `${made}.then((one) => out.push(one?.text ?? "told"), (error) => out.push(error.code))`;
@@ -71,16 +71,16 @@ export function inJavaScript(call: (tool: string, given: string) => string, host
         again: `try { await ${asked("shaky", `${at}`)}; } catch { await ${told(asked("shaky", `${at}`))}; }`,
         together: `await Promise.all([${[asked("work", `${at}a`), host, asked("post", `${at}b`)].map(told).join(", ")}]);`,
       };
-      if (whim === "left out later") return `if (LIFE === 0) { ${line[kind]} }`;
-      return whim === "only later" ? `if (LIFE > 0) { ${line[kind]} }` : line[kind];
+      if (variation === "left out later") return `if (LIFE === 0) { ${line[kind]} }`;
+      return variation === "only later" ? `if (LIFE > 0) { ${line[kind]} }` : line[kind];
     });
     return ["const out = [];", ...lines, "return out.join();"].join("\n");
   };
 }
 
 export function inPython(steps: Story["steps"]): string {
-  const lines = steps.flatMap(({ kind, whim }, at) => {
-    const words = whim === "other words" ? ".LIFE" : "";
+  const lines = steps.flatMap(({ kind, variation }, at) => {
+    const words = variation === "other words" ? ".LIFE" : "";
     const asked = (tool: string, to: string): string => `tools.${tool}(to="${to}${words}")`;
     const tried = (made: string, ...otherwise: readonly string[]): readonly string[] => [
       ...["try:", `    out.append(${made}.text)`],
@@ -100,8 +100,8 @@ export function inPython(steps: Story["steps"]): string {
         ...["except Exception as error:", "    out.append(str(error))"],
       ],
     };
-    if (whim === "left out later") return ["if LIFE == 0:", ...line[kind].map(inner)];
-    return whim === "only later" ? ["if LIFE > 0:", ...line[kind].map(inner)] : line[kind];
+    if (variation === "left out later") return ["if LIFE == 0:", ...line[kind].map(inner)];
+    return variation === "only later" ? ["if LIFE > 0:", ...line[kind].map(inner)] : line[kind];
   });
   return ["import asyncio", "out = []", ...lines, '",".join(out)'].join("\n");
 }
@@ -110,7 +110,7 @@ function inner(line: string): string {
   return `    ${line}`;
 }
 
-export interface Lived {
+export interface StoryResult {
   /** What had an effect, however it was spelled. */
   readonly effects: readonly string[];
   readonly lives: number;
@@ -118,7 +118,7 @@ export interface Lived {
   readonly errorKind: string | undefined;
 }
 
-class Life {
+class StoryState {
   readonly effects: string[] = [];
   readonly #cuts: (Cut | undefined)[];
   readonly #failedOnce = new Set<string>();
@@ -156,7 +156,7 @@ class Life {
   }
 }
 
-function toolsOf(life: Life): readonly Parameters<typeof defineTool>[0][] {
+function toolsOf(life: StoryState): readonly Parameters<typeof defineTool>[0][] {
   const tool = {
     description: "Has an effect.",
     risk: "medium",
@@ -177,8 +177,8 @@ function toolsOf(life: Life): readonly Parameters<typeof defineTool>[0][] {
   ];
 }
 
-function restless(
-  life: Life,
+function changingDriver(
+  life: StoryState,
   driver: SandboxDriver,
   about: { readonly name: string; readonly build: () => string },
 ): SandboxDriver {
@@ -191,16 +191,16 @@ function restless(
     unavailable: () => driver.unavailable(),
     start: async (program, limits) => {
       const source = program.source.replaceAll("LIFE", `${life.begin()}`);
-      return givingUp(await driver.start({ ...program, source }, limits), life);
+      return failingSession(await driver.start({ ...program, source }, limits), life);
     },
     restore: async (...given) => {
       life.begin();
-      return givingUp(await driver.restore(...given), life);
+      return failingSession(await driver.restore(...given), life);
     },
   };
 }
 
-function givingUp(session: SandboxSession, { cut }: Life): SandboxSession {
+function failingSession(session: SandboxSession, { cut }: StoryState): SandboxSession {
   let steps = 0;
   return {
     next: async () =>
@@ -214,12 +214,15 @@ function givingUp(session: SandboxSession, { cut }: Life): SandboxSession {
   };
 }
 
-export async function live({ steps, cuts, answers, isRebuilt }: Story, spoken: Spoken): Promise<Lived> {
-  const life = new Life(cuts);
+export async function runStory(
+  { steps, cuts, answers, isRebuilt }: Story,
+  spoken: ScriptLanguage,
+): Promise<StoryResult> {
+  const life = new StoryState(cuts);
   let turn = 0;
   const build = (): string => (isRebuilt ? `build ${turn}` : "build");
   const engines = ["first", "second", "third", "fourth", "fifth"];
-  const drivers = engines.map((name) => restless(life, spoken.driver, { name, build }));
+  const drivers = engines.map((name) => changingDriver(life, spoken.driver, { name, build }));
   const chains = { drivers, engines, limits: { maxRiskUnapproved: "medium" } } as const;
   await using h = await runtimeFixture({ chains }, toolsOf(life));
   const script = { code: spoken.sourceOf(steps), language: spoken.language };

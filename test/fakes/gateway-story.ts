@@ -15,11 +15,11 @@ export const pending: { readonly isError: true; readonly structuredContent: Read
     retry: "send the same call again",
   },
 };
-export const eras = ["2025-11-25", "2026-07-28"] as const;
+export const mcpRevisions = ["2025-11-25", "2026-07-28"] as const;
 export const timeoutMs = 120_000;
 
 /** What an agent sees of the story from the list of tools to the kept outcome; a person approves in another process. */
-export async function tellStory(gateway: Gateway, client: Client): Promise<void> {
+export async function runStory(gateway: Gateway, client: Client): Promise<void> {
   const { tools } = await client.listTools();
   const names = tools.map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(["everything__get-sum", "filesystem__write_file", "work"]));

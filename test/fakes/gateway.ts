@@ -21,7 +21,7 @@ const root = join(import.meta.dirname, "../..");
 const bin = join(root, "bin/postern.js");
 const inspector = join(root, "node_modules/.bin/inspector");
 
-export type Era = "2025-11-25" | "2026-07-28";
+export type McpRevision = "2025-11-25" | "2026-07-28";
 
 export interface GatewayOptions {
   /** How long a call that needs a person is held on the line. */
@@ -113,12 +113,12 @@ export class Gateway implements AsyncDisposable {
     return ended(this.#spawn(inspector, [...to, "--format", "json", "--quiet", ...words]));
   }
 
-  async connect(era: Era): Promise<Client> {
+  async connect(era: McpRevision): Promise<Client> {
     const requestInit = { headers: { authorization: `Bearer ${await this.#token("agent")}` } };
     return this.#connected(era, new StreamableHTTPClientTransport(new URL("/mcp", this.url), { requestInit }));
   }
 
-  connectStdio(era: Era): Promise<Client> {
+  connectStdio(era: McpRevision): Promise<Client> {
     const words = [bin, "start", "--stdio"];
     const transport = new StdioClientTransport({
       command: process.execPath,
@@ -143,7 +143,7 @@ export class Gateway implements AsyncDisposable {
     for (const client of this.#clients.splice(0)) await client.close();
   }
 
-  async #connected(era: Era, transport: Transport): Promise<Client> {
+  async #connected(era: McpRevision, transport: Transport): Promise<Client> {
     const mode = era === "2025-11-25" ? "legacy" : { pin: era };
     const client = new Client({ name: "story", version: "1" }, { versionNegotiation: { mode } });
     this.#clients.push(client);

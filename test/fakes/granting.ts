@@ -17,5 +17,5 @@ export const remember = (
   more = {},
 ): ReturnType<RuntimeFixture["runtime"]["approvals"]["decide"]> =>
   h.runtime.approvals.decide(id, { decision: "approved", by: ann, remember: what, ...more });
-export const status = async (h: RuntimeFixture, to: string, more = {}): Promise<string> =>
+export const statusOf = async (h: RuntimeFixture, to: string, more = {}): Promise<string> =>
   (await h.runtime.invoke(mail(to), { ...asker, ...more })).status;

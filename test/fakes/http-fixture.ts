@@ -5,7 +5,7 @@ import type { Runtime } from "../../src/runtime/api.ts";
 import { openCredentials, readToken, type TokenRole } from "../../src/server/credentials.ts";
 import { createHttpDoor, type HttpServer, type HttpServerOptions } from "../../src/server/http/http-server.ts";
 import { ownFolder } from "./own-folder.ts";
-import { type Said, type StubOptions, stubRuntime } from "./stub-runtime.ts";
+import { type StubCall, type StubOptions, stubRuntime } from "./stub-runtime.ts";
 
 export const host = "127.0.0.1:7420";
 
@@ -60,14 +60,14 @@ export async function httpFixture(
 
 /** The door over a runtime that runs nothing, another for each test of a file. */
 export interface StubFixture extends Pick<HttpFixture, "ask" | "door" | "tokens"> {
-  readonly said: readonly Said[];
+  readonly said: readonly StubCall[];
   /** Instead of the one each test begins with. */
   open(options?: StubOptions): Promise<void>;
 }
 
 export function stubFixture(): StubFixture {
   let house: HttpFixture | undefined;
-  let said: readonly Said[] = [];
+  let said: readonly StubCall[] = [];
   const now = (): HttpFixture => {
     if (house === undefined) throw new Error("no test has begun");
     return house;

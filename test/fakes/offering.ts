@@ -9,7 +9,7 @@ import { listen, loopbackHosts } from "../../src/server/http/serve.ts";
 import { ownFolder } from "./own-folder.ts";
 
 /** A runtime behind a listening HTTP server that speaks MCP too: what is offered, as every interface shows it. */
-export interface Offering {
+export interface ServedRuntime {
   readonly runtime: Runtime;
   readonly url: string;
   readonly agent: PosternClient;
@@ -25,12 +25,12 @@ afterEach(async () => {
 });
 
 /** Closed after the test, in the order in which it was opened. */
-export function closing<Thing extends Disposable>(thing: Thing): Thing {
+export function closeAfterTest<Thing extends Disposable>(thing: Thing): Thing {
   cleanups.push(() => thing[Symbol.dispose]());
   return thing;
 }
 
-export async function offering(options: RuntimeOptions): Promise<Offering> {
+export async function serveRuntime(options: RuntimeOptions): Promise<ServedRuntime> {
   const runtime = await createRuntime({ autonomy: "A4", approvals: { patience: "suspend" }, ...options });
   const folder = ownFolder();
   const credentials = await openCredentials(folder, { agentScopes: [] });
@@ -49,7 +49,7 @@ export async function offering(options: RuntimeOptions): Promise<Offering> {
   );
   const tokenOf = async (role: "agent" | "operator"): Promise<string> => (await readToken(folder, role)) ?? "";
   const token = await tokenOf("agent");
-  const connect: Offering["connect"] = async (path = "/mcp", era = "2026-07-28") => {
+  const connect: ServedRuntime["connect"] = async (path = "/mcp", era = "2026-07-28") => {
     const mode = era === "2025-11-25" ? "legacy" : { pin: era };
     const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } });
     const requestInit = { headers: { authorization: `Bearer ${token}` } };

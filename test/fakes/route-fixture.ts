@@ -22,7 +22,7 @@ export async function openRouted(route: ApprovalRoute, more: RuntimeOptions = {}
   return h;
 }
 
-export async function lend(h: RuntimeFixture, from: Decider, to: string): Promise<Delegation> {
+export async function delegate(h: RuntimeFixture, from: Decider, to: string): Promise<Delegation> {
   const made = await h.runtime.approvals.delegations.make({ to, until: h.clock.now() + hourMs }, from);
   if (!made.delegated) throw new Error(made.message);
   return made.delegation;

@@ -6,11 +6,11 @@ import { fakeDriver } from "./fake-sandbox.ts";
 import { asker, boss, type RuntimeFixture, runtimeFixture } from "./runtime-fixture.ts";
 import { resultOf } from "./script-fixture.ts";
 
-export const yes: { readonly decision: "approved"; readonly by: typeof boss } = { decision: "approved", by: boss };
+export const approval: { readonly decision: "approved"; readonly by: typeof boss } = { decision: "approved", by: boss };
 const input = { type: "object", properties: { to: { type: "string" } } } as const;
 
 /** Tools for scripts that are cut short: `work` has an effect, `hold` lasts until it is let go. */
-export class Bench {
+export class EffectTools {
   readonly did: string[] = [];
   isHeld = true;
   /** What happens in place of holding. */
@@ -44,12 +44,12 @@ export class Bench {
   }
 }
 
-export const holding =
+export const holdingScript =
   'await call("work", { to: "a" }); await call("hold", {}); await call("work", { to: "b" }); return "end";';
 
 /** A runtime with the bench's tools, and one engine. */
-export function room(
-  bench: Bench,
+export function openRuntime(
+  bench: EffectTools,
   driver: SandboxDriver = fakeDriver(),
   options: RuntimeOptions = {},
 ): Promise<RuntimeFixture> {
@@ -57,9 +57,9 @@ export function room(
 }
 
 /** Sent by a caller that leaves once the script holds. */
-export async function left(
+export async function runAndLeave(
   h: RuntimeFixture,
-  bench: Bench,
+  bench: EffectTools,
   script: ChainScript,
   more: { readonly idempotencyKey?: string } = {},
 ): Promise<void> {

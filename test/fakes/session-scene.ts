@@ -2,14 +2,14 @@ import { expect } from "vitest";
 import type { HttpServerOptions } from "../../src/server/http/http-server.ts";
 import { bodyOf, type HttpFixture, host, httpFixture } from "./http-fixture.ts";
 import { goodPassword, type People, people } from "./people.ts";
-import { type Said, stubRuntime } from "./stub-runtime.ts";
+import { type StubCall, stubRuntime } from "./stub-runtime.ts";
 
 /** A crowd at the door, who may sign in. */
 export interface Scene {
   readonly crowd: People;
   readonly house: HttpFixture;
   /** What the runtime was told. */
-  readonly said: readonly Said[];
+  readonly said: readonly StubCall[];
   signIn(name: string): Promise<{
     readonly cookie: string;
     readonly csrf: string;

@@ -101,7 +101,7 @@ export function anAlarm(tenant = "default"): Alarm {
 }
 
 /** What a door said to its runtime: the verb and what came with it. */
-export type Said = readonly [verb: string, ...given: readonly unknown[]];
+export type StubCall = readonly [verb: string, ...given: readonly unknown[]];
 
 export interface StubOptions {
   readonly outcome?: ToolOutcome;
@@ -115,9 +115,9 @@ export interface StubOptions {
 /** A runtime that runs nothing: it writes down what a door asks, and knows one call and one approval, both of `owner`. */
 export function stubRuntime(options: StubOptions = {}): {
   readonly runtime: Runtime;
-  readonly said: Said[];
+  readonly said: StubCall[];
 } {
-  const said: Said[] = [];
+  const said: StubCall[] = [];
   const record = aRecord(options.owner, options.tenant);
   const approval = anApproval(options.owner, options.tenant);
   const heard =

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { ann, ask, bob, mail, no, routed, yes } from "../fakes/deciders.ts";
+import { ann, approve, ask, bob, deny, mail, routed } from "../fakes/deciders.ts";
 import { asker, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 describe("a revocation", () => {
   it("stops an approval before its use: the call does not run, and is asked again", async () => {
     await using h = await runtimeFixture();
     const id = await ask(h);
-    await yes(h, id, ann);
+    await approve(h, id, ann);
     expect(await h.runtime.approvals.revoke(id, bob, "wrong one")).toMatchObject({
       decided: true,
       approval: {
@@ -30,7 +30,7 @@ describe("a revocation", () => {
       code: "approval_decided",
       message: expect.stringContaining("is pending; only an approved request"),
     });
-    await yes(h, id, ann);
+    await approve(h, id, ann);
     await h.runtime.resume(id);
     expect(await h.runtime.approvals.revoke(id, bob)).toMatchObject({ code: "approval_decided" });
     expect(await h.runtime.approvals.revoke("apr_none", bob)).toMatchObject({ code: "approval_unknown" });
@@ -45,7 +45,7 @@ describe("a batch", () => {
   it("decides similar requests of one run separately, and answers for each", async () => {
     await using h = await runtimeFixture();
     const ids = [await ask(h, mail("1")), await ask(h, mail("2")), await ask(h, mail("3"))];
-    await no(h, ids[1] ?? "", bob);
+    await deny(h, ids[1] ?? "", bob);
     const made = await h.runtime.approvals.decideMany([...ids, ids[0] ?? ""], {
       decision: "approved",
       by: ann,
@@ -97,7 +97,7 @@ describe("a batch", () => {
       });
     for (const id of ids) expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
     expect(await h.runtime.audit.query({ type: "gate.approved" })).toEqual([]);
-    expect(await yes(h, ids[0] ?? "", ann, { confirmation: "drop" })).toMatchObject({ decided: true });
+    expect(await approve(h, ids[0] ?? "", ann, { confirmation: "drop" })).toMatchObject({ decided: true });
     expect(await many("denied")).toMatchObject({
       taken: true,
       answers: [{ decided: { code: "approval_decided" } }, { decided: { decided: true } }],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Clock } from "../../src/core/clock.ts";
-import { ann, ask, bob, cal, mail, no, routed, seen } from "../fakes/deciders.ts";
+import { ann, ask, bob, cal, deny, mail, routed, shownDigestOf } from "../fakes/deciders.ts";
 import { bodyOf, httpFixture, inSession } from "../fakes/http-fixture.ts";
 import { cheap, entered, goodPassword, here, holder } from "../fakes/people.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
@@ -54,13 +54,13 @@ describe("the list of requests", () => {
   it("refuses a denial that names an outdated digest", async () => {
     await using h = await runtimeFixture(routed({ quorum: 2 }));
     const id = await ask(h);
-    const before = await seen(h, id);
+    const before = await shownDigestOf(h, id);
     await h.runtime.approvals.decide(id, { decision: "modified", arguments: { to: "y" }, by: bob });
     for (const decision of ["denied", "skipped"] as const)
       expect(await h.runtime.approvals.decide(id, { decision, by: ann, ...before })).toMatchObject({
         code: "approval_changed",
       });
-    expect(await no(h, id, ann)).toMatchObject({ approval: { state: "denied" } });
+    expect(await deny(h, id, ann)).toMatchObject({ approval: { state: "denied" } });
   });
 
   it("a caller gets no explanation of another caller's run", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ApprovalRoute, Decider } from "../../src/approvals/index.ts";
 import type { RuntimeOptions } from "../../src/index.ts";
-import { ann, ask, bob, cal, clerk, mail, no, routed, seen, yes } from "../fakes/deciders.ts";
+import { ann, approve, ask, bob, cal, deny, mail, operatorToken, routed, shownDigestOf } from "../fakes/deciders.ts";
 import { asker, eventTypes, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
@@ -11,13 +11,13 @@ describe("a request that is sent to some people", () => {
   it("is decided only by them, and others learn whom it was sent to", async () => {
     await using h = await runtimeFixture(routed({ name: "ops only", to: { groups: ["ops"] } }));
     const id = await ask(h);
-    expect(await yes(h, id, bob)).toMatchObject({
+    expect(await approve(h, id, bob)).toMatchObject({
       decided: false,
       code: "decider_not_allowed",
       message: expect.stringContaining("`bob` is none of those whom the route `ops only` sends this to"),
     });
-    expect(await no(h, id, bob)).toMatchObject({ decided: false, code: "decider_not_allowed" });
-    expect(await yes(h, id, ann)).toMatchObject({ decided: true, approval: { routed: { rule: "ops only" } } });
+    expect(await deny(h, id, bob)).toMatchObject({ decided: false, code: "decider_not_allowed" });
+    expect(await approve(h, id, ann)).toMatchObject({ decided: true, approval: { routed: { rule: "ops only" } } });
   });
 
   it("is listed as mine for each person who may decide it, not for the asking person or a voter", async () => {
@@ -25,7 +25,7 @@ describe("a request that is sent to some people", () => {
     const id = await ask(h);
     const mine = async (by: Decider) => (await h.runtime.approvals.page({ state: "pending" }, by)).approvals.length;
     expect([await mine(ann), await mine(cal), await mine({ ...bob, user: "asker" })]).toEqual([1, 0, 0]);
-    await yes(h, id, ann);
+    await approve(h, id, ann);
     expect([await mine(ann), await mine(bob)]).toEqual([0, 1]);
   });
 
@@ -40,16 +40,16 @@ describe("a request that is sent to some people", () => {
     const loose = await runtimeFixture(
       options({ match: { tools: ["nothing"] }, quorum: 2, to: { users: ["x", "y"] } }),
     );
-    expect(await yes(loose, first, cal)).toMatchObject({ decided: false, code: "decider_not_allowed" });
-    expect(await yes(loose, first, ann)).toMatchObject({ decided: true, approval: { state: "pending" } });
-    expect(await yes(loose, first, bob)).toMatchObject({ decided: true, approval: { state: "approved" } });
+    expect(await approve(loose, first, cal)).toMatchObject({ decided: false, code: "decider_not_allowed" });
+    expect(await approve(loose, first, ann)).toMatchObject({ decided: true, approval: { state: "pending" } });
+    expect(await approve(loose, first, bob)).toMatchObject({ decided: true, approval: { state: "approved" } });
     await loose.runtime.close();
     await using stricter = await runtimeFixture(
       options({ name: "three", to: { users: ["ann"] }, typedConfirmation: true }),
     );
-    expect(await yes(stricter, second, bob)).toMatchObject({ code: "decider_not_allowed" });
-    expect(await yes(stricter, second, ann)).toMatchObject({ code: "confirmation_needed" });
-    const typed = await yes(stricter, second, ann, { confirmation: "mail" });
+    expect(await approve(stricter, second, bob)).toMatchObject({ code: "decider_not_allowed" });
+    expect(await approve(stricter, second, ann)).toMatchObject({ code: "confirmation_needed" });
+    const typed = await approve(stricter, second, ann, { confirmation: "mail" });
     expect(typed).toMatchObject({ decided: true, approval: { state: "pending" } });
   });
 
@@ -66,17 +66,17 @@ describe("a critical request", () => {
   it("is approved by typing the tool's name, and denied without", async () => {
     await using h = await runtimeFixture();
     const id = await ask(h, drop);
-    expect(await yes(h, id, ann)).toMatchObject({
+    expect(await approve(h, id, ann)).toMatchObject({
       code: "confirmation_needed",
       message: expect.stringContaining("type the tool's name, `drop`"),
     });
-    expect(await yes(h, id, ann, { confirmation: "drip" })).toMatchObject({
+    expect(await approve(h, id, ann, { confirmation: "drip" })).toMatchObject({
       code: "confirmation_needed",
       message: expect.stringContaining("`drip` was typed"),
     });
     expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
-    expect(await yes(h, id, ann, { confirmation: "drop" })).toMatchObject({ decided: true });
-    expect(await no(h, await ask(h, { tool: "drop", arguments: { to: "y" } }), ann)).toMatchObject({ decided: true });
+    expect(await approve(h, id, ann, { confirmation: "drop" })).toMatchObject({ decided: true });
+    expect(await deny(h, await ask(h, { tool: "drop", arguments: { to: "y" } }), ann)).toMatchObject({ decided: true });
   });
 
   it("needs a signed-in person once accounts exist; without accounts the operator's token is one", async () => {
@@ -84,13 +84,15 @@ describe("a critical request", () => {
     await using h = await runtimeFixture({ approvals: { patience: "suspend", accountsExist: () => accounts } });
     const id = await ask(h, drop);
     const typed = { confirmation: "drop" };
-    expect(await yes(h, id, clerk, typed)).toMatchObject({ code: "sign_in_needed" });
-    expect(await yes(h, id, { ...ann, signedIn: false }, typed)).toMatchObject({ code: "sign_in_needed" });
-    expect(await yes(h, id, { user: "robot", via: "token:robot" }, typed)).toMatchObject({ code: "sign_in_needed" });
-    expect((await h.runtime.approvals.page({}, clerk)).approvals).toEqual([]);
+    expect(await approve(h, id, operatorToken, typed)).toMatchObject({ code: "sign_in_needed" });
+    expect(await approve(h, id, { ...ann, signedIn: false }, typed)).toMatchObject({ code: "sign_in_needed" });
+    expect(await approve(h, id, { user: "robot", via: "token:robot" }, typed)).toMatchObject({
+      code: "sign_in_needed",
+    });
+    expect((await h.runtime.approvals.page({}, operatorToken)).approvals).toEqual([]);
     accounts = false;
-    expect((await h.runtime.approvals.page({}, clerk)).approvals).toHaveLength(1);
-    expect(await yes(h, id, clerk, typed)).toMatchObject({ decided: true });
+    expect((await h.runtime.approvals.page({}, operatorToken)).approvals).toHaveLength(1);
+    expect(await approve(h, id, operatorToken, typed)).toMatchObject({ decided: true });
   });
 
   it("is approved by the process's approver unless a route covers it", async () => {
@@ -110,9 +112,9 @@ describe("a decision with a digest", () => {
   it("is refused if the request has changed since", async () => {
     await using h = await runtimeFixture();
     const id = await ask(h);
-    expect(await yes(h, id, ann, { expectedDigest: "f".repeat(64) })).toMatchObject({ code: "approval_changed" });
+    expect(await approve(h, id, ann, { expectedDigest: "f".repeat(64) })).toMatchObject({ code: "approval_changed" });
     expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
-    expect(await yes(h, id, ann, await seen(h, id))).toMatchObject({ decided: true });
+    expect(await approve(h, id, ann, await shownDigestOf(h, id))).toMatchObject({ decided: true });
   });
 });
 
@@ -123,17 +125,17 @@ describe("delegation", () => {
   it("lets another person decide until its end, and the record names both", async () => {
     await using h = await runtimeFixture(routed(route));
     const [first, second] = [await ask(h, mail("1")), await ask(h, mail("2"))];
-    expect(await yes(h, first, bob)).toMatchObject({ code: "decider_not_allowed" });
+    expect(await approve(h, first, bob)).toMatchObject({ code: "decider_not_allowed" });
     const made = await h.runtime.approvals.delegations.make(
       { to: "bob", until: until(h, 60_000), reason: "away" },
       ann,
     );
     expect(made).toMatchObject({ delegated: true, delegation: { from: "ann", to: "bob" } });
-    expect(await yes(h, first, bob)).toMatchObject({ approval: { decision: { by: "bob", onBehalfOf: "ann" } } });
+    expect(await approve(h, first, bob)).toMatchObject({ approval: { decision: { by: "bob", onBehalfOf: "ann" } } });
     const [event] = await h.runtime.audit.query({ type: "gate.approved" });
     expect(event).toMatchObject({ decided_by: "bob", data: { on_behalf_of: "ann" } });
     await h.clock.advance(60_000);
-    expect(await yes(h, second, bob)).toMatchObject({ code: "decider_not_allowed" });
+    expect(await approve(h, second, bob)).toMatchObject({ code: "decider_not_allowed" });
     expect(h.runtime.approvals.delegations.list({ live: true })).toEqual([]);
     expect(await eventTypes(h.runtime)).toContain("approval.delegated");
   });
@@ -145,10 +147,10 @@ describe("delegation", () => {
     await before.runtime.approvals.delegations.make({ to: "bob", until: until(before, 60_000) }, ann);
     await before.runtime.close();
     await using h = await runtimeFixture(options);
-    expect(await yes(h, first, bob)).toMatchObject({ approval: { decision: { onBehalfOf: "ann" } } });
+    expect(await approve(h, first, bob)).toMatchObject({ approval: { decision: { onBehalfOf: "ann" } } });
     const [given] = h.runtime.approvals.delegations.list();
     await h.runtime.approvals.delegations.revoke(given?.id ?? "", ann);
-    expect(await yes(h, second, bob)).toMatchObject({ code: "decider_not_allowed" });
+    expect(await approve(h, second, bob)).toMatchObject({ code: "decider_not_allowed" });
     expect(await eventTypes(h.runtime)).toContain("approval.delegation_revoked");
     expect(await h.runtime.approvals.delegations.revoke("dlg_none", ann)).toMatchObject({ code: "delegation_unknown" });
   });
@@ -161,11 +163,11 @@ describe("delegation", () => {
     await h.runtime.accounts.add({ name: "ann", roles: ["approver"], groups }, holder);
     await h.runtime.accounts.add({ name: "cal", roles: ["approver"] }, holder);
     await h.runtime.approvals.delegations.make({ to: "cal", until: until(h, 60_000) }, ann);
-    expect(await yes(h, first, cal)).toMatchObject({ approval: { decision: { onBehalfOf: "ann" } } });
+    expect(await approve(h, first, cal)).toMatchObject({ approval: { decision: { onBehalfOf: "ann" } } });
     await h.runtime.accounts.change("ann", { roles: ["viewer"] }, holder);
-    expect(await yes(h, second, cal)).toMatchObject({ code: "decider_not_allowed" });
+    expect(await approve(h, second, cal)).toMatchObject({ code: "decider_not_allowed" });
     await h.runtime.accounts.change("ann", { roles: ["approver"], disabled: true }, holder);
-    expect(await yes(h, third, cal)).toMatchObject({
+    expect(await approve(h, third, cal)).toMatchObject({
       code: "decider_not_allowed",
       message: expect.stringContaining("`cal` is none of those"),
     });
@@ -176,15 +178,15 @@ describe("delegation", () => {
     const { delegations } = h.runtime.approvals;
     const requester: Decider = { user: "asker", via: "session:9", tenant: "default", signedIn: true };
     await delegations.make({ to: "bob", until: until(h, 60_000) }, requester);
-    expect(await yes(h, await ask(h, mail("1")), bob)).toMatchObject({ code: "decider_not_allowed" });
+    expect(await approve(h, await ask(h, mail("1")), bob)).toMatchObject({ code: "decider_not_allowed" });
     await delegations.make({ to: "cal", until: until(h, 60_000) }, ann);
     await delegations.make({ to: "dan", until: until(h, 60_000) }, cal);
-    expect(await yes(h, await ask(h, mail("2")), { user: "dan", via: "session:4" })).toMatchObject({
+    expect(await approve(h, await ask(h, mail("2")), { user: "dan", via: "session:4" })).toMatchObject({
       code: "decider_not_allowed",
     });
     await using other = await runtimeFixture(routed(route));
     await other.runtime.approvals.delegations.make({ to: "asker", until: until(other, 60_000) }, ann);
-    expect(await yes(other, await ask(other), requester)).toMatchObject({ code: "decider_not_allowed" });
+    expect(await approve(other, await ask(other), requester)).toMatchObject({ code: "decider_not_allowed" });
   });
 
   it.each([

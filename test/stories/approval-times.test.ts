@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ApprovalRoute } from "../../src/approvals/index.ts";
-import { ann, ask, bob, mail, routed, yes } from "../fakes/deciders.ts";
+import { ann, approve, ask, bob, mail, routed } from "../fakes/deciders.ts";
 import { eventTypes, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
@@ -21,7 +21,7 @@ describe("a request over time", () => {
   it("escalates, reminds and expires, once each and in that order", async () => {
     await using h = await runtimeFixture(routed(route));
     const id = await ask(h);
-    expect(await yes(h, id, bob)).toMatchObject({ code: "decider_not_allowed" });
+    expect(await approve(h, id, bob)).toMatchObject({ code: "decider_not_allowed" });
     await h.clock.advance(30_000);
     expect(await told(h)).toEqual(["approval.escalated"]);
     expect(await h.runtime.approvals.get(id)).toMatchObject({ state: "pending", escalatedAt: h.clock.now() });
@@ -37,8 +37,8 @@ describe("a request over time", () => {
     await using h = await runtimeFixture(routed(route));
     const [first, second] = [await ask(h, mail("1")), await ask(h, mail("2"))];
     await h.clock.advance(30_000);
-    expect(await yes(h, first, bob)).toMatchObject({ decided: true });
-    expect(await yes(h, second, ann)).toMatchObject({ decided: true });
+    expect(await approve(h, first, bob)).toMatchObject({ decided: true });
+    expect(await approve(h, second, ann)).toMatchObject({ decided: true });
     await h.clock.advance(60_000);
     expect(await told(h)).toEqual(["approval.escalated", "approval.escalated"]);
   });
@@ -65,9 +65,9 @@ describe("a request over time", () => {
   it("keeps votes that came before a reminder", async () => {
     await using h = await runtimeFixture(routed({ quorum: 2, remindBeforeMs: 10_000, ttlMs: 60_000 }));
     const id = await ask(h);
-    await yes(h, id, ann);
+    await approve(h, id, ann);
     await h.clock.advance(50_000);
-    expect(await yes(h, id, bob)).toMatchObject({
+    expect(await approve(h, id, bob)).toMatchObject({
       approval: { state: "approved", votes: [{ by: "ann" }, { by: "bob" }] },
     });
   });

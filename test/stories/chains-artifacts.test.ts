@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createRuntime, defineTool, type Json, type Runtime } from "../../src/index.ts";
-import { holdsIn } from "../fakes/artifact-holds.ts";
+import { countHolds } from "../fakes/artifact-holds.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 
 const big = "line of text\n".repeat(20_000);
@@ -95,7 +95,7 @@ describe("big values in a script", () => {
 
   it("stay held for the caller's session if they are returned, and not otherwise", async () => {
     await using at = await room();
-    const held = holdsIn(at.runtime);
+    const held = countHolds(at.runtime);
     {
       await using session = at.runtime.openSession();
       const code = `await tools.report();
@@ -119,7 +119,7 @@ describe("big values in a script", () => {
       approvals: { patience: "suspend" },
       chains: { engines: ["quickjs"] },
     });
-    const held = holdsIn(runtime);
+    const held = countHolds(runtime);
     const code = `files.write("/workspace/a.txt", "made here"); await artifacts.put("/workspace/a.txt");
       await tools.look({}); await tools.mail({}); await tools.look({}); return 1;`;
     const pending = await runtime.runChain({ code }, { idempotencyKey: "k" });

@@ -3,10 +3,10 @@ import { afterAll, describe, expect, it } from "vitest";
 import type { Runtime } from "../../src/index.ts";
 import { actor } from "../fakes/actors.ts";
 import { settled } from "../fakes/clock.ts";
-import { enginesHere, watched } from "../fakes/engine-fixture.ts";
+import { enginesHere, recordedDriver } from "../fakes/engine-fixture.ts";
 import { httpFixture } from "../fakes/http-fixture.ts";
 import { asker, type RuntimeFixture } from "../fakes/runtime-fixture.ts";
-import { Bench, left, room, traceOf, yes } from "../fakes/script-bench.ts";
+import { approval, EffectTools, openRuntime, runAndLeave, traceOf } from "../fakes/script-bench.ts";
 import { resultOf } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
@@ -43,8 +43,8 @@ describe.each(engines)("on $name", ({ driver, language, missing }) => {
   const check = (title: string, body: () => Promise<void>): void =>
     it.skipIf(missing !== undefined)(title, body, timeoutMs);
   const seen = { programs: [], limits: [], sessions: [], settled: [] };
-  const open = (bench: Bench, options: Parameters<typeof room>[2] = {}): Promise<RuntimeFixture> =>
-    room(bench, watched(driver, { seen }), options);
+  const open = (bench: EffectTools, options: Parameters<typeof openRuntime>[2] = {}): Promise<RuntimeFixture> =>
+    openRuntime(bench, recordedDriver(driver, { seen }), options);
   const script = { code: lines(language, ["work", "a"], ["hold", ""], ["work", "b"]), language };
   const whole = ["work ok", "hold ok", "work ok"];
 
@@ -53,10 +53,10 @@ describe.each(engines)("on $name", ({ driver, language, missing }) => {
     ["with its key", { idempotencyKey: "k" }],
   ] as const)
     check(`a script whose caller left twice continues when it is sent again ${how}, and repeats nothing`, async () => {
-      const bench = new Bench();
+      const bench = new EffectTools();
       await using h = await open(bench);
-      await left(h, bench, script, key);
-      await left(h, bench, script, key);
+      await runAndLeave(h, bench, script, key);
+      await runAndLeave(h, bench, script, key);
       bench.isHeld = false;
       const done = await h.runtime.runChain(script, { ...asker, ...key });
       expect(resultOf(done)).toMatchObject({ status: "ok", output_text: "end" });
@@ -68,9 +68,9 @@ describe.each(engines)("on $name", ({ driver, language, missing }) => {
   check(
     "a script whose caller left is listed as interrupted, with the next step, until it is resumed by its id",
     async () => {
-      const bench = new Bench();
+      const bench = new EffectTools();
       await using h = await open(bench);
-      await left(h, bench, script);
+      await runAndLeave(h, bench, script);
       const [listed, ...others] = (await h.runtime.chains?.list()) ?? [];
       expect(others).toEqual([]);
       expect(listed).toMatchObject({
@@ -85,7 +85,7 @@ describe.each(engines)("on $name", ({ driver, language, missing }) => {
   );
 
   check("a script that a stop of the runtime ended continues in the next runtime, and repeats nothing", async () => {
-    const bench = new Bench();
+    const bench = new EffectTools();
     const store = `sqlite:${files.at(`${driver.name}.db`)}`;
     {
       const h = await open(bench, { store });
@@ -107,7 +107,7 @@ describe.each(engines)("on $name", ({ driver, language, missing }) => {
   });
 
   check("a script whose time is over ends, and leaves no open row and no open request", async () => {
-    const bench = new Bench();
+    const bench = new EffectTools();
     await using h = await open(bench);
     const running = h.runtime.runChain({ ...script, timeout: 5 }, asker);
     await bench.reached.promise;
@@ -120,7 +120,7 @@ describe.each(engines)("on $name", ({ driver, language, missing }) => {
   });
 
   check("a script ends with its trace when an operator stops all calls, and calls nothing more", async () => {
-    const bench = new Bench();
+    const bench = new EffectTools();
     await using h = await open(bench);
     bench.release = async () => {
       await h.runtime.controls.pause(actor("operator"), "look at this first");
@@ -134,12 +134,12 @@ describe.each(engines)("on $name", ({ driver, language, missing }) => {
   });
 
   check("a script that continues after an approval and is left continues from there, each effect once", async () => {
-    const bench = new Bench();
+    const bench = new EffectTools();
     await using h = await open(bench);
     const asking = { code: lines(language, ["work", "a"], ["mail", "m"], ["hold", ""], ["work", "b"]), language };
     const pending = await h.runtime.runChain(asking, asker);
-    await h.runtime.approvals.decide(pending.approvalId ?? "", yes);
-    await left(h, bench, asking);
+    await h.runtime.approvals.decide(pending.approvalId ?? "", approval);
+    await runAndLeave(h, bench, asking);
     bench.isHeld = false;
     const done = await h.runtime.runChain(asking, asker);
     expect(resultOf(done)).toMatchObject({ status: "ok", output_text: "end", tool_calls: 4 });
@@ -148,7 +148,7 @@ describe.each(engines)("on $name", ({ driver, language, missing }) => {
   });
 
   check("a running script shows which line made each of its calls, also after it waited", async () => {
-    const bench = new Bench();
+    const bench = new EffectTools();
     await using h = await open(bench);
     const asking = { code: lines(language, ["work", "a"], ["mail", "m"], ["hold", ""]), language };
     const context = { ...asker, runId: "told" };
@@ -157,7 +157,7 @@ describe.each(engines)("on $name", ({ driver, language, missing }) => {
       ["work", 1],
       ["mail", 2],
     ]);
-    await h.runtime.approvals.decide(pending.approvalId ?? "", yes);
+    await h.runtime.approvals.decide(pending.approvalId ?? "", approval);
     const cancel = new AbortController();
     const running = h.runtime.runChain(asking, { ...context, signal: cancel.signal });
     await bench.reached.promise;

@@ -4,7 +4,7 @@ import { SystemClock } from "../../src/core/clock.ts";
 import { knownEngines } from "../../src/engines/known-engines.ts";
 import type { SandboxDriver } from "../../src/engines/sandbox.ts";
 import type { defineTool } from "../../src/index.ts";
-import { watched } from "../fakes/engine-fixture.ts";
+import { recordedDriver } from "../fakes/engine-fixture.ts";
 import { asker, boss, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { resultOf } from "../fakes/script-fixture.ts";
 
@@ -17,7 +17,7 @@ async function engine(name: string): Promise<{ readonly driver: SandboxDriver; r
   closing.use(driver);
   const missing = await driver.unavailable();
   if (missing !== undefined) console.warn(`SKIPPED: ${name}: ${missing}`);
-  return { driver: watched(driver, { seen: { programs: [], limits: [], sessions: [], settled: [] } }), missing };
+  return { driver: recordedDriver(driver, { seen: { programs: [], limits: [], sessions: [], settled: [] } }), missing };
 }
 
 const cpython = await engine("cpython");

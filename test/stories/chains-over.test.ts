@@ -7,7 +7,7 @@ import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
-import { Bench, room, yes } from "../fakes/script-bench.ts";
+import { approval, EffectTools, openRuntime } from "../fakes/script-bench.ts";
 import { resultOf, scriptFixture } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
@@ -44,7 +44,7 @@ describe("a thawed script that has less time left than thawing takes", () => {
     await using h: RuntimeFixture = await runtimeFixture({ chains: { drivers: [late], engines: [late.name] } }, slow);
     const script = { code: 'await call("slow", {}); await call("mail", { to: "m" }); return "sent";', timeout: 10 };
     const { approvalId = "" } = await h.runtime.runChain(script, asker);
-    await h.runtime.approvals.decide(approvalId, yes);
+    await h.runtime.approvals.decide(approvalId, approval);
     const ended = await h.runtime.runChain(script, asker);
     expect(resultOf(ended)).toMatchObject({ status: "timeout", error_kind: "timeout", tool_calls: 1 });
     expect(ended.text).not.toContain("send the same call again");
@@ -67,7 +67,7 @@ it("a thawed script with more time left keeps waiting when one thaw is slow, and
   await using h: RuntimeFixture = await runtimeFixture({ chains: { drivers: [late], engines: [late.name] } });
   const script = { code: 'await call("mail", { to: "m" }); return "sent";', timeout: 6 };
   const { approvalId = "", callId } = await h.runtime.runChain(script, asker);
-  await h.runtime.approvals.decide(approvalId, yes);
+  await h.runtime.approvals.decide(approvalId, approval);
   for (let tries = 0; tries < 2; tries++) {
     const ended = await h.runtime.runChain(script, asker);
     expect(resultOf(ended)).toMatchObject({ status: "timeout", error_kind: "timeout", tool_calls: 0 });
@@ -108,12 +108,12 @@ describe("a script's request is withdrawn", () => {
     const store = `sqlite:${files.at("unfit.db")}`;
     const code = 'await Promise.all([call("mail", { to: "m" }), call("drop", { to: "d" })]); return "sent";';
     {
-      await using h = await room(new Bench(), fakeDriver(), { store });
+      await using h = await openRuntime(new EffectTools(), fakeDriver(), { store });
       const { approvalId = "" } = await h.runtime.runChain({ code }, asker);
-      await h.runtime.approvals.decide(approvalId, yes);
+      await h.runtime.approvals.decide(approvalId, approval);
     }
     const other = fakeDriver({ engine: "fake 2", check: async () => ({ unsupported: "no promises" }) });
-    await using h = await room(new Bench(), other, { store });
+    await using h = await openRuntime(new EffectTools(), other, { store });
     expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ error_kind: "unsupported" });
     expect(await statesOf(h)).toEqual(["withdrawn", "withdrawn"]);
     expect(h.ran).toEqual([]);
@@ -121,17 +121,17 @@ describe("a script's request is withdrawn", () => {
 });
 
 it("a script continues after a restart with an own store and no key folder", async () => {
-  const bench = new Bench();
+  const bench = new EffectTools();
   const clock = new FakeClock();
   const location = files.at("own.db");
   const open = () => openSqliteStore({ location, clock, spell: spellWith((text) => text) });
   const code = 'await call("work", { to: "a" }); await call("mail", { to: "m" }); return "sent";';
   {
-    await using h = await room(bench, fakeDriver(), { store: open(), clock });
+    await using h = await openRuntime(bench, fakeDriver(), { store: open(), clock });
     const { approvalId = "" } = await h.runtime.runChain({ code }, asker);
-    await h.runtime.approvals.decide(approvalId, yes);
+    await h.runtime.approvals.decide(approvalId, approval);
   }
-  await using h = await room(bench, fakeDriver(), { store: open(), clock });
+  await using h = await openRuntime(bench, fakeDriver(), { store: open(), clock });
   expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ output_text: "sent", tool_calls: 2 });
   expect([bench.did, h.ran]).toEqual([["a"], [{ to: "m" }]]);
 });
@@ -139,14 +139,14 @@ it("a script continues after a restart with an own store and no key folder", asy
 it("the cleanup does not read scripts that have ended", async () => {
   const clock = new FakeClock();
   const store = new MemoryStore({ clock, spell: spellWith((text) => text) });
-  await using h = await room(new Bench(), fakeDriver(), { store, clock });
+  await using h = await openRuntime(new EffectTools(), fakeDriver(), { store, clock });
   const listed = async () =>
     Promise.all(["frozen-script", "frozen-header"].map((kind) => store.documents.list(kind, "")));
   for (const to of ["1", "2", "3"]) {
     const code = `await call("mail", { to: "${to}" }); return "sent";`;
     const { approvalId = "" } = await h.runtime.runChain({ code }, asker);
     expect((await listed()).map(({ length }) => length)).toEqual([1, 1]);
-    await h.runtime.approvals.decide(approvalId, yes);
+    await h.runtime.approvals.decide(approvalId, approval);
     await h.runtime.runChain({ code }, asker);
   }
   expect(await listed()).toEqual([[], []]);

@@ -5,7 +5,7 @@ import { CpythonDriver } from "../../src/engines/cpython/cpython.ts";
 import { quickJsDriver } from "../../src/engines/quickjs/driver.ts";
 import type { RuntimeOptions } from "../../src/index.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
-import { Bench, room, yes } from "../fakes/script-bench.ts";
+import { approval, EffectTools, openRuntime } from "../fakes/script-bench.ts";
 import { resultOf } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
@@ -17,7 +17,7 @@ it.skipIf(missing !== undefined)(
   "a Python script is replayed after a restart, also if a tool it names is gone",
   async () => {
     const store = `sqlite:${files.at("gone.db")}`;
-    const bench = new Bench();
+    const bench = new EffectTools();
     const [work] = bench.tools;
     if (work === undefined) throw new Error("The bench has no tools.");
     const open = (driver: CpythonDriver, tools: Parameters<typeof runtimeFixture>[1]): Promise<RuntimeFixture> => {
@@ -37,7 +37,7 @@ said`;
       await using driver = new CpythonDriver({ warm: 0 });
       await using h = await open(driver, [work, { ...work, name: "gone" }]);
       const { approvalId = "" } = await h.runtime.runChain(script, asker);
-      await h.runtime.approvals.decide(approvalId, yes);
+      await h.runtime.approvals.decide(approvalId, approval);
       expect(h.ran).toEqual([]);
     }
     await using driver = new CpythonDriver({ warm: 0 });
@@ -54,7 +54,7 @@ it("waiting for a sandbox uses none of a script's processor time", async () => {
   const clock = new SystemClock(); // processor time is real
   await using driver = await quickJsDriver({ clock, warm: 1, most: 1 });
   const chains = { drivers: [driver], engines: ["quickjs"], cpuMs: 1_000 };
-  await using h = await room(new Bench(), driver, { clock, chains });
+  await using h = await openRuntime(new EffectTools(), driver, { clock, chains });
   const ended: string[] = [];
   const run = async (name: string, code: string): Promise<unknown> => {
     const { status } = resultOf(await h.runtime.runChain({ code, language: "javascript" }, asker));

@@ -7,7 +7,7 @@ import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
-import { Bench, left, yes } from "../fakes/script-bench.ts";
+import { approval, EffectTools, runAndLeave } from "../fakes/script-bench.ts";
 import { resultOf } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
@@ -16,7 +16,7 @@ const denied: RuntimeOptions = { policy: { rules: [{ effect: "deny", tool: "set"
 
 /** A bench with a `set` that has an effect, and fails as often as it is told to. */
 class Room {
-  readonly bench = new Bench();
+  readonly bench = new EffectTools();
   readonly set: string[] = [];
   failures = 0;
 
@@ -55,7 +55,7 @@ describe("a script that is run again", () => {
     {
       await using h = await room.open({ ...denied, store });
       const { approvalId = "" } = await h.runtime.runChain(script, asker);
-      await h.runtime.approvals.decide(approvalId, yes);
+      await h.runtime.approvals.decide(approvalId, approval);
     }
     await using h = await room.open({ store });
     const done = resultOf(await h.runtime.runChain(script, asker));
@@ -68,7 +68,7 @@ describe("a script that is run again", () => {
     const store = `sqlite:${files.at("nothing.db")}`;
     {
       await using h = await room.open({ ...denied, store });
-      await left(h, room.bench, held);
+      await runAndLeave(h, room.bench, held);
     }
     room.bench.isHeld = false;
     await using h = await room.open({ store });
@@ -81,7 +81,7 @@ describe("a script that is run again", () => {
     const room = new Room();
     room.failures = 1;
     await using h = await room.open();
-    await left(h, room.bench, held);
+    await runAndLeave(h, room.bench, held);
     room.bench.isHeld = false;
     const done = resultOf(await h.runtime.runChain(held, asker));
     expect(done).toMatchObject({ status: "ok", output_text: "tool_failed" });
@@ -105,7 +105,7 @@ describe("a script that is run again", () => {
             : commit(write, durability),
       });
       await using h = await room.open({ store, clock });
-      const leaving = left(h, room.bench, held);
+      const leaving = runAndLeave(h, room.bench, held);
       // It is tried again a while. Time goes on for that alone: what is written meanwhile takes real time.
       for (let seen = 0, steps = 0; room.bench.did.length === 0; steps -= 1) {
         await settled(20);
@@ -127,12 +127,12 @@ describe("a script that is run again", () => {
     const room = new Room();
     await using h = await room.open({ approvals: { patience: "wait" } });
     const code = madeUpFor('await call("mail", { to: "m" });', 'await call("hold", {});');
-    const leaving = left(h, room.bench, { code });
+    const leaving = runAndLeave(h, room.bench, { code });
     await settled(100);
     await h.clock.advance(56_000);
     await leaving;
     const [asked] = await h.runtime.approvals.list();
-    await h.runtime.approvals.decide(asked?.id ?? "", yes);
+    await h.runtime.approvals.decide(asked?.id ?? "", approval);
     room.bench.isHeld = false;
     const done = resultOf(await h.runtime.runChain({ code }, asker));
     expect(done).toMatchObject({ status: "ok", output_text: "approval_timed_out" });
@@ -150,7 +150,7 @@ describe("a script that is run again", () => {
     await using h = await room.open({}, fakeDriver({ durability: "replay", step }));
     const code = 'try { await call("nope", { to: "x" }); } catch {} await call("mail", { to: "m" }); return "sent";';
     const { approvalId = "" } = await h.runtime.runChain({ code }, asker);
-    await h.runtime.approvals.decide(approvalId, yes);
+    await h.runtime.approvals.decide(approvalId, approval);
     action = "remove";
     expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ error_kind: "diverged" });
     expect(h.ran).toEqual([]);

@@ -7,7 +7,7 @@ import type { Store } from "../../src/store/store.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { asker } from "../fakes/runtime-fixture.ts";
-import { Bench, holding, left, room, traceOf, yes } from "../fakes/script-bench.ts";
+import { approval, EffectTools, holdingScript, openRuntime, runAndLeave, traceOf } from "../fakes/script-bench.ts";
 import { resultOf } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
@@ -46,7 +46,7 @@ describe("an engine that is slow to start", () => {
     const slow = new Slow();
     const opened = Promise.withResolvers<void>();
     slow.opening = opened.promise;
-    await using h = await room(new Bench(), slow.driver);
+    await using h = await openRuntime(new EffectTools(), slow.driver);
     const running = h.runtime.runChain({ code: "return 1;", timeout: 2 }, asker);
     await settled(20);
     expect(await h.runtime.chains?.list()).toHaveLength(1);
@@ -64,7 +64,7 @@ describe("an engine that is slow to start", () => {
   it("holds up neither a caller that leaves nor the same script sent again", async () => {
     const slow = new Slow();
     slow.opening = new Promise(() => {});
-    await using h = await room(new Bench(), slow.driver);
+    await using h = await openRuntime(new EffectTools(), slow.driver);
     const key = { ...asker, idempotencyKey: "k" };
     const controller = new AbortController();
     const running = h.runtime.runChain({ code: "return 1;" }, { ...key, signal: controller.signal });
@@ -78,7 +78,7 @@ describe("an engine that is slow to start", () => {
   it("does not stop the runtime from closing", async () => {
     const slow = new Slow();
     slow.opening = new Promise(() => {});
-    const h = await room(new Bench(), slow.driver);
+    const h = await openRuntime(new EffectTools(), slow.driver);
     const running = h.runtime.runChain({ code: "return 1;" }, asker);
     await settled(20);
     const closing = h.runtime.close();
@@ -88,11 +88,11 @@ describe("an engine that is slow to start", () => {
   });
 
   it("leaves a waiting script unchanged", async () => {
-    const bench = new Bench();
+    const bench = new EffectTools();
     const slow = new Slow();
-    await using h = await room(bench, slow.driver);
+    await using h = await openRuntime(bench, slow.driver);
     const pending = await h.runtime.runChain({ code: waiting }, asker);
-    await h.runtime.approvals.decide(pending.approvalId ?? "", yes);
+    await h.runtime.approvals.decide(pending.approvalId ?? "", approval);
     slow.opening = new Promise(() => {});
     const stuck = h.runtime.chains?.resume(pending.callId);
     await settled(50);
@@ -114,8 +114,8 @@ describe("an engine that is slow to start", () => {
         return { unsupported: "no classes" };
       },
     });
-    const bench = new Bench();
-    await using h = await room(bench, first, { chains: { drivers: [first, other, asked] } });
+    const bench = new EffectTools();
+    await using h = await openRuntime(bench, first, { chains: { drivers: [first, other, asked] } });
     const running = h.runtime.runChain({ code: "return 1;", timeout: 2, language: "javascript" }, asker);
     await expect.poll(() => isAsked).toBe(1);
     await settled(20);
@@ -126,12 +126,12 @@ describe("an engine that is slow to start", () => {
 
 describe("a stop of the runtime", () => {
   it.each(["without a key", "with its key"])("loses nothing of a script sent %s", async (how) => {
-    const bench = new Bench();
+    const bench = new EffectTools();
     const store = `sqlite:${files.at(`${how}.db`)}`;
     const key = how === "with its key" ? { idempotencyKey: "k" } : {};
     {
-      const h = await room(bench, fakeDriver(), { store });
-      const running = h.runtime.runChain({ code: holding }, { ...asker, ...key });
+      const h = await openRuntime(bench, fakeDriver(), { store });
+      const running = h.runtime.runChain({ code: holdingScript }, { ...asker, ...key });
       await bench.reached.promise;
       const closing = h.runtime.close();
       await settled(20);
@@ -143,23 +143,23 @@ describe("a stop of the runtime", () => {
       expect(resultOf(ended)["error"]).toContain("send the same call again, it goes on from there");
     }
     bench.isHeld = false;
-    await using h = await room(bench, fakeDriver(), { store });
-    const done = await h.runtime.runChain({ code: holding }, { ...asker, ...key });
+    await using h = await openRuntime(bench, fakeDriver(), { store });
+    const done = await h.runtime.runChain({ code: holdingScript }, { ...asker, ...key });
     expect(resultOf(done)).toMatchObject({ output_text: "end" });
     expect(traceOf(done)).toEqual(["work ok", "hold ok", "work ok"]);
     expect(bench.did).toEqual(["a", "b"]);
   });
 
   it("leaves a script that had continued from its image waiting there", async () => {
-    const bench = new Bench();
+    const bench = new EffectTools();
     const store = `sqlite:${files.at("thawed.db")}`;
-    const code = `await call("mail", { to: "m" }); ${holding}`;
+    const code = `await call("mail", { to: "m" }); ${holdingScript}`;
     let id = "";
     {
-      const h = await room(bench, fakeDriver(), { store });
+      const h = await openRuntime(bench, fakeDriver(), { store });
       const pending = await h.runtime.runChain({ code }, asker);
       id = pending.callId;
-      await h.runtime.approvals.decide(pending.approvalId ?? "", yes);
+      await h.runtime.approvals.decide(pending.approvalId ?? "", approval);
       const running = h.runtime.runChain({ code }, asker);
       await bench.reached.promise;
       const closing = h.runtime.close();
@@ -169,7 +169,7 @@ describe("a stop of the runtime", () => {
       expect(traceOf(await running)).toEqual(["mail ok", "work ok", "hold cancelled"]);
     }
     bench.isHeld = false;
-    await using h = await room(bench, fakeDriver(), { store });
+    await using h = await openRuntime(bench, fakeDriver(), { store });
     expect(await h.runtime.chains?.list()).toMatchObject([{ callId: id, state: "waiting" }]);
     expect(resultOf(await h.runtime.chains?.resume(id))).toMatchObject({ output_text: "end", tool_calls: 4 });
     expect(bench.did).toEqual(["a", "b"]);
@@ -180,7 +180,7 @@ describe("a script that is over", () => {
   const asking = 'try { await call("mail", { to: "m" }); } catch (error) { return error.message; }';
 
   it("withdraws its open request, and a late decision learns so", async () => {
-    await using h = await room(new Bench(), fakeDriver(), { approvals: { patience: "wait" } });
+    await using h = await openRuntime(new EffectTools(), fakeDriver(), { approvals: { patience: "wait" } });
     const running = h.runtime.runChain({ code: asking }, asker);
     await settled(100);
     await h.clock.advance(56_000);
@@ -189,11 +189,11 @@ describe("a script that is over", () => {
     );
     const [asked] = await h.runtime.approvals.list();
     expect(asked).toMatchObject({ state: "withdrawn", decision: { reason: "the script that asked is over" } });
-    expect(await h.runtime.approvals.decide(asked?.id ?? "", yes)).toMatchObject({ decided: false });
+    expect(await h.runtime.approvals.decide(asked?.id ?? "", approval)).toMatchObject({ decided: false });
   });
 
   it("withdraws its request also if its time ended while a person was asked", async () => {
-    await using h = await room(new Bench(), fakeDriver(), { approvals: { patience: "wait" } });
+    await using h = await openRuntime(new EffectTools(), fakeDriver(), { approvals: { patience: "wait" } });
     const running = h.runtime.runChain({ code: asking, timeout: 5 }, asker);
     await settled(100);
     await h.clock.advance(5_001);
@@ -202,28 +202,28 @@ describe("a script that is over", () => {
   });
 
   it("keeps its request open while it may continue: an approval after its caller left resumes it", async () => {
-    await using h = await room(new Bench(), fakeDriver(), { approvals: { patience: "wait" } });
+    await using h = await openRuntime(new EffectTools(), fakeDriver(), { approvals: { patience: "wait" } });
     const controller = new AbortController();
     const running = h.runtime.runChain({ code: waiting }, { ...asker, signal: controller.signal });
     await settled(100);
     controller.abort();
     await expect(running).rejects.toThrow(/abort/);
     const [asked] = await h.runtime.approvals.list({ state: "pending" });
-    await h.runtime.approvals.decide(asked?.id ?? "", yes);
+    await h.runtime.approvals.decide(asked?.id ?? "", approval);
     expect(resultOf(await h.runtime.resume(asked?.id ?? ""))).toMatchObject({ output_text: "sent", tool_calls: 2 });
     expect(h.ran).toEqual([{ to: "m" }]);
   });
 
   it("keeps its files, however long it waited", async () => {
-    const bench = new Bench();
+    const bench = new EffectTools();
     const ttlMs = 90 * 86_400_000;
-    await using h = await room(bench, fakeDriver(), { approvals: { patience: "suspend", ttlMs } });
+    await using h = await openRuntime(bench, fakeDriver(), { approvals: { patience: "suspend", ttlMs } });
     const code = `const file = await host("artifact", { text: "the report", type: "text/plain" });
       await call("mail", { to: "m" }); await call("work", { to: "a" }); return file.ref;`;
     const pending = await h.runtime.runChain({ code }, asker);
     const digest = pending.files?.[0]?.artifact ?? "";
     for (let day = 0; day < 40; day += 1) await h.clock.advance(86_400_000);
-    await h.runtime.approvals.decide(pending.approvalId ?? "", yes);
+    await h.runtime.approvals.decide(pending.approvalId ?? "", approval);
     const done = await h.runtime.chains?.resume(pending.callId);
     expect(resultOf(done)).toMatchObject({ status: "ok", output_text: digest, output_blocks_refs: [digest] });
     const { bytes } = await h.runtime.artifacts.open(digest, asker.principal);
@@ -232,14 +232,14 @@ describe("a script that is over", () => {
   });
 
   it("answers without a file that is gone", async () => {
-    const bench = new Bench();
+    const bench = new EffectTools();
     const ttlMs = 90 * 86_400_000;
-    await using h = await room(bench, fakeDriver(), { approvals: { patience: "suspend", ttlMs } });
+    await using h = await openRuntime(bench, fakeDriver(), { approvals: { patience: "suspend", ttlMs } });
     const code = `const file = await host("artifact", { text: "the report", type: "text/plain" });
-      await call("mail", { to: "m" }); ${holding}`;
+      await call("mail", { to: "m" }); ${holdingScript}`;
     const { approvalId = "" } = await h.runtime.runChain({ code }, asker);
-    await h.runtime.approvals.decide(approvalId, yes);
-    await left(h, bench, { code });
+    await h.runtime.approvals.decide(approvalId, approval);
+    await runAndLeave(h, bench, { code });
     for (let day = 0; day < 40; day += 1) await h.clock.advance(86_400_000);
     bench.isHeld = false;
     const done = await h.runtime.runChain({ code }, asker);
@@ -255,10 +255,10 @@ describe("a script that is over", () => {
   }
 
   it("loses its frozen document a month after its request expired, and is replayed afterwards", async () => {
-    const bench = new Bench();
+    const bench = new EffectTools();
     const clock = new FakeClock();
     const store = new MemoryStore({ clock, spell: spellWith((text) => text) });
-    await using h = await room(bench, fakeDriver(), { store, clock });
+    await using h = await openRuntime(bench, fakeDriver(), { store, clock });
     const code = `await call("work", { to: "a" });
       try { await call("mail", { to: "m" }); } catch (error) { return error.code; }`;
     await h.runtime.runChain({ code }, asker);
@@ -272,21 +272,21 @@ describe("a script that is over", () => {
   });
 
   it("leaves no frozen document, however it ended", async () => {
-    const bench = new Bench();
+    const bench = new EffectTools();
     const clock = new FakeClock();
     const store = new MemoryStore({ clock, spell: spellWith((text) => text) });
     let isUnsupported = false;
     const driver = fakeDriver({
       step: (step) => (isUnsupported ? { step: "failed", why: "unsupported", message: "no classes" } : step),
     });
-    await using h = await room(bench, driver, { store, clock });
-    const code = `await call("mail", { to: "m" }); ${holding}`;
+    await using h = await openRuntime(bench, driver, { store, clock });
+    const code = `await call("mail", { to: "m" }); ${holdingScript}`;
     for (const idempotencyKey of ["left", "unsupported"]) {
       const pending = await h.runtime.runChain({ code }, { ...asker, idempotencyKey });
-      await h.runtime.approvals.decide(pending.approvalId ?? "", yes);
+      await h.runtime.approvals.decide(pending.approvalId ?? "", approval);
       expect(await kept(store)).toBe(1);
       bench.isHeld = true;
-      await left(h, bench, { code }, { idempotencyKey });
+      await runAndLeave(h, bench, { code }, { idempotencyKey });
       expect(await kept(store)).toBe(1);
       bench.isHeld = false;
       isUnsupported = idempotencyKey === "unsupported";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createPolicy, type Policy } from "../../src/policy/index.ts";
 import { FakeClock } from "../fakes/clock.ts";
-import { ann, ask, mail, yes } from "../fakes/deciders.ts";
+import { ann, approve, ask, mail } from "../fakes/deciders.ts";
 import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
 import { asker, eventTypes, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
@@ -33,10 +33,13 @@ describe("an approval with a grant is one write", () => {
     await using h = await open(failing);
     const id = await ask(h);
     failing.set("decide", 1);
-    await expect(yes(h, id, ann, { remember })).rejects.toMatchObject({ code: "store_unwritable" });
+    await expect(approve(h, id, ann, { remember })).rejects.toMatchObject({ code: "store_unwritable" });
     expect(await h.runtime.approvals.get(id)).toMatchObject({ state: "pending" });
     expect(h.runtime.approvals.grants.list()).toEqual([]);
-    expect(await yes(h, id, ann, { remember })).toMatchObject({ decided: true, grant: { by: "ann", approvalId: id } });
+    expect(await approve(h, id, ann, { remember })).toMatchObject({
+      decided: true,
+      grant: { by: "ann", approvalId: id },
+    });
     expect((await h.runtime.invoke(mail("y"), asker)).status).toBe("ok");
     expect((await eventTypes(h.runtime)).filter((type) => /^(grant\.made|gate\.approved)$/.test(type))).toEqual([
       "gate.approved",
@@ -49,7 +52,7 @@ describe("an approval with a grant is one write", () => {
     await using h = await open(failing);
     const id = await ask(h);
     failing.set("document", 100);
-    expect(await yes(h, id, ann, { remember })).toMatchObject({ decided: true, grant: { by: "ann" } });
+    expect(await approve(h, id, ann, { remember })).toMatchObject({ decided: true, grant: { by: "ann" } });
     failing.clear();
     expect((await h.runtime.invoke(mail("y"), asker)).status).toBe("ok");
   });
@@ -72,7 +75,7 @@ describe("a withdrawal by the policy that cannot be written is answered as audit
     const failing: Failing = new Map();
     await using h = await open(failing);
     const id = await ask(h);
-    await yes(h, id, ann);
+    await approve(h, id, ann);
     const offered = h.runtime.tools.offer("mail");
     h.runtime.tools.register(
       {

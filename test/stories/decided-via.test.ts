@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Decider } from "../../src/approvals/index.ts";
 import type { AuditEvent } from "../../src/audit/index.ts";
 import { verifyExport } from "../../src/audit/verify.ts";
-import { ann, ask, bob, clerk, mail, no, routed, yes } from "../fakes/deciders.ts";
+import { ann, approve, ask, bob, deny, mail, operatorToken, routed } from "../fakes/deciders.ts";
 import { bodyOf, httpFixture, inSession } from "../fakes/http-fixture.ts";
 import { cheap, entered, goodPassword, here, holder } from "../fakes/people.ts";
 import { type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
@@ -18,15 +18,15 @@ describe("the log names the credential", () => {
     ["a session", ann],
     ["a token", { user: "ann", via: "token:tok_1f2e", tenant: "default" }],
     ["a channel", { user: "ann", via: "channel:ops", tenant: "default" }],
-    ["the operator's token", clerk],
+    ["the operator's token", operatorToken],
   ])("of each decision by %s", async (_, by) => {
     await using h = await runtimeFixture();
-    await yes(h, await ask(h, mail("1")), by);
-    await no(h, await ask(h, mail("2")), by);
+    await approve(h, await ask(h, mail("1")), by);
+    await deny(h, await ask(h, mail("2")), by);
     await h.runtime.approvals.decide(await ask(h, mail("3")), { decision: "skipped", by });
     await h.runtime.approvals.decide(await ask(h, mail("4")), { decision: "modified", arguments: { to: "5" }, by });
     const taken = await ask(h, mail("6"));
-    await yes(h, taken, by);
+    await approve(h, taken, by);
     await h.runtime.approvals.revoke(taken, by);
     await h.runtime.approvals.withdraw(await ask(h, mail("7")), by);
     for (const as of ["approved", "denied", "skipped", "modified", "revoked", "withdrawn"])
@@ -39,7 +39,7 @@ describe("the log names the credential", () => {
       ...{ decision: "approved", confirmation: "drop", by: ann },
     });
     const remember = { for: "run", reason: "to the team" } as const;
-    const made = await yes(h, await ask(h), ann, { remember });
+    const made = await approve(h, await ask(h), ann, { remember });
     const grantId = made.decided ? (made.grant?.id ?? "") : "";
     await h.runtime.approvals.grants.revoke(grantId, bob);
     const { delegations } = h.runtime.approvals;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject, RuntimeOptions } from "../../src/index.ts";
-import { ann, ask, bob, seen, yes } from "../fakes/deciders.ts";
+import { ann, approve, ask, bob, shownDigestOf } from "../fakes/deciders.ts";
 import { bodyOf, httpFixture } from "../fakes/http-fixture.ts";
 import { type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
@@ -36,7 +36,7 @@ async function open(state: Shown, options: RuntimeOptions = {}, more: object = {
 }
 
 const edit = async (h: RuntimeFixture, id: string, by = ann, given: JsonObject = { to: "y" }) =>
-  h.runtime.approvals.decide(id, { decision: "modified", arguments: given, by, ...(await seen(h, id)) });
+  h.runtime.approvals.decide(id, { decision: "modified", arguments: given, by, ...(await shownDigestOf(h, id)) });
 
 describe("a request that is edited and waits for another person", () => {
   it("shows the preview of the edit, and keeps that of the first arguments", async () => {
@@ -64,7 +64,7 @@ describe("a request that is edited and waits for another person", () => {
       preview_digest: after?.previewDigest,
       asked_preview: { summary: "pays x, now" },
     });
-    expect(await yes(h, id, bob, await seen(h, id))).toMatchObject({ approval: { state: "approved" } });
+    expect(await approve(h, id, bob, await shownDigestOf(h, id))).toMatchObject({ approval: { state: "approved" } });
     expect(await h.runtime.resume(id)).toMatchObject({ status: "ok" });
   });
 
@@ -85,18 +85,18 @@ describe("a request that is edited and waits for another person", () => {
     const state: Shown = { world: "1 euro", shown: 0 };
     await using h = await open(state);
     const id = await ask(h, pay);
-    const asked = await seen(h, id);
+    const asked = await shownDigestOf(h, id);
     state.world = "1000 euro";
     await edit(h, id, ann, pay.arguments);
-    const one = await seen(h, id);
+    const one = await shownDigestOf(h, id);
     state.fails = new Error("the bank is closed");
     await edit(h, id, ann, pay.arguments);
-    const two = await seen(h, id);
+    const two = await shownDigestOf(h, id);
     state.fails = new Error("the bank is gone");
     await edit(h, id, ann, pay.arguments);
     for (const older of [asked, one, two])
-      expect(await yes(h, id, bob, older)).toMatchObject({ code: "approval_changed" });
-    expect(await yes(h, id, bob, await seen(h, id))).toMatchObject({ approval: { state: "approved" } });
+      expect(await approve(h, id, bob, older)).toMatchObject({ code: "approval_changed" });
+    expect(await approve(h, id, bob, await shownDigestOf(h, id))).toMatchObject({ approval: { state: "approved" } });
   });
 
   it("takes no vote if it was edited meanwhile to the same arguments with another preview", async () => {
@@ -106,11 +106,11 @@ describe("a request that is edited and waits for another person", () => {
     for (let turns = 0; turns < 60; turns += 1) {
       state.world = `at first ${turns}`;
       const id = await ask(h, { ...pay, arguments: { to: `${turns}` } });
-      const before = await seen(h, id);
+      const before = await shownDigestOf(h, id);
       state.world = `then ${turns}`;
       const editing = edit(h, id, ann, { to: `${turns}` });
       for (let turn = 0; turn < turns; turn += 1) await Promise.resolve(); // the yes comes at each moment of the edit
-      const said = await yes(h, id, bob, before);
+      const said = await approve(h, id, bob, before);
       await editing;
       codes.add(said.decided ? said.approval.state : said.code);
     }
@@ -144,11 +144,11 @@ describe("a request that is edited and waits for another person", () => {
     await using h = await open(state);
     const same = await ask(h, pay);
     await edit(h, same);
-    await yes(h, same, bob, await seen(h, same));
+    await approve(h, same, bob, await shownDigestOf(h, same));
     expect(await h.runtime.resume(same)).toMatchObject({ status: "ok" });
     const other = await ask(h, { tool: "pay", arguments: { to: "w" } });
     await edit(h, other);
-    await yes(h, other, bob, await seen(h, other));
+    await approve(h, other, bob, await shownDigestOf(h, other));
     state.world = "later";
     expect(await h.runtime.resume(other)).toMatchObject({ status: "denied", refusal: { code: "approval_expired" } });
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { canonical, sha256 } from "../../src/core/json.ts";
 import type { AnyTool, RuntimeOptions } from "../../src/index.ts";
-import { ann, ask, clerk, mail, seen, yes } from "../fakes/deciders.ts";
+import { ann, approve, ask, mail, operatorToken, shownDigestOf } from "../fakes/deciders.ts";
 import { bodyOf, httpFixture } from "../fakes/http-fixture.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
@@ -20,7 +20,7 @@ describe("the explanation of a recorded call", () => {
     await using h = await runtimeFixture(suspended);
     await using session = h.runtime.openSession({}, asker);
     const first = await session.invoke(mail("a"));
-    const decided = await yes(h, first.approvalId ?? "", ann, forSession);
+    const decided = await approve(h, first.approvalId ?? "", ann, forSession);
     const grant = decided.decided ? decided.grant?.id : undefined;
     const ran = await session.invoke(mail("b"));
     expect(ran.status).toBe("ok");
@@ -43,7 +43,7 @@ describe("the explanation of a recorded call", () => {
   it("names session grants outside a session, and does not count them", async () => {
     await using h = await runtimeFixture(suspended);
     await using session = h.runtime.openSession({}, asker);
-    await yes(h, (await session.invoke(mail("a"))).approvalId ?? "", ann, forSession);
+    await approve(h, (await session.invoke(mail("a"))).approvalId ?? "", ann, forSession);
     const explained = await h.runtime.explain(mail("b"), asker);
     expect(explained).not.toHaveProperty("decision.grant");
     expect(explained.decision?.reasons.at(-1)).toMatchObject({
@@ -58,7 +58,9 @@ describe("the explanation of a recorded call", () => {
     await using door = await httpFixture(h.runtime, { clock: h.clock });
     const id = await ask(h, { tool: "pay", arguments: { n: 20 } });
     const edit = { decision: "modified", arguments: { n: 5000 }, confirmation: "pay", by: ann } as const;
-    expect(await h.runtime.approvals.decide(id, { ...edit, ...(await seen(h, id)) })).toMatchObject({ decided: true });
+    expect(await h.runtime.approvals.decide(id, { ...edit, ...(await shownDigestOf(h, id)) })).toMatchObject({
+      decided: true,
+    });
     const outcome = await h.runtime.resume(id);
     expect(outcome?.status).toBe("ok");
     const [record] = await h.runtime.calls.list({ limit: 1 });
@@ -89,7 +91,7 @@ describe("the explanation of a recorded call", () => {
   it("exists even if no verdict is recorded", async () => {
     await using h = await runtimeFixture({ ...suspended, store: "memory" });
     const { approvalId = "", callId } = await h.runtime.invoke(mail(), asker);
-    await yes(h, approvalId, clerk);
+    await approve(h, approvalId, operatorToken);
     await h.runtime.resume(approvalId);
     expect(await h.runtime.policy.explainCall(callId)).toMatchObject({ decision: { verdict: "CONFIRM" } });
   });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
 import { approvalOf, Gateway } from "../fakes/gateway.ts";
-import { eras, expectIntactLog, expectReplay, pending, timeoutMs, write } from "../fakes/gateway-story.ts";
+import { expectIntactLog, expectReplay, mcpRevisions, pending, timeoutMs, write } from "../fakes/gateway-story.ts";
 import type { Ended } from "../fakes/postern-process.ts";
 
 describe("after `kill -9` and a new start", () => {
@@ -71,7 +71,7 @@ describe("after `kill -9` and a new start", () => {
   });
 });
 
-describe.each(eras)("after `kill -9`, a joined client over pipes (MCP %s)", (era) => {
+describe.each(mcpRevisions)("after `kill -9`, a joined client over pipes (MCP %s)", (era) => {
   it("learns at once that its calls are lost, starts again, and completes the story", {
     timeout: timeoutMs,
   }, async () => {

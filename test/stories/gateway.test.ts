@@ -3,12 +3,12 @@ import { readFileSync } from "node:fs";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
 import { approvalOf, Gateway } from "../fakes/gateway.ts";
-import { eras, expectIntactLog, pending, tellStory, timeoutMs, write } from "../fakes/gateway-story.ts";
+import { expectIntactLog, mcpRevisions, pending, runStory, timeoutMs, write } from "../fakes/gateway-story.ts";
 
-describe.each(eras)("the gateway story of the SDK's client (MCP %s)", (era) => {
+describe.each(mcpRevisions)("the gateway story of the SDK's client (MCP %s)", (era) => {
   it("works over HTTP: held, approved elsewhere, written once, replayed, proven", { timeout: timeoutMs }, async () => {
     await using gateway = await Gateway.started();
-    await tellStory(gateway, await gateway.connect(era));
+    await runStory(gateway, await gateway.connect(era));
     await expectIntactLog(gateway);
   });
 
@@ -16,7 +16,7 @@ describe.each(eras)("the gateway story of the SDK's client (MCP %s)", (era) => {
     timeout: timeoutMs,
   }, async () => {
     await using gateway = new Gateway();
-    await tellStory(gateway, await gateway.connectStdio(era));
+    await runStory(gateway, await gateway.connectStdio(era));
     const second = await gateway.connectStdio(era);
     expect(await second.callTool(write)).toMatchObject({ _meta: { "postern/replayed": true } });
     await expectIntactLog(gateway);

@@ -3,7 +3,7 @@ import type { Remember } from "../../src/approvals/index.ts";
 import { createRuntime, defineTool } from "../../src/index.ts";
 import { actor } from "../fakes/actors.ts";
 import { FakeClock } from "../fakes/clock.ts";
-import { ann, ask, forRun, remember, status } from "../fakes/granting.ts";
+import { ann, ask, forRun, remember, statusOf } from "../fakes/granting.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
@@ -14,12 +14,12 @@ describe("a grant", () => {
     await using h = await runtimeFixture({ autonomy: "A2" });
     await remember(h, await ask(h));
     await h.runtime.controls.setAutonomy("A0", actor("boss"));
-    expect(await status(h, "y")).toBe("preview");
+    expect(await statusOf(h, "y")).toBe("preview");
     await using blocked = await runtimeFixture({
       policy: { rules: [{ effect: "deny", tool: "mail", arguments: { "$.to": { equals: "evil" } } }] },
     });
     await remember(blocked, await ask(blocked));
-    expect([await status(blocked, "evil"), await status(blocked, "y")]).toEqual(["denied", "ok"]);
+    expect([await statusOf(blocked, "evil"), await statusOf(blocked, "y")]).toEqual(["denied", "ok"]);
   });
 
   it("does not answer a CONFIRM of another rule", async () => {
@@ -28,7 +28,7 @@ describe("a grant", () => {
     ];
     await using h = await runtimeFixture({ policy: { rules } });
     await remember(h, await ask(h));
-    expect([await status(h, "the boss"), await status(h, "y")]).toEqual(["pending", "ok"]);
+    expect([await statusOf(h, "the boss"), await statusOf(h, "y")]).toEqual(["pending", "ok"]);
   });
 
   it("does not answer a call of higher risk than the one that was shown", async () => {
@@ -61,14 +61,14 @@ describe("a grant", () => {
       for: { until: clock.now() + 60_000 },
       reason: "ok",
     });
-    expect(await status(before, "y", { runId: "r" })).toBe("ok");
+    expect(await statusOf(before, "y", { runId: "r" })).toBe("ok");
     await before.runtime.close();
     await using h = await runtimeFixture({
       store,
       clock,
       approvals: { patience: "suspend", routes: [{ remember: false }] },
     });
-    expect(await status(h, "z", { runId: "r" })).toBe("pending");
+    expect(await statusOf(h, "z", { runId: "r" })).toBe("pending");
   });
 
   it.each<[string, Partial<Remember>, RegExp]>([

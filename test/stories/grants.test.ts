@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Remember } from "../../src/approvals/index.ts";
 import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
 import { FakeClock } from "../fakes/clock.ts";
-import { ann, ask, forRun, mail, remember, status } from "../fakes/granting.ts";
+import { ann, ask, forRun, mail, remember, statusOf } from "../fakes/granting.ts";
 import { asker, eventTypes, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
@@ -14,7 +14,7 @@ describe("a remembered approval", () => {
     const decided = await remember(h, await ask(h));
     const grant = decided.decided ? decided.grant : undefined;
     expect(grant).toMatchObject({ tool: "mail", for: "run", by: "ann", reason: "they are all to the team", uses: 0 });
-    expect([await status(h, "y"), await status(h, "z")]).toEqual(["ok", "ok"]);
+    expect([await statusOf(h, "y"), await statusOf(h, "z")]).toEqual(["ok", "ok"]);
     expect(h.ran).toEqual([{ to: "y" }, { to: "z" }]);
     const rule = `grant ${grant?.id} of ann: they are all to the team`;
     const attempts = await h.runtime.audit.query({ type: "tool_call.attempted" });
@@ -35,8 +35,8 @@ describe("a remembered approval", () => {
     await using h = await runtimeFixture();
     const pattern: Remember = { ...forRun, scope: { arguments: { "$.to": { like: "*@example.com" } } } };
     await remember(h, await ask(h, "ann@example.com"), pattern);
-    expect(await status(h, "bob@example.com")).toBe("ok");
-    expect(await status(h, "bob@elsewhere.org")).toBe("pending");
+    expect(await statusOf(h, "bob@example.com")).toBe("ok");
+    expect(await statusOf(h, "bob@elsewhere.org")).toBe("pending");
   });
 
   it("answers only the same object and list it was given for, after a restart too", async () => {
@@ -78,10 +78,10 @@ describe("a remembered approval", () => {
   it("holds in its run, for its asking principal, and for no other", async () => {
     await using h = await runtimeFixture();
     await remember(h, await ask(h));
-    expect(await status(h, "y", { runId: "another" })).toBe("pending");
-    expect(await status(h, "y", { principal: { ...asker.principal, agent: "b" } })).toBe("pending");
+    expect(await statusOf(h, "y", { runId: "another" })).toBe("pending");
+    expect(await statusOf(h, "y", { principal: { ...asker.principal, agent: "b" } })).toBe("pending");
     expect((await h.runtime.invoke({ tool: "drop", arguments: { to: "y" } }, asker)).status).toBe("pending");
-    expect(await status(h, "z")).toBe("ok");
+    expect(await statusOf(h, "z")).toBe("ok");
   });
 
   it("holds only for the user it was asked for, not for other users of the agent", async () => {
@@ -89,12 +89,12 @@ describe("a remembered approval", () => {
     const always: Remember = { for: { until: h.clock.now() + 60_000 }, reason: "a minute" };
     await remember(h, await ask(h), always);
     const { user: _, ...nobody } = asker.principal;
-    expect(await status(h, "y", { principal: { ...asker.principal, user: "else" }, runId: "r2" })).toBe("pending");
-    expect(await status(h, "y", { principal: nobody, runId: "r3" })).toBe("pending");
-    expect(await status(h, "y", { runId: "r4" })).toBe("ok");
+    expect(await statusOf(h, "y", { principal: { ...asker.principal, user: "else" }, runId: "r2" })).toBe("pending");
+    expect(await statusOf(h, "y", { principal: nobody, runId: "r3" })).toBe("pending");
+    expect(await statusOf(h, "y", { runId: "r4" })).toBe("ok");
     const other = await ask(h, "z", { principal: nobody, runId: "r5" });
     await remember(h, other, always);
-    expect(await status(h, "q", { principal: { ...asker.principal, user: "else" }, runId: "r6" })).toBe("pending");
+    expect(await statusOf(h, "q", { principal: { ...asker.principal, user: "else" }, runId: "r6" })).toBe("pending");
   });
 
   it("holds in its session while that lives", async () => {
@@ -110,9 +110,9 @@ describe("a remembered approval", () => {
   it("holds until its end, in every run", async () => {
     await using h = await runtimeFixture();
     await remember(h, await ask(h), { for: { until: h.clock.now() + 60_000 }, reason: "a minute" });
-    expect(await status(h, "y", { runId: "another" })).toBe("ok");
+    expect(await statusOf(h, "y", { runId: "another" })).toBe("ok");
     await h.clock.advance(60_000);
-    expect(await status(h, "z", { runId: "another" })).toBe("pending");
+    expect(await statusOf(h, "z", { runId: "another" })).toBe("pending");
     expect(h.runtime.approvals.grants.list({ state: "over" })).toHaveLength(1);
   });
 
@@ -123,7 +123,7 @@ describe("a remembered approval", () => {
     expect(await h.runtime.approvals.grants.revoke(grant?.id ?? "", { user: "bob" }, "enough")).toMatchObject({
       revoked: { by: "bob", reason: "enough" },
     });
-    expect(await status(h, "y")).toBe("pending");
+    expect(await statusOf(h, "y")).toBe("pending");
     expect(await h.runtime.approvals.grants.revoke(grant?.id ?? "", ann)).toMatchObject({ revoked: { by: "bob" } });
     expect(await h.runtime.approvals.grants.revoke("grt_none", ann)).toBeUndefined();
     const [event] = await h.runtime.audit.query({ type: "grant.revoked" });
@@ -137,7 +137,7 @@ describe("a remembered approval", () => {
     const edit = { decision: "modified" as const, by: ann, arguments: { to: "right" } };
     const decided = await h.runtime.approvals.decide(id, { ...edit, remember: { ...forRun, scope } });
     expect(decided).toMatchObject({ decided: true, grant: { arguments: scope.arguments } });
-    expect(await status(h, "right")).toBe("ok");
+    expect(await statusOf(h, "right")).toBe("ok");
   });
 });
 
@@ -188,6 +188,6 @@ it("without costing an ALLOW call a lookup or an await", async () => {
   Object.assign(shelf, { answering: watched });
   await h.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, asker);
   expect(looked).toBe(0);
-  expect(await status(h, "y")).toBe("ok");
+  expect(await statusOf(h, "y")).toBe("ok");
   expect(looked).toBe(1);
 });

@@ -1,17 +1,17 @@
 import { expect, it } from "vitest";
 import { createRuntime, defineTool } from "../../src/index.ts";
 import { type Guardrail, patternGuardrail, personalData, promptInjection } from "../../src/policy/index.ts";
-import { finds, room, said, say, speak, terminals } from "../fakes/guardrail-fixture.ts";
+import { endEvents, finds, guardrailFixture, invokeSay, sayTool, writtenTexts } from "../fakes/guardrail-fixture.ts";
 import { expectWork } from "../fakes/in-time.ts";
 
 it("a violation in the arguments stops the call before the tool runs, and says why (case 269)", async () => {
-  await using h = await room([finds("bad", "DENY")]);
-  const outcome = await speak(h.runtime, "bad");
+  await using h = await guardrailFixture([finds("bad", "DENY")]);
+  const outcome = await invokeSay(h.runtime, "bad");
   expect(outcome).toMatchObject({ status: "denied", refusal: { code: "permission_denied" } });
   expect(outcome.text).toContain("guardrail word: a word is not allowed");
-  expect(await terminals(h.runtime, outcome.callId)).toEqual(["tool_call.refused"]);
-  expect((await speak(h.runtime, "good")).status).toBe("ok");
-  expect(said).toEqual(["good"]);
+  expect(await endEvents(h.runtime, outcome.callId)).toEqual(["tool_call.refused"]);
+  expect((await invokeSay(h.runtime, "good")).status).toBe("ok");
+  expect(writtenTexts).toEqual(["good"]);
 });
 
 it("asks a person or raises the risk, and runs again when the call re-enters", async () => {
@@ -24,17 +24,17 @@ it("asks a person or raises the risk, and runs again when the call re-enters", a
       return [{ says: "CONFIRM", why: "look at it" }];
     },
   };
-  await using h = await room([asking], { approvals: { patience: "suspend" } });
-  const held = await speak(h.runtime, "x");
+  await using h = await guardrailFixture([asking], { approvals: { patience: "suspend" } });
+  const held = await invokeSay(h.runtime, "x");
   expect(held.status).toBe("pending");
   const [request] = await h.runtime.approvals.list({});
   expect(request?.why).toContainEqual({ rule: "guardrail asking: look at it", says: "CONFIRM" });
   await h.runtime.approvals.decide(held.approvalId ?? "", { decision: "approved", by: { user: "ada" } });
   expect((await h.runtime.resume(held.approvalId ?? ""))?.status).toBe("ok");
   expect(looks).toBeGreaterThanOrEqual(2);
-  await using raised = await room([finds("loud", "RAISE")], { autonomy: "A3" });
-  expect((await speak(raised.runtime, "loud")).refusal?.code).toBe("approval_unavailable");
-  expect((await speak(raised.runtime, "low")).status).toBe("ok");
+  await using raised = await guardrailFixture([finds("loud", "RAISE")], { autonomy: "A3" });
+  expect((await invokeSay(raised.runtime, "loud")).refusal?.code).toBe("approval_unavailable");
+  expect((await invokeSay(raised.runtime, "low")).status).toBe("ok");
 });
 
 it("an earlier approval does not lift its refusal", async () => {
@@ -44,12 +44,12 @@ it("an earlier approval does not lift its refusal", async () => {
     on: "arguments",
     check: () => [{ says: strict ? "DENY" : "CONFIRM", why: "so" }],
   };
-  await using h = await room([changing], { approvals: { patience: "suspend" } });
-  const held = await speak(h.runtime, "x");
+  await using h = await guardrailFixture([changing], { approvals: { patience: "suspend" } });
+  const held = await invokeSay(h.runtime, "x");
   await h.runtime.approvals.decide(held.approvalId ?? "", { decision: "approved", by: { user: "ada" } });
   strict = true;
   expect((await h.runtime.resume(held.approvalId ?? ""))?.refusal?.code).toBe("permission_denied");
-  expect(said).toEqual([]);
+  expect(writtenTexts).toEqual([]);
 });
 
 const broken: readonly (readonly [string, Guardrail["check"], RegExp])[] = [
@@ -78,17 +78,17 @@ it.each(broken)(
   "a guardrail that %s stops the call when it is closed, and lets it through when it is open (case 269)",
   async (_, check, why) => {
     for (const on of ["arguments", "result"] as const) {
-      await using closed = await room([{ name: "broken", on, check } as Guardrail]);
-      const outcome = await speak(closed.runtime, "x");
+      await using closed = await guardrailFixture([{ name: "broken", on, check } as Guardrail]);
+      const outcome = await invokeSay(closed.runtime, "x");
       expect(outcome.refusal?.code).toBe(on === "arguments" ? "permission_denied" : "result_withheld");
       expect(outcome.text).toMatch(/guardrail `?broken`?:? failed: .*, and is closed/);
       expect(closed.log.join()).toMatch(why);
-      expect(await terminals(closed.runtime, outcome.callId)).toHaveLength(1);
-      await using open = await room([{ name: "broken", on, check, onFailure: "open" } as Guardrail]);
-      const passed = await speak(open.runtime, "x");
+      expect(await endEvents(closed.runtime, outcome.callId)).toHaveLength(1);
+      await using open = await guardrailFixture([{ name: "broken", on, check, onFailure: "open" } as Guardrail]);
+      const passed = await invokeSay(open.runtime, "x");
       expect(passed).toMatchObject({ status: "ok", text: "x" });
       expect(open.log.join()).toMatch(why);
-      expect(await terminals(open.runtime, passed.callId)).toEqual(["tool_call.succeeded"]);
+      expect(await endEvents(open.runtime, passed.callId)).toEqual(["tool_call.succeeded"]);
     }
   },
 );
@@ -97,8 +97,8 @@ it("an open guardrail that failed is named in the reasons of the call", async ()
   const check = (): never => {
     throw new Error("out of order");
   };
-  await using h = await room([{ name: "broken", on: "arguments", check, onFailure: "open" }]);
-  const { callId } = await speak(h.runtime, "x");
+  await using h = await guardrailFixture([{ name: "broken", on: "arguments", check, onFailure: "open" }]);
+  const { callId } = await invokeSay(h.runtime, "x");
   const [began] = await h.runtime.audit.query({ callId, type: "tool_call.attempted" });
   expect(began?.reasons).toContainEqual({ rule: "guardrail broken: failed: out of order, and is open", says: "ALLOW" });
 });
@@ -113,8 +113,8 @@ it("a guardrail that hangs is given up after its time and aborted, and its late 
       });
       return late.promise;
     };
-    await using h = await room([{ name: "slow", on, check, timeoutMs: 100 } as Guardrail]);
-    const outcome = speak(h.runtime, "x");
+    await using h = await guardrailFixture([{ name: "slow", on, check, timeoutMs: 100 } as Guardrail]);
+    const outcome = invokeSay(h.runtime, "x");
     await h.clock.advance(100);
     const { callId, refusal, text } = await outcome;
     expect(refusal?.code).toBe(on === "arguments" ? "permission_denied" : "result_withheld");
@@ -122,14 +122,14 @@ it("a guardrail that hangs is given up after its time and aborted, and its late 
     expect(aborted).toBe(true);
     late.resolve([]);
     await h.clock.advance(1_000);
-    expect(await terminals(h.runtime, callId)).toHaveLength(1);
+    expect(await endEvents(h.runtime, callId)).toHaveLength(1);
     expect(h.clock.waiting).toBeLessThan(5);
   }
 });
 
 it("a guardrail without a time of its own is given up after a second", async () => {
-  await using h = await room([{ name: "slow", on: "arguments", check: () => new Promise(() => {}) }]);
-  const outcome = speak(h.runtime, "x");
+  await using h = await guardrailFixture([{ name: "slow", on: "arguments", check: () => new Promise(() => {}) }]);
+  const outcome = invokeSay(h.runtime, "x");
   await h.clock.advance(1_000);
   expect((await outcome).text).toContain("no answer within 1000 ms");
 });
@@ -154,7 +154,7 @@ it("a guardrail sees no secret that the redactor knows, and cannot change the ca
   });
   process.env["POSTERN_SECRET_X_KEY"] = "hunter2-hunter2-hunter2";
   try {
-    await using h = await room([nosy], { tools: [leaky] });
+    await using h = await guardrailFixture([nosy], { tools: [leaky] });
     expect((await h.runtime.invoke({ tool: "leaky" })).status).toBe("ok");
     expect(seen).toHaveLength(1);
     expect(seen.join()).not.toContain("hunter2");
@@ -189,10 +189,12 @@ it("patterns are RE2's; an invalid one and a finding in the wrong place are name
 });
 
 it("patterns that hang other engines answer at once", async () => {
-  await using h = await room([patternGuardrail({ name: "evil", on: "arguments", patterns: ["^(a+)+$", "(x+x+)+y"] })]);
+  await using h = await guardrailFixture([
+    patternGuardrail({ name: "evil", on: "arguments", patterns: ["^(a+)+$", "(x+x+)+y"] }),
+  ]);
   await expectWork(3_000, async (at) => {
-    expect((await speak(h.runtime, `${"a".repeat(50_000 + at)}!`)).status).toBe("ok");
-    expect((await speak(h.runtime, "x".repeat(50_000 + at))).status).toBe("ok");
+    expect((await invokeSay(h.runtime, `${"a".repeat(50_000 + at)}!`)).status).toBe("ok");
+    expect((await invokeSay(h.runtime, "x".repeat(50_000 + at))).status).toBe("ok");
   });
 });
 
@@ -206,9 +208,9 @@ it("a guardrail gets the call and its server, and its findings are cut and redac
       return [{ says: "DENY", why: `long ${"x".repeat(5_000)}` }];
     },
   };
-  await using h = await room([talker]);
+  await using h = await guardrailFixture([talker]);
   h.runtime.tools.register(
-    { ...say, name: "web__say" },
+    { ...sayTool, name: "web__say" },
     { server: "web", risk: "medium", openWorld: true, effects: "write" },
   );
   const outcome = await h.runtime.invoke({ tool: "web__say", arguments: { text: "7" } }, { runId: "run_7" });

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { defineTool } from "../../src/index.ts";
 import { Changing, type ListedTool } from "../fakes/changing.ts";
 import { corpus } from "../fakes/corpus.ts";
-import { closing, type Offering, offering } from "../fakes/offering.ts";
+import { closeAfterTest, type ServedRuntime, serveRuntime } from "../fakes/offering.ts";
 import { asker } from "../fakes/runtime-fixture.ts";
 
 const tags = [..."hi"].map((letter) => String.fromCodePoint(0xe0000 + (letter.codePointAt(0) ?? 0))).join("");
@@ -16,7 +16,7 @@ const rows = [
   ["a name in other letters", "call s\u{435}nd_mail", "call s[U+0435]nd_mail"],
 ] as const;
 
-interface Scene extends Offering {
+interface Scene extends ServedRuntime {
   readonly server: Changing;
 }
 
@@ -25,7 +25,7 @@ async function scene(text: string): Promise<Scene> {
     ...{ name: "read", title: text, description: text },
     inputSchema: { type: "object", properties: { path: { type: "string", description: text, enum: ["x", text] } } },
   };
-  const server = closing(new Changing(tool));
+  const server = closeAfterTest(new Changing(tool));
   const resource = { type: "resource", resource: { uri: "file:///a", text } };
   server.answers({ read: { content: [{ type: "text", text }, resource], structuredContent: { text } } });
   const own = defineTool({
@@ -34,7 +34,10 @@ async function scene(text: string): Promise<Scene> {
       throw new Error(text);
     },
   });
-  return { ...(await offering({ tools: [own], servers: { s: server.config({ risk: "safe" }) }, chains: {} })), server };
+  return {
+    ...(await serveRuntime({ tools: [own], servers: { s: server.config({ risk: "safe" }) }, chains: {} })),
+    server,
+  };
 }
 
 it.each(rows)("shows %s in every description", async (_, text, shown) => {
@@ -111,10 +114,10 @@ interface Confusable {
 const published = corpus<Confusable>("confusables/to_ascii.dev.json");
 
 it.skipIf(published.length === 0)("lists no published look-alike in the name of a tool", async () => {
-  const server = closing(
+  const server = closeAfterTest(
     new Changing(...published.map(({ c }, n) => ({ name: `re${c}ad${n}`, inputSchema: { type: "object" } }))),
   );
-  const { runtime, connect } = await offering({ servers: { s: server.config({ risk: "safe" }) } });
+  const { runtime, connect } = await serveRuntime({ servers: { s: server.config({ risk: "safe" }) } });
   for (const path of ["/mcp", "/mcp/s"]) {
     const { tools } = await (await connect(path)).listTools();
     expect(tools.length).toBe(published.length + 1);

@@ -1,7 +1,7 @@
 /** MCP over HTTP as clients really ask: with slashes, with one accepted type or none, and in search of a way to sign in. */
 import { expect, it } from "vitest";
 import { Changing } from "../fakes/changing.ts";
-import { closing, type Offering, offering } from "../fakes/offering.ts";
+import { closeAfterTest, type ServedRuntime, serveRuntime } from "../fakes/offering.ts";
 
 const call = { name: "s__announce", arguments: {} };
 const meta = {
@@ -12,14 +12,14 @@ const meta = {
 const modern = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": call.name };
 const initialize = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "c", version: "1" } };
 
-async function scene(): Promise<Offering> {
-  const server = closing(new Changing());
-  return offering({ servers: { s: server.config({ risk: "safe" }) } });
+async function scene(): Promise<ServedRuntime> {
+  const server = closeAfterTest(new Changing());
+  return serveRuntime({ servers: { s: server.config({ risk: "safe" }) } });
 }
 
 /** `fetch` would add an `Accept` of its own where there is none. */
 async function post(
-  { url, token }: Offering,
+  { url, token }: ServedRuntime,
   path: string,
   body: object,
   headers: Readonly<Record<string, string>>,

@@ -1,7 +1,7 @@
 /** What a server answers beside text reaches MCP clients as it was sent. */
 import { expect, it } from "vitest";
 import { Changing } from "../fakes/changing.ts";
-import { closing, offering } from "../fakes/offering.ts";
+import { closeAfterTest, serveRuntime } from "../fakes/offering.ts";
 
 const annotations = { audience: ["user"], priority: 0.5 };
 const bytes = Buffer.alloc(200_000, 7).toString("base64");
@@ -29,9 +29,9 @@ it.each([
   ["/mcp/s", "show", "2025-11-25"],
   ["/mcp/s", "show", "2026-07-28"],
 ] as const)("links, resources, images and sounds pass at %s as %s in %s", async (path, name, era) => {
-  const server = closing(new Changing({ name: "show", inputSchema: { type: "object" } }));
+  const server = closeAfterTest(new Changing({ name: "show", inputSchema: { type: "object" } }));
   server.answers({ show: { content: sent, structuredContent: { n: 1 } }, fail: { content: sent, isError: true } });
-  const { connect } = await offering({ servers: { s: server.config({ risk: "safe" }) } });
+  const { connect } = await serveRuntime({ servers: { s: server.config({ risk: "safe" }) } });
   const result = await (await connect(path, era)).callTool({ name });
   expect(shortened(result.content)).toEqual(shortened(sent));
   expect(result.structuredContent).toEqual({ n: 1 });

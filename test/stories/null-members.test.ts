@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
 import { createRuntime } from "../../src/index.ts";
 import { createMcpGateway } from "../../src/mcp/server/mcp-server.ts";
-import { type Offering, offering } from "../fakes/offering.ts";
+import { type ServedRuntime, serveRuntime } from "../fakes/offering.ts";
 
 const echo = {
   name: "echo",
@@ -14,7 +14,7 @@ const echo = {
   input: { type: "object", properties: { note: { type: ["string", "null"] } } },
   execute: (given: unknown) => JSON.stringify(given),
 } as const;
-const postern = (): Promise<Offering> => offering({ tools: [echo] });
+const postern = (): Promise<ServedRuntime> => serveRuntime({ tools: [echo] });
 
 const accept = "application/json, text/event-stream";
 const nulls = { _meta: null, cursor: null };

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { openAgentTools } from "../../src/agents/index.ts";
 import { defineTool, type RuntimeOptions } from "../../src/index.ts";
-import { offering } from "../fakes/offering.ts";
+import { serveRuntime } from "../fakes/offering.ts";
 import { asker } from "../fakes/runtime-fixture.ts";
 
 const base = { description: "Does it.", effects: "write", idempotent: false, input: { type: "object" } } as const;
@@ -71,7 +71,7 @@ function plain(text: string): string {
 
 describe("what a model reads", () => {
   it.each(rows)("of %s is the same text at every interface", async (_what, options, call, expected) => {
-    const { runtime, agent, connect } = await offering({ tools, ...options });
+    const { runtime, agent, connect } = await serveRuntime({ tools, ...options });
     await using library = openAgentTools(runtime, asker);
     const { text } = await library.call({ name: call.tool, arguments: call.arguments });
     expect(text).toMatch(expected);
@@ -90,7 +90,7 @@ describe("what a model reads", () => {
   });
 
   it("keeps the pictures of the tool's own error", async () => {
-    const { agent, connect } = await offering({ tools });
+    const { agent, connect } = await serveRuntime({ tools });
     const answer = await (await connect()).callTool({ name: "fail" });
     expect(answer.content).toEqual([
       { type: "text", text: "No such file." },
@@ -101,7 +101,7 @@ describe("what a model reads", () => {
 
   it("of a refusal is its reason and its advice in a script too", async () => {
     const rule = { effect: "deny", tool: "send", arguments: { "$.to": { like: "eve*" } } } as const;
-    const { runtime } = await offering({ tools, policy: { rules: [rule] }, chains: {} });
+    const { runtime } = await serveRuntime({ tools, policy: { rules: [rule] }, chains: {} });
     const code = `try { await tools.send({ to: "eve" }) }
       catch (e) { return { code: e.code, message: e.message, advice: e.advice } }`;
     const outcome = await runtime.invoke({ tool: "tool_chain", arguments: { code, language: "javascript" } }, asker);

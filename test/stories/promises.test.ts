@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createRuntime, type Runtime } from "../../src/index.ts";
 import { settled } from "../fakes/clock.ts";
-import { ask, mail, remember, status } from "../fakes/granting.ts";
+import { ask, mail, remember, statusOf } from "../fakes/granting.ts";
 import { heldDisk } from "../fakes/held-disk.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { type ProbeTool, probe } from "../fakes/probe.ts";
@@ -115,7 +115,7 @@ describe("another principal", () => {
     await using h = await runtimeFixture();
     await remember(h, await ask(h), { for: { until: h.clock.now() + 3_600_000 }, reason: "they are fine" });
     expect(h.runtime.approvals.grants.list()).toHaveLength(1);
-    expect(await status(h, "y")).toBe("ok");
+    expect(await statusOf(h, "y")).toBe("ok");
     expect(await h.runtime.invoke(mail("z"), { principal })).toMatchObject({ status: "pending" });
     expect(h.ran).toEqual([{ to: "y" }]);
   });

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import type { CallToolResult, Client } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { approvalOf, Gateway } from "../fakes/gateway.ts";
-import { eras, timeoutMs } from "../fakes/gateway-story.ts";
+import { mcpRevisions, timeoutMs } from "../fakes/gateway-story.ts";
 
 const lines = Array.from({ length: 4_000 }, (_, n) => `line ${n}: größer als ein Brief, kürzer als ein Buch\n`);
 const original = `${lines.join("")}the last line, which must not be lost`;
@@ -38,7 +38,7 @@ async function whole(client: Client, from: { readonly artifact: string; readonly
   return parts.join("");
 }
 
-describe.each(eras)("an agent that reads a file of 200 kB through the real file server (MCP %s)", (era) => {
+describe.each(mcpRevisions)("an agent that reads a file of 200 kB through the real file server (MCP %s)", (era) => {
   it("edits it and writes it back without losing its tail", { timeout: timeoutMs }, async () => {
     writeFileSync(gateway.file("book.txt"), original);
     const client = await gateway.connect(era);

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { createRuntime, RuntimeFault } from "../../src/index.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
-import { kept } from "../fakes/kept-run.ts";
+import { openRunArchive } from "../fakes/kept-run.ts";
 import { runsFolder } from "../fakes/run-folder.ts";
 
 const child = join(import.meta.dirname, "../crash/by-hand-child.ts");
@@ -53,7 +53,7 @@ it.each(Object.entries(byHand))(
 );
 
 it("the log names the person who began, described and finished a run, before the seal, with nothing late", async () => {
-  await using k = await kept();
+  await using k = await openRunArchive();
   const { runs, audit } = k.h.runtime;
   const name = { runId: "run_1" };
   await runs?.begin(name, { task: "one", by: ann });
@@ -81,7 +81,7 @@ it("the log names the person who began, described and finished a run, before the
 it("an act that cannot be logged changes nothing, and an invalid act is not logged", async () => {
   const clock = new FakeClock();
   const failing: Failing = new Map();
-  const { h, folder, ...k } = await kept([], { clock, store: new FaultyStore(clock, failing) });
+  const { h, folder, ...k } = await openRunArchive([], { clock, store: new FaultyStore(clock, failing) });
   await using _kept = k;
   const { runs, audit } = h.runtime;
   const name = { runId: "run_1" };

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createRedactor } from "../../src/secrets/redactor.ts";
 import { FakeClock } from "../fakes/clock.ts";
-import { base, kept, safe, type Tool } from "../fakes/kept-run.ts";
+import { base, openRunArchive, safe, type Tool } from "../fakes/kept-run.ts";
 import { RunFolder, runsFolder } from "../fakes/run-folder.ts";
 import { runtimeFixture } from "../fakes/runtime-fixture.ts";
 
@@ -20,7 +20,7 @@ it("keeps no secret in arguments, results, errors, prompts or names", async () =
       throw new Error(`no ${secret}`);
     },
   };
-  await using k = await kept([leaky, failing], {
+  await using k = await openRunArchive([leaky, failing], {
     redactor,
     archive: { folder: runsFolder(), config: `x: ${secret}\n` },
   });
@@ -44,7 +44,7 @@ it("keeps no secret in arguments, results, errors, prompts or names", async () =
 
 it("does not archive a run whose id contains a secret, and says so once", async () => {
   const redactor = createRedactor();
-  await using k = await kept([], { redactor });
+  await using k = await openRunArchive([], { redactor });
   const session = k.h.runtime.openSession({}, { ...base, runId: "x-hunter2hunter2" });
   redactor.learn("hunter2hunter2");
   for (const to of ["a", "b"]) {
@@ -58,7 +58,7 @@ it("does not archive a run whose id contains a secret, and says so once", async 
 });
 
 it("keeps lines under 4 kB with any names of tools, actions, agents and arguments", async () => {
-  await using k = await kept();
+  await using k = await openRunArchive();
   const odd = [
     "\u0000\u0001\u001f".repeat(60),
     "😀".repeat(100),
@@ -81,7 +81,7 @@ it("keeps lines under 4 kB with any names of tools, actions, agents and argument
 });
 
 it.each(["../x", "a/b", "", "x".repeat(65), "run\u0000", ".."])("refuses the run id %j everywhere", async (runId) => {
-  await using k = await kept();
+  await using k = await openRunArchive();
   const { runtime } = k.h;
   await expect(runtime.invoke({ tool: "echo", arguments: { to: "a" } }, { runId })).rejects.toMatchObject({
     code: "context_invalid",
@@ -92,7 +92,7 @@ it.each(["../x", "a/b", "", "x".repeat(65), "run\u0000", ".."])("refuses the run
 });
 
 it("keeps the runs of tenants apart, also if they have the same id", async () => {
-  await using k = await kept();
+  await using k = await openRunArchive();
   const { runtime } = k.h;
   for (const tenant of ["default", "acme", "a/../b"]) {
     await runtime.invoke({ tool: "echo", arguments: { to: tenant } }, { ...base, principal: { tenant, agent: "a" } });
@@ -145,7 +145,7 @@ it("projects again from an older position without a change in any file", async (
 });
 
 it("lists the latest first, by tenant and agent, up to a limit", async () => {
-  await using k = await kept();
+  await using k = await openRunArchive();
   const { runtime } = k.h;
   for (const [runId, agent] of [
     ["one", "a"],

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import type { ToolContext } from "../../src/index.ts";
 import { environmentSecrets } from "../../src/secrets/index.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
-import { base, kept, safe, type Tool } from "../fakes/kept-run.ts";
+import { base, openRunArchive, safe, type Tool } from "../fakes/kept-run.ts";
 import { boss } from "../fakes/runtime-fixture.ts";
 
 /** No encoder changes letters and digits, so this much of the value stays readable in each encoding. */
@@ -47,7 +47,7 @@ it.each(Object.entries(said))("a run's folder holds no secret in the encoding %s
     preview: async () => ({ summary: `would use ${text}` }),
     execute: () => `sent ${text} ${"word ".repeat(2_000)}${text}`,
   };
-  await using k = await kept([leaky, failing, held], { redactor, secrets });
+  await using k = await openRunArchive([leaky, failing, held], { redactor, secrets });
   const { runtime } = k.h;
   await runtime.runs?.begin({ runId: "run_1" }, { task: { [text]: text }, prompt: text, systemPrompt: text });
   for (const tool of ["leaky", "failing", "held", text]) {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createRedactor } from "../../src/secrets/redactor.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
-import { base, kept, safe, type Tool } from "../fakes/kept-run.ts";
+import { base, openRunArchive, safe, type Tool } from "../fakes/kept-run.ts";
 import { RunFolder, runsFolder } from "../fakes/run-folder.ts";
 import { boss, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
@@ -71,7 +71,7 @@ it("has every file of a run, readable by its owner only", async () => {
 
 it("a refusal is a permission error with code, tool name and rule, and has its line in errors.jsonl (case 153)", async () => {
   const rule = { effect: "deny", tool: "echo", id: "no-echo", reason: "quiet" } as const;
-  await using k = await kept([], { policy: { rules: [rule] } });
+  await using k = await openRunArchive([], { policy: { rules: [rule] } });
   const outcome = await k.h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, base);
   await k.h.runtime.runs?.flush();
 
@@ -89,7 +89,7 @@ it("a refusal is a permission error with code, tool name and rule, and has its l
 
 it("the line of a 1 MB result has summary and artifact id only, under 4 kB (case 188)", async () => {
   const big: Tool = { ...safe, name: "big", description: "Big.", execute: () => `head ${"x".repeat(1_000_000)} TAIL` };
-  await using k = await kept([big]);
+  await using k = await openRunArchive([big]);
   const { artifact } = await k.h.runtime.invoke({ tool: "big", arguments: { to: "y".repeat(500_000) } }, base);
   await k.h.runtime.runs?.flush();
 
@@ -103,7 +103,7 @@ it("the line of a 1 MB result has summary and artifact id only, under 4 kB (case
 });
 
 it("a refused call has status blocked with its reason, and no tool.started event (case 202)", async () => {
-  await using k = await kept();
+  await using k = await openRunArchive();
   for (const [tool, code] of [
     ["mail", "approval_unavailable"],
     ["nope", "tool_unknown"],
@@ -123,7 +123,7 @@ it("a refused call has status blocked with its reason, and no tool.started event
 });
 
 it("an expired wait leaves its call waiting, neither blocked nor an error", async () => {
-  await using k = await kept();
+  await using k = await openRunArchive();
   const { runtime, clock } = k.h;
   const waiting = runtime.invoke(
     { tool: "mail", arguments: { to: "a" } },
@@ -148,7 +148,7 @@ it("the sequence grows without gaps under parallel calls, in several sessions an
     description: "Calls another.",
     execute: async (_, context) => (await context.call({ tool: "echo", arguments: { to: "child" } })).text,
   };
-  await using k = await kept([parent]);
+  await using k = await openRunArchive([parent]);
   const sessions = [1, 2, 3, 4].map(() => k.h.runtime.openSession({}, base));
   const calls = Array.from({ length: 400 }, (_, i) =>
     sessions[i % 4]?.invoke({
@@ -199,7 +199,7 @@ it("records a tool's progress between its start and its end, redacted and bounde
       return "read";
     },
   };
-  await using k = await kept([reader], { redactor });
+  await using k = await openRunArchive([reader], { redactor });
   await k.h.runtime.invoke({ tool: "reader", arguments: {} }, base);
   await k.h.runtime.runs?.flush();
 
@@ -223,7 +223,7 @@ it("records a tool's progress between its start and its end, redacted and bounde
 });
 
 it("keeps an operator's act that names the run", async () => {
-  await using k = await kept();
+  await using k = await openRunArchive();
   await k.h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, base);
   await k.h.runtime.note("operator.action.remark", "looks good", { by: "boss", data: { run_id: "run_1" } });
   await k.h.runtime.note("operator.action.remark", "of no run", { by: "boss" });
@@ -232,7 +232,7 @@ it("keeps an operator's act that names the run", async () => {
 });
 
 it("keeps the whole path of a call that a person was asked about", async () => {
-  await using k = await kept();
+  await using k = await openRunArchive();
   const { runtime } = k.h;
   const asked = await runtime.invoke({ tool: "mail", arguments: { to: "a" } }, base);
   await runtime.runs?.flush();

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import type { ServerConfig } from "../../src/index.ts";
 import { Changing, type ListedTool } from "../fakes/changing.ts";
-import { closing, type Offering, offering } from "../fakes/offering.ts";
+import { closeAfterTest, type ServedRuntime, serveRuntime } from "../fakes/offering.ts";
 
 const eras = ["2025-11-25", "2026-07-28"] as const;
 const inputSchema = { type: "object" };
@@ -26,9 +26,9 @@ const rich: ListedTool = {
 async function scene(
   tools: readonly ListedTool[],
   config: Partial<ServerConfig> = {},
-): Promise<Offering & { readonly server: Changing }> {
-  const server = closing(new Changing(...tools));
-  return { ...(await offering({ servers: { wood: server.config({ risk: "safe", ...config }) } })), server };
+): Promise<ServedRuntime & { readonly server: Changing }> {
+  const server = closeAfterTest(new Changing(...tools));
+  return { ...(await serveRuntime({ servers: { wood: server.config({ risk: "safe", ...config }) } })), server };
 }
 
 it.each(eras)("passes title, icons, `_meta`, hints and output schema on over MCP %s", async (era) => {
@@ -74,7 +74,7 @@ it.each(eras)(
   "gives clients structured content although the tool broke its output schema, over MCP %s",
   async (era) => {
     const tool = { description: "d", risk: "safe", idempotent: true, input: { type: "object" } } as const;
-    const { connect } = await offering({ tools: [{ ...tool, name: "t", outputSchema, execute: () => "as text" }] });
+    const { connect } = await serveRuntime({ tools: [{ ...tool, name: "t", outputSchema, execute: () => "as text" }] });
     const client = await connect("/mcp", era);
     await client.listTools();
     const told = {
@@ -142,8 +142,8 @@ it.each([
   ],
 ] as const)("gives clients only the known hints if %s", async (_, own, annotations, told) => {
   const tool = { name: "act", inputSchema, ...(annotations !== undefined && { annotations }) };
-  const server = closing(new Changing(tool));
-  const { connect, agent, runtime } = await offering({
+  const server = closeAfterTest(new Changing(tool));
+  const { connect, agent, runtime } = await serveRuntime({
     servers: { wood: server.config({ risk: "safe", tools: { act: own } }) },
     policy: { rules: [{ effect: "confirm", tool: "wood__act" }] }, // what destroys needs a rule of its own
   });
@@ -161,7 +161,7 @@ it("calls its own tool harmless only if its author said so", async () => {
     input: { type: "object" },
     execute: () => "",
   } as const;
-  const { runtime } = await offering({
+  const { runtime } = await serveRuntime({
     tools: [
       { ...tool, name: "silent" },
       { ...tool, name: "writes", effects: "write" },
@@ -181,7 +181,7 @@ const nothing = {
 };
 
 it("treats null as absent for an optional member of a tool and of its list", async () => {
-  const server = closing(new Changing());
+  const server = closeAfterTest(new Changing());
   server.define(
     {
       name: "a",
@@ -198,7 +198,7 @@ it("treats null as absent for an optional member of a tool and of its list", asy
       structuredContent: null,
     },
   });
-  const { runtime, connect } = await offering({ servers: { wood: server.config({ risk: "safe" }) } });
+  const { runtime, connect } = await serveRuntime({ servers: { wood: server.config({ risk: "safe" }) } });
   expect(runtime.health().servers).toMatchObject([{ status: "connected", refused: [] }]);
   expect(runtime.offered().map(({ tool }) => tool)).toEqual(["wood__a", "wood__announce", "wood__b"]);
   const client = await connect("/mcp/wood");

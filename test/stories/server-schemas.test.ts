@@ -2,10 +2,10 @@
 import { expect, it } from "vitest";
 import type { ToolOutcome } from "../../src/index.ts";
 import { Changing, type ListedTool } from "../fakes/changing.ts";
-import { closing, type Offering, offering } from "../fakes/offering.ts";
+import { closeAfterTest, type ServedRuntime, serveRuntime } from "../fakes/offering.ts";
 import { asker } from "../fakes/runtime-fixture.ts";
 
-interface Scene extends Offering {
+interface Scene extends ServedRuntime {
   readonly server: Changing;
   call(given: object, tool?: string): Promise<ToolOutcome>;
 }
@@ -16,8 +16,8 @@ const named = (inputSchema: object, name = "shot"): ListedTool => ({
 });
 
 async function scene(...tools: readonly ListedTool[]): Promise<Scene> {
-  const server = closing(new Changing(...tools));
-  const offered = await offering({ servers: { web: server.config({ risk: "safe" }) } });
+  const server = closeAfterTest(new Changing(...tools));
+  const offered = await serveRuntime({ servers: { web: server.config({ risk: "safe" }) } });
   const call: Scene["call"] = (given, tool = "shot") =>
     offered.runtime.invoke({ tool: `web__${tool}`, arguments: given as never }, asker); // JSON, as a test writes it
   return { ...offered, server, call };

@@ -4,7 +4,7 @@ import type { Client } from "@modelcontextprotocol/client";
 import { expect, it } from "vitest";
 import { readToken } from "../../src/server/credentials.ts";
 import { Gateway } from "../fakes/gateway.ts";
-import { eras, timeoutMs } from "../fakes/gateway-story.ts";
+import { mcpRevisions, timeoutMs } from "../fakes/gateway-story.ts";
 
 const refused = { isError: true, structuredContent: { code: "in_progress" } };
 
@@ -21,7 +21,7 @@ async function overHttp(gateway: Gateway, job: string): Promise<unknown> {
 const overMcp = (client: Client, job: string): Promise<unknown> =>
   client.callTool({ name: "work", arguments: { job } }, { timeout: timeoutMs });
 
-it.each(eras)(
+it.each(mcpRevisions)(
   "a call runs once when another client sends it again meanwhile (MCP %s)",
   { timeout: timeoutMs },
   async (era) => {

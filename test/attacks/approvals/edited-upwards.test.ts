@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Decided, Decider } from "../../../src/approvals/index.ts";
 import type { JsonObject } from "../../../src/core/json.ts";
 import type { RuntimeOptions } from "../../../src/index.ts";
-import { ann, bob, seen } from "../../fakes/deciders.ts";
+import { ann, bob, shownDigestOf } from "../../fakes/deciders.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 const script: Decider = { ...ann, via: "token:tok_1", signedIn: false };
@@ -63,15 +63,21 @@ describe("an edit that makes a call critical", () => {
     });
     await using _ = h;
     const id = await asked(h);
-    expect(await edit(h, id, ann, await seen(h, id))).toMatchObject({ decided: true, approval: { state: "pending" } });
+    expect(await edit(h, id, ann, await shownDigestOf(h, id))).toMatchObject({
+      decided: true,
+      approval: { state: "pending" },
+    });
     expect((await h.runtime.resume(id))?.status).toBe("pending");
     expect(paid).toEqual([]);
-    expect(await edit(h, id, ann, await seen(h, id))).toMatchObject({ decided: true, approval: { state: "pending" } });
+    expect(await edit(h, id, ann, await shownDigestOf(h, id))).toMatchObject({
+      decided: true,
+      approval: { state: "pending" },
+    });
     expect(
       await h.runtime.approvals.decide(id, {
         decision: "approved",
         by: bob,
-        ...(await seen(h, id)),
+        ...(await shownDigestOf(h, id)),
       }),
     ).toMatchObject({ approval: { state: "approved" } });
   });

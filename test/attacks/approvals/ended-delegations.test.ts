@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { ann, bob } from "../../fakes/deciders.ts";
 import { bodyOf, httpFixture, inSession } from "../../fakes/http-fixture.ts";
 import { entered, goodPassword, here, holder } from "../../fakes/people.ts";
-import { cal, lend, openRouted } from "../../fakes/route-fixture.ts";
+import { cal, delegate, openRouted } from "../../fakes/route-fixture.ts";
 
 it("only the giver, the receiver or an administrator can end a delegation", async () => {
   await using h = await openRouted({ quorum: 2, to: { users: ["ann", "bob"] } });
@@ -14,7 +14,7 @@ it("only the giver, the receiver or an administrator can end a delegation", asyn
     [{ ...bob, roles: ["approver", "admin"] }, true],
     [{ user: "operator", via: "token:operator" }, true],
   ] as const) {
-    const one = await lend(h, ann, "cal");
+    const one = await delegate(h, ann, "cal");
     expect((await delegations.revoke(one.id, by)).delegated, by.user).toBe(may);
     if (!may) expect(await delegations.revoke(one.id, by)).toMatchObject({ code: "delegation_invalid" });
     if (!may) expect(delegations.isLive(one)).toBe(true);
@@ -29,7 +29,7 @@ it("an admin who may not decide can end a delegation over HTTP; other users lear
   await accounts.setPassword("bob", goodPassword, holder);
   await accounts.change("bob", { roles: ["approver"] }, holder);
   await using door = await httpFixture(h.runtime, { accounts, clock: h.clock });
-  const one = await lend(h, ann, "cal");
+  const one = await delegate(h, ann, "cal");
   const path = `/v1/delegations/${one.id}/revoke`;
   for (const [name, status] of [
     ["bob", 422],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ApprovalRoute, Decider } from "../../../src/approvals/index.ts";
-import { ann, ask, bob, yes } from "../../fakes/deciders.ts";
+import { ann, approve, ask, bob } from "../../fakes/deciders.ts";
 import { cheap, holder } from "../../fakes/people.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
@@ -23,7 +23,9 @@ describe("a delegation", () => {
 
   it("counts while its giver may decide", async () => {
     await using h = await given(forAnn);
-    expect(await yes(h, await ask(h), bob)).toMatchObject({ approval: { decision: { by: "bob", onBehalfOf: "ann" } } });
+    expect(await approve(h, await ask(h), bob)).toMatchObject({
+      approval: { decision: { by: "bob", onBehalfOf: "ann" } },
+    });
   });
 
   it.each([
@@ -33,7 +35,7 @@ describe("a delegation", () => {
     await using h = await given(forAnn);
     const id = await ask(h);
     await h.runtime.accounts.change("ann", change, holder);
-    expect(await yes(h, id, bob)).toMatchObject({ decided: false, code: "decider_not_allowed" });
+    expect(await approve(h, id, bob)).toMatchObject({ decided: false, code: "decider_not_allowed" });
     expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
   });
 
@@ -47,13 +49,13 @@ describe("a delegation", () => {
     const now = { roles: ["approver" as const, "admin" as const], groups: ["ops"] };
     const lent = await ask(h);
     await accounts.change("ann", now, holder);
-    expect(await yes(h, lent, bob)).toMatchObject({ code: "decider_not_allowed" }); // lent when they had neither
+    expect(await approve(h, lent, bob)).toMatchObject({ code: "decider_not_allowed" }); // lent when they had neither
     const until = h.clock.now() + 3_600_000;
     await delegations.make({ to: "bob", until }, { ...ann, ...now });
     await accounts.change("ann", before, holder);
-    expect(await yes(h, lent, bob)).toMatchObject({ code: "decider_not_allowed" });
+    expect(await approve(h, lent, bob)).toMatchObject({ code: "decider_not_allowed" });
     await accounts.change("ann", now, holder);
-    expect(await yes(h, lent, bob)).toMatchObject({ approval: { decision: { onBehalfOf: "ann" } } });
+    expect(await approve(h, lent, bob)).toMatchObject({ approval: { decision: { onBehalfOf: "ann" } } });
   });
 
   it("cannot be delegated again", async () => {
@@ -61,16 +63,18 @@ describe("a delegation", () => {
     const cal: Decider = { ...bob, user: "cal", via: "session:cal" };
     const handedOn = await h.runtime.approvals.delegations.make({ to: "cal", until: h.clock.now() + 1000 }, bob);
     expect(handedOn).toMatchObject({ delegated: true });
-    expect(await yes(h, await ask(h), cal)).toMatchObject({ decided: false, code: "decider_not_allowed" });
+    expect(await approve(h, await ask(h), cal)).toMatchObject({ decided: false, code: "decider_not_allowed" });
   });
 
   it("makes no second person of its giver or of its receiver", async () => {
     await using h = await given({ name: "two", quorum: 2, to: { users: ["ann", "bob"] } });
     const id = await ask(h);
-    await yes(h, id, bob);
-    expect(await yes(h, id, { ...bob, via: "token:tok_b", signedIn: false })).toMatchObject({ code: "approval_voted" });
+    await approve(h, id, bob);
+    expect(await approve(h, id, { ...bob, via: "token:tok_b", signedIn: false })).toMatchObject({
+      code: "approval_voted",
+    });
     const only = await ask(h, { tool: "mail", arguments: { to: "y" } });
-    await yes(h, only, { ...bob, via: "channel:chat" });
+    await approve(h, only, { ...bob, via: "channel:chat" });
     expect((await h.runtime.approvals.get(only))?.state).toBe("pending");
   });
 
@@ -78,7 +82,7 @@ describe("a delegation", () => {
     await using h = await given(forAnn);
     const principal = { ...asker.principal, user: "ann" };
     const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, { principal });
-    expect(await yes(h, approvalId, bob)).toMatchObject({ decided: false, code: "decider_not_allowed" });
+    expect(await approve(h, approvalId, bob)).toMatchObject({ decided: false, code: "decider_not_allowed" });
   });
 
   it("ends at its exact millisecond", async () => {
@@ -86,8 +90,8 @@ describe("a delegation", () => {
     const early = await ask(h);
     await h.clock.advance(3_599_999);
     const late = await ask(h, { tool: "mail", arguments: { to: "late" } });
-    expect(await yes(h, early, bob)).toMatchObject({ decided: true });
+    expect(await approve(h, early, bob)).toMatchObject({ decided: true });
     await h.clock.advance(1);
-    expect(await yes(h, late, bob)).toMatchObject({ decided: false, code: "decider_not_allowed" });
+    expect(await approve(h, late, bob)).toMatchObject({ decided: false, code: "decider_not_allowed" });
   });
 });

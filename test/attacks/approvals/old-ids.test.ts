@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ann, seen } from "../../fakes/deciders.ts";
+import { ann, shownDigestOf } from "../../fakes/deciders.ts";
 import { asker, boss, eventTypes, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 const hourMs = 3_600_000;
@@ -11,7 +11,12 @@ const ask = async (h: RuntimeFixture): Promise<string> => (await h.runtime.invok
 /** A request that was edited, approved and never used, and the one that came after it. */
 async function superseded(h: RuntimeFixture): Promise<{ readonly old: string; readonly newer: string }> {
   const old = await ask(h);
-  const edit = { decision: "modified", arguments: { to: "edited" }, by: ann, ...(await seen(h, old)) } as const;
+  const edit = {
+    decision: "modified",
+    arguments: { to: "edited" },
+    by: ann,
+    ...(await shownDigestOf(h, old)),
+  } as const;
   expect(await h.runtime.approvals.decide(old, edit)).toMatchObject({ approval: { state: "approved" } });
   await h.clock.advance(hourMs);
   const newer = await ask(h);

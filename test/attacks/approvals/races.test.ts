@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { numbers } from "../../fakes/jumping-clock.ts";
-import { allAtOnce, racing } from "../../fakes/racing.ts";
+import { allAtOnce, raceFixture } from "../../fakes/racing.ts";
 import { asker, boss } from "../../fakes/runtime-fixture.ts";
 
 const races = process.env["CORPORA"] === "whole" ? 10_000 : 1000;
@@ -9,8 +9,8 @@ const atOnce = 50;
 const lives = new Set(["approved", "denied", "skipped", "expired", "withdrawn", "approved withdrawn"]);
 
 it(`${races} requests with all decisions racing have one decision each, and run only if approved`, async () => {
-  await using room = await racing({ patience: "suspend", ttlMs: 1000 });
-  const { runtime, clock, ran, words } = room;
+  await using room = await raceFixture({ patience: "suspend", ttlMs: 1000 });
+  const { runtime, clock, ran, decisions: words } = room;
   const random = numbers(20_261_120);
   const seen = new Map<string, number>();
 

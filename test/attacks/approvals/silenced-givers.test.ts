@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ApprovalRoute, Decider, Grant } from "../../../src/approvals/index.ts";
 import type { AccountChange } from "../../../src/identity/index.ts";
 import type { RuntimeOptions } from "../../../src/index.ts";
-import { ann, ask, bob, clerk, mail, yes } from "../../fakes/deciders.ts";
+import { ann, approve, ask, bob, mail, operatorToken } from "../../fakes/deciders.ts";
 import { bodyOf, httpFixture } from "../../fakes/http-fixture.ts";
 import { cheap, holder } from "../../fakes/people.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
@@ -33,7 +33,7 @@ async function open(routes: readonly ApprovalRoute[] = [], more: RuntimeOptions 
 async function grant(h: RuntimeFixture, by: Decider = ann, more: object = {}): Promise<Grant> {
   const remember = { for: { until: h.clock.now() + hourMs }, reason: "to the team" };
   number += 1;
-  const decided = await yes(h, await ask(h, mail(`first ${number}`)), by, { remember, ...more });
+  const decided = await approve(h, await ask(h, mail(`first ${number}`)), by, { remember, ...more });
   if (!decided.decided || decided.grant === undefined) throw new Error(JSON.stringify(decided));
   return decided.grant;
 }
@@ -147,7 +147,7 @@ describe("a grant answers only while its giver could still decide", () => {
   it("one of the operator's token does not count as signed in once people sign in", async () => {
     const signedIn: ApprovalRoute = { name: "people", signedIn: true };
     await using h = await runtimeFixture({ approvals: { patience: "suspend", routes: [signedIn] } });
-    await grant(h, clerk);
+    await grant(h, operatorToken);
     expect(await next(h)).toBe("ok");
     await h.runtime.accounts.add({ name: "ann", roles: ["approver"] }, holder);
     expect(await next(h)).toBe("pending");
@@ -229,6 +229,6 @@ describe("a revoked API token takes back", () => {
     expect((await h.runtime.approvals.page({}, bob)).approvals).toHaveLength(1);
     await revoke();
     expect((await h.runtime.approvals.page({}, bob)).approvals).toEqual([]);
-    expect(await yes(h, id, bob)).toMatchObject({ code: "decider_not_allowed" });
+    expect(await approve(h, id, bob)).toMatchObject({ code: "decider_not_allowed" });
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ann, mail, yes } from "../../fakes/deciders.ts";
+import { ann, approve, mail } from "../../fakes/deciders.ts";
 import { bodyOf, type HttpFixture, httpFixture } from "../../fakes/http-fixture.ts";
 import { cheap, holder } from "../../fakes/people.ts";
 import { type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
@@ -21,7 +21,7 @@ it("explain shows an agent the verdict, and nothing about a silent grant, its gi
   await using h = await open();
   const span = { for: { until: h.clock.now() + 3_600_000 }, ...remember };
   const { approvalId = "" } = await h.runtime.invoke(mail("first"), agent);
-  expect(await yes(h, approvalId, ann, { remember: span })).toMatchObject({ decided: true });
+  expect(await approve(h, approvalId, ann, { remember: span })).toMatchObject({ decided: true });
   const explained = async (as: "agent" | "operator"): Promise<string> => {
     const path = as === "agent" ? "/v1/explain" : "/v1/policy/explain";
     return JSON.stringify(await bodyOf(await h.door.ask(path, { as, body: { ...mail("x"), scopes: [] } })));
@@ -38,7 +38,7 @@ it("explain shows an agent the verdict, and nothing about a silent grant, its gi
 it("a silent grant is listed as silent for an agent, and with its reason for people", async () => {
   await using h = await open();
   const { approvalId = "" } = await h.runtime.invoke(mail("first"), agent);
-  await yes(h, approvalId, ann, { remember: { for: "run", ...remember } });
+  await approve(h, approvalId, ann, { remember: { for: "run", ...remember } });
   await h.runtime.accounts.change("ann", { disabled: true }, holder);
   const silent = async (as: "agent" | "operator") =>
     (await bodyOf(await h.door.ask("/v1/grants", { as })))["grants"] as readonly { readonly silent?: string }[];

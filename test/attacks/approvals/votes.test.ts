@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { seen } from "../../fakes/deciders.ts";
+import { shownDigestOf } from "../../fakes/deciders.ts";
 import { numbers } from "../../fakes/jumping-clock.ts";
-import { allAtOnce, racing } from "../../fakes/racing.ts";
+import { allAtOnce, raceFixture } from "../../fakes/racing.ts";
 import { asker } from "../../fakes/runtime-fixture.ts";
 
 const whole = process.env["CORPORA"] === "whole";
@@ -15,12 +15,12 @@ const lives = new Set([
 ]);
 
 it(`${races} races of votes, edits and ends have one decision each, and two approvers if approved`, async () => {
-  await using room = await racing({
+  await using room = await raceFixture({
     patience: "suspend",
     ttlMs: 1000,
     routes: [{ quorum: 2, remindBeforeMs: 600 }],
   });
-  const { runtime, clock, ran, words } = room;
+  const { runtime, clock, ran, decisions: words } = room;
   const random = numbers(20_261_121);
   const counts = new Map<string, number>();
   for (let first = 0; first < races; first += atOnce) {
@@ -41,7 +41,11 @@ it(`${races} races of votes, edits and ends have one decision each, and two appr
           by: by("eve"),
         });
       const agree = async () =>
-        runtime.approvals.decide(id, { decision: "approved", by: by("fay"), ...(await seen({ runtime }, id)) });
+        runtime.approvals.decide(id, {
+          decision: "approved",
+          by: by("fay"),
+          ...(await shownDigestOf({ runtime }, id)),
+        });
       const all: (() => unknown)[] = [...yes, () => runtime.resume(id)];
       if (random(2) === 0) all.push(edit, agree);
       if (random(4) === 0) all.push(() => runtime.approvals.decide(id, { decision: "denied", by: by("gus") }));

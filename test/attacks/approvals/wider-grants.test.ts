@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/core/json.ts";
-import { ann, yes } from "../../fakes/deciders.ts";
+import { ann, approve } from "../../fakes/deciders.ts";
 import { asker, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 /** What was approved and how much of it is remembered; then what somebody tries to make of it. */
@@ -98,7 +98,7 @@ describe("a grant for", () => {
       h.runtime.invoke({ tool: "send", arguments: given }, { ...asker, idempotencyKey: key });
     const { approvalId = "" } = await call(shown, "first");
     const remember = { scope: { arguments: conditions }, for: "run", reason: "the same again" };
-    expect(await yes(h, approvalId, ann, { remember })).toMatchObject({ decided: true });
+    expect(await approve(h, approvalId, ann, { remember })).toMatchObject({ decided: true });
     expect((await call(shown, "again")).status).toBe("ok");
     for (const [n, given] of near.entries())
       expect([given, (await call(given, `near ${n}`)).status]).toEqual([given, "pending"]);

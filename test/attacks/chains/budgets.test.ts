@@ -1,7 +1,7 @@
 /** What is left of a script's budget is left of it whatever happened in between. */
 import { expect, it, vi } from "vitest";
 import type { ScriptStep } from "../../../src/engines/sandbox.ts";
-import { holdsIn } from "../../fakes/artifact-holds.ts";
+import { countHolds } from "../../fakes/artifact-holds.ts";
 import { settled } from "../../fakes/clock.ts";
 import { fakeDriver } from "../../fakes/fake-sandbox.ts";
 import { asker, boss, runtimeFixture } from "../../fakes/runtime-fixture.ts";
@@ -50,7 +50,7 @@ it.each(["return r.text.length;", 'throw new Error("boom");', "await new Promise
     await using h = await runtimeFixture({ chains: fake }, [
       { ...safe, name: "report", description: "Says much.", execute: () => "much ".repeat(5_000) },
     ]);
-    const held = holdsIn(h.runtime);
+    const held = countHolds(h.runtime);
     const running = h.runtime.runChain({ code: `const r = await call("report", {}); ${ending}`, timeout: 5 }, asker);
     await expect.poll(() => vi.mocked(h.runtime.artifacts.put).mock.calls.length).toBe(1);
     await settled(60);

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { Risk } from "../../../src/core/call.ts";
 import { Session } from "../../../src/core/session.ts";
 import type { SandboxDriver, SandboxLimits, SandboxSession } from "../../../src/engines/sandbox.ts";
-import { holdsIn } from "../../fakes/artifact-holds.ts";
+import { countHolds } from "../../fakes/artifact-holds.ts";
 import { settled } from "../../fakes/clock.ts";
 import { fakeDriver } from "../../fakes/fake-sandbox.ts";
 import { asker, boss, runtimeFixture } from "../../fakes/runtime-fixture.ts";
@@ -133,7 +133,7 @@ it("hold a frozen script's artifacts again while it runs, and release them when 
   await using h = await runtimeFixture({ chains: fake }, [
     { ...safe, name: "report", description: "Says much.", execute: () => "much ".repeat(5_000) },
   ]);
-  const held = holdsIn(h.runtime);
+  const held = countHolds(h.runtime);
   const code = 'const r = await call("report", {}); await call("mail", { to: "x" }); await call("hold", {}); return 1;';
   let during = -1;
   h.runtime.tools.register({
@@ -152,7 +152,7 @@ it("hold a frozen script's artifacts again while it runs, and release them when 
 
 it("leave what the script's answer returns held by the caller's session, and no longer", async () => {
   await using h = await scriptFixture();
-  const held = holdsIn(h.runtime);
+  const held = countHolds(h.runtime);
   const code = 'return { kept: (await host("artifact", { text: "x", type: "text/plain" })).ref };';
   {
     await using session = h.runtime.openSession();

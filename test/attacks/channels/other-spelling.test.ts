@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { say, withChannel } from "../../fakes/channel-scene.ts";
-import { ann, ask, yes } from "../../fakes/deciders.ts";
+import { sendDecision, withChannel } from "../../fakes/channel-scene.ts";
+import { ann, approve, ask } from "../../fakes/deciders.ts";
 import { bodyOf, httpFixture } from "../../fakes/http-fixture.ts";
 import { holder } from "../../fakes/people.ts";
 import { runtimeFixture } from "../../fakes/runtime-fixture.ts";
@@ -14,8 +14,8 @@ describe("a person whom a channel spells differently", () => {
     await using h = await runtimeFixture(withChannel(users, { quorum: 2 }));
     await h.runtime.accounts.add({ name: "ann", roles: ["approver"] }, holder);
     const approvalId = await ask(h);
-    await yes(h, approvalId, ann);
-    const { body } = await say(h, { approvalId, user });
+    await approve(h, approvalId, ann);
+    const { body } = await sendDecision(h, { approvalId, user });
     expect(body).toMatchObject({ error: { code: "approval_voted" } });
     expect((await h.runtime.approvals.get(approvalId))?.state).toBe("pending");
   });
@@ -28,7 +28,7 @@ describe("a person whom a channel spells differently", () => {
     await h.runtime.accounts.add({ name: "ann", roles: ["approver"] }, holder);
     const principal = { tenant: "default", agent, user: "ann", via: "session:ann" };
     const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, { principal });
-    const { body } = await say(h, { approvalId, user });
+    const { body } = await sendDecision(h, { approvalId, user });
     expect(body).toMatchObject({ error: { code: "decider_not_allowed" } });
     expect((await h.runtime.approvals.get(approvalId))?.state).toBe("pending");
   });
@@ -36,7 +36,7 @@ describe("a person whom a channel spells differently", () => {
 
 it("a message is accepted once, at each millisecond at which its timestamp is valid", async () => {
   await using h = await runtimeFixture(withChannel(users));
-  const { again, status } = await say(h, { approvalId: await ask(h), user }, { id: "msg_1", at: 300 });
+  const { again, status } = await sendDecision(h, { approvalId: await ask(h), user }, { id: "msg_1", at: 300 });
   expect(status).toBe(200);
   await h.clock.advance(600_000);
   await using door = await httpFixture(h.runtime, { clock: h.clock });

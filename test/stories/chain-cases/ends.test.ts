@@ -1,9 +1,9 @@
 /** How a script that fails ends on each engine, with its trace (CASES 209 to 230). */
 import { expect, vi } from "vitest";
-import { holdsIn } from "../../fakes/artifact-holds.ts";
+import { countHolds } from "../../fakes/artifact-holds.ts";
 import { FakeClock } from "../../fakes/clock.ts";
 import { engineTimeoutMs, isAlive, onEachEngine } from "../../fakes/engine-cases.ts";
-import { fixtureWithEngine, resultOf, watched } from "../../fakes/engine-fixture.ts";
+import { fixtureWithEngine, recordedDriver, resultOf } from "../../fakes/engine-fixture.ts";
 
 await onEachEngine(({ code, driver, room, check }) => {
   check("a script's error gives is_error, status error and the trace (case 209)", async () => {
@@ -17,8 +17,8 @@ await onEachEngine(({ code, driver, room, check }) => {
   });
 
   check("an engine that throws gives an error, and leaves no session and no pin (case 212)", async () => {
-    await using at = await fixtureWithEngine((seen) => [watched(driver, { seen, tornAfter: 1 })]);
-    const held = holdsIn(at.runtime);
+    await using at = await fixtureWithEngine((seen) => [recordedDriver(driver, { seen, tornAfter: 1 })]);
+    const held = countHolds(at.runtime);
     const outcome = await at.runtime.runChain(code("handle"));
     const kept = vi.mocked(at.runtime.artifacts.put).mock.calls.length;
     expect(resultOf(outcome)).toMatchObject({

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import type { SandboxDriver, SandboxSession } from "../../../src/engines/sandbox.ts";
 import { engineTimeoutMs, isAlive, onEachEngine } from "../../fakes/engine-cases.ts";
-import { type EngineFixture, fixtureWithEngine, resultOf, watched } from "../../fakes/engine-fixture.ts";
+import { type EngineFixture, fixtureWithEngine, recordedDriver, resultOf } from "../../fakes/engine-fixture.ts";
 import { boss } from "../../fakes/runtime-fixture.ts";
 
 /** Counts the moments around each frame, and kills the process itself at one of them. */
@@ -75,7 +75,7 @@ await onEachEngine(({ driver, language, name, check }) => {
 
   const lived = async (at: number): Promise<Killer> => {
     const killer = new Killer(at);
-    await using room = await fixtureWithEngine((seen) => [killer.around(watched(driver, { seen }), seen)]);
+    await using room = await fixtureWithEngine((seen) => [killer.around(recordedDriver(driver, { seen }), seen)]);
     const { runtime, ran, seen } = room;
     const send = () => runtime.runChain(script, { idempotencyKey: "script" });
     let ended = await send();

@@ -1,7 +1,7 @@
 /** The life of a script on each engine: it leaves nothing behind (CASES 206 to 231). */
 import { expect } from "vitest";
 import { engineTimeoutMs, onEachEngine } from "../../fakes/engine-cases.ts";
-import { type EngineFixture, fixtureWithEngine, resultOf, watched } from "../../fakes/engine-fixture.ts";
+import { type EngineFixture, fixtureWithEngine, recordedDriver, resultOf } from "../../fakes/engine-fixture.ts";
 
 await onEachEngine(({ code, driver, expectReleased, room, check }) => {
   check("a script ends as closed when the runtime closes, and calls nothing more (case 206)", async () => {
@@ -41,7 +41,7 @@ await onEachEngine(({ code, driver, expectReleased, room, check }) => {
 
   check("an engine that cannot run here registers no tool, and naming it is refused (case 210)", async () => {
     const away = (seen: EngineFixture["seen"]) => ({
-      ...watched(driver, { seen }),
+      ...recordedDriver(driver, { seen }),
       unavailable: async () => "gone",
     });
     await expect(fixtureWithEngine((seen) => [away(seen)])).rejects.toThrow(/cannot run here: gone/);
