@@ -37,8 +37,11 @@ it.each(nobody)("%s as decider beside 60 calls: the decider gets the refusal, an
     approvals.delegations.revoke("dlg_none", word),
   ];
   const calls = Array.from({ length: 60 }, () => h.runtime.invoke(echo, asker));
-  for (const said of await Promise.allSettled(words()))
-    expect(said).toMatchObject({ status: "rejected", reason: { name: "RuntimeFault", code: "decision_invalid" } });
+  for (const settledDecision of await Promise.allSettled(words()))
+    expect(settledDecision).toMatchObject({
+      status: "rejected",
+      reason: { name: "RuntimeFault", code: "decision_invalid" },
+    });
   for (const { status } of await Promise.all(calls)) expect(status).toBe("ok");
   expect(await approvals.get(approvalId)).toMatchObject({ state: "pending" });
   expect(await h.runtime.audit.verify()).toMatchObject({ intact: true });

@@ -29,11 +29,11 @@ const runtimeOf = (policy: Policy, more: Partial<RuntimeOptions> = {}): Promise<
 
 /** As an agent over HTTP, each call in the run it names. */
 async function overHttp(runtime: Runtime, tool: string, amount: number, runs: readonly (string | undefined)[]) {
-  await using house = await httpFixture(runtime, { agentScopes: [] });
+  await using http = await httpFixture(runtime, { agentScopes: [] });
   const ends: string[] = [];
   for (const run_id of runs) {
     const body = { tool, arguments: tool === "pay" ? { amount } : {}, ...(run_id !== undefined && { run_id }) };
-    const answer = await house.ask("/v1/calls", { as: "agent", method: "POST", body });
+    const answer = await http.ask("/v1/calls", { as: "agent", method: "POST", body });
     ends.push(((await answer.json()) as { status: string }).status);
   }
   return ends;

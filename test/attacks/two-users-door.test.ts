@@ -33,16 +33,16 @@ async function users(): Promise<Users> {
   const tokenOf = async (user: string) =>
     (await accounts.makeToken({ name: user, kind: "agent", agent: "bot", user }, root, holder)).text;
   const tokens = { ann: await tokenOf("ann"), bob: await tokenOf("bob") };
-  const door = await httpFixture(h.runtime, { accounts, clock: h.clock });
+  const http = await httpFixture(h.runtime, { accounts, clock: h.clock });
   return {
     h,
     ask: async (user, path, body) => {
-      const answered = await door.ask(path, { body, headers: { authorization: `Bearer ${tokens[user]}` } });
+      const answered = await http.ask(path, { body, headers: { authorization: `Bearer ${tokens[user]}` } });
       return { status: answered.status, body: (await answered.json()) as Answer }; // every answer is an object
     },
-    operator: (path, ask) => door.ask(path, { as: "operator", ...ask }),
+    operator: (path, ask) => http.ask(path, { as: "operator", ...ask }),
     [Symbol.asyncDispose]: async () => {
-      await door[Symbol.asyncDispose]();
+      await http[Symbol.asyncDispose]();
       await h[Symbol.asyncDispose]();
     },
   };

@@ -137,12 +137,12 @@ async function sing(runtime: Runtime, values: readonly string[], sinks: Sinks): 
   for (const [i, value] of values.entries()) {
     for (const [at, [encoding, encode]] of Object.entries(encodings).entries()) {
       const shift = (i + at) % 3;
-      const said = encode(value, shift);
+      const output = encode(value, shift);
       for (const by of at < 2 ? ways : [ways[(i + at) % ways.length] ?? "text"])
         await say("leak", { connector: `c${i}`, encoding, shift, by });
-      await say("leak", { [said]: [said] });
-      await say(said, { i }, {}, said);
-      if (at % 3 === i % 3) await ask(runtime, say, said, sinks, `${i}-${at}`);
+      await say("leak", { [output]: [output] });
+      await say(output, { i }, {}, output);
+      if (at % 3 === i % 3) await ask(runtime, say, output, sinks, `${i}-${at}`);
     }
     await say("leaky__echo", { i });
     await say("leaky__fail", { i });
@@ -154,26 +154,26 @@ async function sing(runtime: Runtime, values: readonly string[], sinks: Sinks): 
 async function ask(
   runtime: Runtime,
   say: (tool: string, given: JsonObject, context?: object) => Promise<void>,
-  said: string,
+  output: string,
   sinks: Sinks,
   name: string,
 ): Promise<void> {
-  const principal = { tenant: "default", agent: `agent ${said}`, user: said, via: said };
-  await say("held", { name }, { taskId: said, stepId: said, idempotencyKey: said, principal });
+  const principal = { tenant: "default", agent: `agent ${output}`, user: output, via: output };
+  await say("held", { name }, { taskId: output, stepId: output, idempotencyKey: output, principal });
   await say("held", { name: `${name} again` });
   for (const [i, approval] of (await runtime.approvals.list({ state: "pending" })).entries()) {
     sinks.add("approvals", approval);
     const decision = i % 2 === 0 ? "approved" : "denied";
-    sinks.add("approvals", await runtime.approvals.decide(approval.id, { decision, by: boss, reason: said }));
+    sinks.add("approvals", await runtime.approvals.decide(approval.id, { decision, by: boss, reason: output }));
     sinks.add("results", (await runtime.resume(approval.id)) ?? "");
   }
   await say("shaky", { name });
   for (const { key } of await runtime.calls.list({ state: "unknown" })) {
     sinks.add("ledger", await runtime.ledger.reconcile(key));
-    sinks.add("ledger", await runtime.ledger.settle(key, "failed", said));
+    sinks.add("ledger", await runtime.ledger.settle(key, "failed", output));
   }
-  await runtime.note("operator.said", said, { by: said, data: { [said]: [said] } });
-  sinks.add("explain", await runtime.explain({ tool: "held", arguments: { [said]: said } }));
+  await runtime.note("operator.said", output, { by: output, data: { [output]: [output] } });
+  sinks.add("explain", await runtime.explain({ tool: "held", arguments: { [output]: output } }));
 }
 
 /** What is answered to people and programs. */
@@ -183,14 +183,14 @@ async function listen(runtime: Runtime, sinks: Sinks): Promise<void> {
   sinks.add("rows", await runtime.calls.list({ limit: 100_000 }), await runtime.approvals.list());
   sinks.add("audit", await runtime.audit.query({ limit: 100_000 }));
   for await (const line of runtime.audit.export()) sinks.add("audit export", line);
-  await using house = await httpFixture(runtime, { log: (message, fields) => sinks.add("log", message, fields) });
+  await using http = await httpFixture(runtime, { log: (message, fields) => sinks.add("log", message, fields) });
   const paths = ["/v1/calls?limit=500", "/v1/approvals?state=all", "/v1/tools", "/v1/audit?limit=1000", "/v1/health"];
   const more = ["/v1/controls", "/v1/runs", "/v1/audit/export", "/v1/tools/leaky__echo", "/openapi.json", "/v1/skills"];
-  for (const path of [...paths, ...more]) sinks.add("/v1", await (await house.ask(path, { as: "operator" })).text());
+  for (const path of [...paths, ...more]) sinks.add("/v1", await (await http.ask(path, { as: "operator" })).text());
   const calls = (await runtime.calls.list({ limit: 300 })).map(
     ({ call }) => `/v1/calls/${encodeURIComponent(call.id)}`,
   );
-  for (const path of calls) sinks.add("/v1", await (await house.ask(path, { as: "operator" })).text());
+  for (const path of calls) sinks.add("/v1", await (await http.ask(path, { as: "operator" })).text());
 }
 
 function sinkOf(path: string): string {

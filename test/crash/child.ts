@@ -66,27 +66,27 @@ await sendAgain(runtime);
 for (let i = 0; ; i += 1) await one(runtime, `${life}-${i}`);
 
 /** What must hold after every restart, before anything new is done. */
-async function check(house: Runtime): Promise<void> {
+async function check(opened: Runtime): Promise<void> {
   const paid = lines(effectsFile);
   const twice = paid.filter((bill, i) => paid.indexOf(bill) !== i);
   if (twice.length > 0) fail(`paid twice: ${twice.join(", ")}`);
   for (const entry of lines(acknowledgedFile)) {
     const [key = "", bill = ""] = entry.split(" ");
-    const call = await house.calls.get(key);
+    const call = await opened.calls.get(key);
     if (call?.state !== "ok") fail(`the acknowledged call ${key} of bill ${bill} is ${call?.state ?? "lost"}`);
     if (!paid.includes(bill)) fail(`bill ${bill} was acknowledged and not paid`);
   }
-  const open = await house.calls.list({ state: "attempted", limit: 10 });
+  const open = await opened.calls.list({ state: "attempted", limit: 10 });
   if (open.length > 0) fail(`still attempted after recovery: ${open.map(({ key }) => key).join(", ")}`);
-  const audit = await house.audit.verify();
+  const audit = await opened.audit.verify();
   if (!audit.intact) fail(`the log is broken at ${audit.firstBroken}: ${audit.why}`);
 }
 
 /** Whoever sends the same call again gets what it ended with, or hears that it is unknown: never a second payment. */
-async function sendAgain(house: Runtime): Promise<void> {
-  for (const call of await house.calls.list({ tool: "pay", limit: 20 })) {
+async function sendAgain(opened: Runtime): Promise<void> {
+  for (const call of await opened.calls.list({ tool: "pay", limit: 20 })) {
     if (call.state === "held") continue;
-    const outcome = await house.invoke(
+    const outcome = await opened.invoke(
       { tool: "pay", arguments: call.call.arguments },
       { ...context, idempotencyKey: call.call.idempotencyKey ?? "none" },
     );
@@ -97,16 +97,16 @@ async function sendAgain(house: Runtime): Promise<void> {
   }
 }
 
-async function one(house: Runtime, bill: string): Promise<void> {
+async function one(opened: Runtime, bill: string): Promise<void> {
   const request = { tool: "pay", arguments: { bill } };
   const per = { ...context, idempotencyKey: bill };
-  let outcome = await house.invoke(request, per);
+  let outcome = await opened.invoke(request, per);
   if (outcome.approvalId !== undefined) {
-    await house.approvals.decide(outcome.approvalId, { decision: "approved", by: { user: "boss" } });
-    outcome = await house.invoke(request, per);
+    await opened.approvals.decide(outcome.approvalId, { decision: "approved", by: { user: "boss" } });
+    outcome = await opened.invoke(request, per);
   }
   if (outcome.status !== "ok") fail(`bill ${bill} ended as ${outcome.refusal?.code ?? outcome.status}`);
-  const [{ key } = { key: "" }] = await house.calls.list({ tool: "pay", limit: 1 });
+  const [{ key } = { key: "" }] = await opened.calls.list({ tool: "pay", limit: 1 });
   record(acknowledgedFile, `${key} ${bill}`);
   at("acknowledged");
 }

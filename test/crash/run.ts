@@ -90,8 +90,8 @@ function live(words: readonly [folder: string, life: string, point: string, nth:
     env: { ...process.env, ...compileCache },
     stdio: ["ignore", "ignore", "pipe"],
   });
-  let said = "";
-  running.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  let output = "";
+  running.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
   let isLate = false;
   const end = (): void => {
     isLate = killsItself;
@@ -102,7 +102,7 @@ function live(words: readonly [folder: string, life: string, point: string, nth:
   running.on("exit", (code, signal) => {
     clearTimeout(latest);
     if (isLate) resolve("it never came by its point and was ended from outside");
-    else resolve(signal === "SIGKILL" ? "killed" : `exit ${code}: ${said.slice(0, 500)}`);
+    else resolve(signal === "SIGKILL" ? "killed" : `exit ${code}: ${output.slice(0, 500)}`);
   });
   return promise;
 }

@@ -17,18 +17,18 @@ export async function runScriptProcess(folder: string, at: number, engine: strin
   const living = spawn(process.execPath, [child, folder, String(at), engine], {
     stdio: ["ignore", "pipe", "pipe"],
   });
-  let said = "";
+  let output = "";
   let wrong = "";
   living.stdout.on("data", (chunk: Buffer) => {
-    said += chunk.toString();
+    output += chunk.toString();
   });
   living.stderr.on("data", (chunk: Buffer) => {
     wrong += chunk.toString();
   });
   await once(living, "close");
   if (living.signalCode === "SIGKILL") return undefined;
-  if (said === "") throw new Error(wrong);
-  return JSON.parse(said);
+  if (output === "") throw new Error(wrong);
+  return JSON.parse(output);
 }
 
 /** What its tools have done, in order. */

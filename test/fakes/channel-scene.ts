@@ -35,7 +35,7 @@ export async function sendDecision(
   said: { readonly approvalId: string; readonly user: string; readonly decision?: string },
   sent: { readonly id?: string; readonly at?: number } = {},
 ): Promise<Answered> {
-  await using door = await httpFixture(h.runtime, { clock: h.clock });
+  await using http = await httpFixture(h.runtime, { clock: h.clock });
   const { approvalId, user, decision = "approved" } = said;
   const { id = randomBytes(8).toString("hex"), at = 0 } = sent;
   const approval = await h.runtime.approvals.get(approvalId);
@@ -47,6 +47,6 @@ export async function sendDecision(
     "webhook-timestamp": String(timestamp),
     "webhook-signature": sign(key, { id, timestamp, body: raw }),
   };
-  const answered = await door.ask("/v1/channels/chat/decisions", { method: "POST", raw, headers });
+  const answered = await http.ask("/v1/channels/chat/decisions", { method: "POST", raw, headers });
   return { status: answered.status, body: await bodyOf(answered), again: { raw, headers } };
 }

@@ -52,7 +52,7 @@ export function scene(
     pings: 0,
     events: undefined,
   };
-  const shelf = new Map<string, LocalTool>();
+  const registered = new Map<string, LocalTool>();
   const blocks = new Map<string, ToolBlock>();
   const store = aLogStore(clock);
   let isSlow = false;
@@ -64,7 +64,7 @@ export function scene(
   const slowDown = (): void => {
     isSlow = true;
   };
-  const told: string[] = [];
+  const messages: string[] = [];
   const notes: { type: string; data: object }[] = [];
   const open = async (events: UpstreamEvents): Promise<Upstream> => {
     server.opened.push(clock.monotonic());
@@ -101,15 +101,16 @@ export function scene(
     },
     registry: {
       register: (local, { replace }) => {
-        if (shelf.has(local.name) !== (replace === true)) throw new Error("replace does not fit");
+        if (registered.has(local.name) !== (replace === true)) throw new Error("replace does not fit");
         if (local.name.endsWith("cursed")) throw new Error("its schema is broken");
-        shelf.set(local.name, local);
+        registered.set(local.name, local);
       },
-      unregister: (name) => void shelf.delete(name),
+      unregister: (name) => void registered.delete(name),
       block: (name, block) => void (block === undefined ? blocks.delete(name) : blocks.set(name, block)),
       schemaProblem: () => undefined,
-      setServer: (_name, status, problem) => void told.push(problem === undefined ? status : `${status}: ${problem}`),
+      setServer: (_name, status, problem) =>
+        void messages.push(problem === undefined ? status : `${status}: ${problem}`),
     },
   });
-  return { clock, server, shelf, blocks, pins, told, notes, connection, slowDown };
+  return { clock, server, shelf: registered, blocks, pins, told: messages, notes, connection, slowDown };
 }

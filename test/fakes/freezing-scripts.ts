@@ -226,12 +226,12 @@ export async function runStory(
   const chains = { drivers, engines, limits: { maxRiskUnapproved: "medium" } } as const;
   await using h = await runtimeFixture({ chains }, toolsOf(life));
   const script = { code: spoken.sourceOf(steps), language: spoken.language };
-  for (const said = [...answers]; turn < 40; turn += 1) {
+  for (const decisions = [...answers]; turn < 40; turn += 1) {
     life.leaving = new AbortController();
     const context = { ...asker, idempotencyKey: "script", signal: life.leaving.signal };
     const outcome = await h.runtime.runChain(script, context).catch(() => undefined);
     if (outcome?.status === "pending") {
-      const decision = (said.shift() ?? true) ? "approved" : "denied";
+      const decision = (decisions.shift() ?? true) ? "approved" : "denied";
       await h.runtime.approvals.decide(outcome.approvalId, { decision, by: boss });
     } else if (outcome !== undefined) {
       const { status, output_text: output, error_kind: errorKind } = resultOf(outcome);

@@ -36,14 +36,14 @@ export async function httpFixture(
   const folder = ownFolder();
   const { agentScopes = ["mail:read"], ...options } = more;
   const credentials = await openCredentials(folder, { agentScopes });
-  const door = createHttpDoor({ runtime, credentials, hosts: [host], onWrongAnswer, ...options });
+  const server = createHttpDoor({ runtime, credentials, hosts: [host], onWrongAnswer, ...options });
   const tokens = {
     agent: (await readToken(folder, "agent")) ?? "",
     operator: (await readToken(folder, "operator")) ?? "",
   };
   const ask = (path: string, { as, method, body, raw, headers = {} }: Ask = {}): Promise<Response> => {
     const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body));
-    return door.fetch(
+    return server.fetch(
       new Request(`http://${host}${path}`, {
         method: method ?? (sent === undefined ? "GET" : "POST"),
         headers: {
@@ -55,7 +55,7 @@ export async function httpFixture(
       }),
     );
   };
-  return { door, tokens, ask, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
+  return { door: server, tokens, ask, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
 }
 
 /** The door over a runtime that runs nothing, another for each test of a file. */
@@ -66,18 +66,18 @@ export interface StubFixture extends Pick<HttpFixture, "ask" | "door" | "tokens"
 }
 
 export function stubFixture(): StubFixture {
-  let house: HttpFixture | undefined;
-  let said: readonly StubCall[] = [];
+  let http: HttpFixture | undefined;
+  let calls: readonly StubCall[] = [];
   const now = (): HttpFixture => {
-    if (house === undefined) throw new Error("no test has begun");
-    return house;
+    if (http === undefined) throw new Error("no test has begun");
+    return http;
   };
-  const close = async (): Promise<void> => house?.[Symbol.asyncDispose]();
+  const close = async (): Promise<void> => http?.[Symbol.asyncDispose]();
   const open = async (options: StubOptions = {}): Promise<void> => {
     await close();
     const stub = stubRuntime(options);
-    said = stub.said;
-    house = await httpFixture(stub.runtime);
+    calls = stub.said;
+    http = await httpFixture(stub.runtime);
   };
   beforeEach(() => open());
   afterAll(close);
@@ -90,7 +90,7 @@ export function stubFixture(): StubFixture {
       return now().tokens;
     },
     get said() {
-      return said;
+      return calls;
     },
     open,
   };

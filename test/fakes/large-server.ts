@@ -57,7 +57,7 @@ function together(): void {
 
 function answer({ id, method, params }: Message, say: Say): void {
   const result = (value: object): void => say(JSON.stringify({ jsonrpc: "2.0", id, result: value }));
-  const text = (said: string): void => result({ content: [{ type: "text", text: said }] });
+  const text = (output: string): void => result({ content: [{ type: "text", text: output }] });
   if (method === "initialize") {
     const serverInfo = { name: "large", version: "1" };
     result({ protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo });

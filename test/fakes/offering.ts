@@ -36,11 +36,11 @@ export async function serveRuntime(options: RuntimeOptions): Promise<ServedRunti
   const credentials = await openCredentials(folder, { agentScopes: [] });
   const mcp = createMcpGateway({ runtime, version: "1", approvalWaitMs: 20 });
   let hosts: readonly string[] = [];
-  const door = createHttpDoor({
+  const server = createHttpDoor({
     ...{ runtime, credentials, hosts: () => hosts },
     mcp: (request, by, path) => mcp.handle(request, by, path),
   });
-  const { url, port, close } = await listen({ door, port: 0 });
+  const { url, port, close } = await listen({ door: server, port: 0 });
   hosts = loopbackHosts(port);
   cleanups.push(
     () => runtime.close(0),

@@ -49,24 +49,24 @@ export const holdingScript =
 
 /** A runtime with the bench's tools, and one engine. */
 export function openRuntime(
-  bench: EffectTools,
+  effects: EffectTools,
   driver: SandboxDriver = fakeDriver(),
   options: RuntimeOptions = {},
 ): Promise<RuntimeFixture> {
-  return runtimeFixture({ chains: { drivers: [driver], engines: [driver.name] }, ...options }, bench.tools);
+  return runtimeFixture({ chains: { drivers: [driver], engines: [driver.name] }, ...options }, effects.tools);
 }
 
 /** Sent by a caller that leaves once the script holds. */
 export async function runAndLeave(
   h: RuntimeFixture,
-  bench: EffectTools,
+  effects: EffectTools,
   script: ChainScript,
   more: { readonly idempotencyKey?: string } = {},
 ): Promise<void> {
   const controller = new AbortController();
-  bench.reached = Promise.withResolvers();
+  effects.reached = Promise.withResolvers();
   const sent = h.runtime.runChain(script, { ...asker, ...more, signal: controller.signal });
-  await bench.reached.promise;
+  await effects.reached.promise;
   controller.abort();
   await expect(sent).rejects.toThrow(/abort/);
 }

@@ -20,16 +20,16 @@ export interface Scene {
 }
 
 export async function scene(more: Pick<HttpServerOptions, "command"> = {}): Promise<Scene> {
-  const crowd = await people();
-  const { accounts, clock } = crowd;
-  const { runtime, said } = stubRuntime();
-  const house = await httpFixture(runtime, { accounts, clock, hosts: [host, "https://gate.example"], ...more });
+  const users = await people();
+  const { accounts, clock } = users;
+  const { runtime, said: calls } = stubRuntime();
+  const http = await httpFixture(runtime, { accounts, clock, hosts: [host, "https://gate.example"], ...more });
   return {
-    crowd,
-    house,
-    said,
+    crowd: users,
+    house: http,
+    said: calls,
     signIn: async (name) => {
-      const answered = await house.ask("/v1/session", { body: { name, password: goodPassword } });
+      const answered = await http.ask("/v1/session", { body: { name, password: goodPassword } });
       expect(answered.status).toBe(200);
       const setCookie = answered.headers.get("set-cookie") ?? "";
       const cookie = setCookie.split(";")[0] ?? "";

@@ -43,9 +43,9 @@ export async function sseServer(options: SseServerOptions = {}): Promise<SseServ
 
   const made = (): McpServer => {
     const server = new McpServer({ name: "old", version: "1" });
-    server.registerTool("echo", { inputSchema: { text: z.string() } }, ({ text: said }) => {
+    server.registerTool("echo", { inputSchema: { text: z.string() } }, ({ text: output }) => {
       ran += 1;
-      return { content: [{ type: "text", text: said }] };
+      return { content: [{ type: "text", text: output }] };
     });
     server.registerTool("large", { inputSchema: { bytes: z.number() } }, ({ bytes }) => {
       ran += 1;

@@ -17,16 +17,16 @@ export function startAttacker(one: string, other: string): Attacker {
     program === undefined
       ? spawn(process.execPath, [join(import.meta.dirname, "swapper.mjs"), one, other], { stdio: [...stdio, "ipc"] })
       : spawn(program, [one, other], { stdio: [...stdio] });
-  let said = "";
+  let output = "";
   child.stdout?.on("data", (chunk: Buffer) => {
-    said += chunk.toString();
+    output += chunk.toString();
   });
   return {
     stop: async () => {
       const closed = once(child, "close");
       child.kill("SIGTERM");
       await closed;
-      return Number(said.trim());
+      return Number(output.trim());
     },
   };
 }

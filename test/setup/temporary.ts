@@ -16,12 +16,12 @@ export function setup(): () => void {
     else process.env["TMPDIR"] = before;
     const left = readdirSync(base);
     rmSync(base, { recursive: true, force: true });
-    if (left.length > mostLeft) throw new Error(`The tests left ${left.length} temporary files: ${told(left)}.`);
+    if (left.length > mostLeft) throw new Error(`The tests left ${left.length} temporary files: ${messages(left)}.`);
   };
 }
 
 /** By what made them: `mkdtemp` puts six characters of its own behind a name. */
-function told(left: readonly string[]): string {
+function messages(left: readonly string[]): string {
   const kinds = new Map<string, number>();
   for (const name of left) {
     const kind = name.replace(/-\w{6}$/, "-*");

@@ -83,7 +83,7 @@ describe("a person with a session and an API token", () => {
     const { accounts } = h.runtime;
     for (const name of ["ann", "bob"])
       await accounts.add({ name, roles: ["approver"], password: goodPassword }, holder);
-    const door = await httpFixture(h.runtime, { accounts, clock: h.clock });
+    const http = await httpFixture(h.runtime, { accounts, clock: h.clock });
     const session = async (name: string) => inSession(entered(await accounts.signIn(name, goodPassword, here)));
     const { token, text } = await accounts.makeToken(
       { name: "ci", kind: "person" },
@@ -92,11 +92,11 @@ describe("a person with a session and an API token", () => {
     );
     const headers = { authorization: `Bearer ${text}` };
     const approve = async (id: string, by: Readonly<Record<string, string>>, body: object = {}) =>
-      bodyOf(await door.ask(`/v1/approvals/${id}/approve`, { headers: by, body }));
+      bodyOf(await http.ask(`/v1/approvals/${id}/approve`, { headers: by, body }));
     const look = async (id: string, by: Readonly<Record<string, string>>) =>
-      bodyOf(await door.ask(`/v1/approvals/${id}`, { headers: by }));
+      bodyOf(await http.ask(`/v1/approvals/${id}`, { headers: by }));
     const close = async (): Promise<void> => {
-      await door[Symbol.asyncDispose]();
+      await http[Symbol.asyncDispose]();
       await h.runtime.close();
     };
     return { h, session, token, byToken: headers, approve, look, [Symbol.asyncDispose]: close };

@@ -76,9 +76,9 @@ describe("a quorum", () => {
       const to = `edited ${turns}`;
       const editing = h.runtime.approvals.decide(id, { decision: "modified", arguments: { to }, by: bob });
       for (let turn = 0; turn < turns; turn += 1) await Promise.resolve(); // the yes comes at each moment of the edit
-      const said = await approve(h, id, ann);
+      const decided = await approve(h, id, ann);
       await editing;
-      codes.add(said.decided ? "counted" : said.code);
+      codes.add(decided.decided ? "counted" : decided.code);
       const record = await h.runtime.approvals.get(id);
       expect(record).toMatchObject({ state: "pending", arguments: { to }, votes: [{ by: "bob" }] });
     }

@@ -15,7 +15,7 @@ describe("a request over time", () => {
     escalateAfterMs: 30_000,
     escalateTo: { users: ["bob"] },
   };
-  const told = async (h: RuntimeFixture) =>
+  const messages = async (h: RuntimeFixture) =>
     (await eventTypes(h.runtime)).filter((type) => /reminder|escalated|expired/.test(type));
 
   it("escalates, reminds and expires, once each and in that order", async () => {
@@ -23,12 +23,12 @@ describe("a request over time", () => {
     const id = await ask(h);
     expect(await approve(h, id, bob)).toMatchObject({ code: "decider_not_allowed" });
     await h.clock.advance(30_000);
-    expect(await told(h)).toEqual(["approval.escalated"]);
+    expect(await messages(h)).toEqual(["approval.escalated"]);
     expect(await h.runtime.approvals.get(id)).toMatchObject({ state: "pending", escalatedAt: h.clock.now() });
     await h.clock.advance(29_999);
-    expect(await told(h)).toEqual(["approval.escalated", "approval.reminder"]);
+    expect(await messages(h)).toEqual(["approval.escalated", "approval.reminder"]);
     await h.clock.advance(1);
-    expect(await told(h)).toEqual(["approval.escalated", "approval.reminder", "gate.expired"]);
+    expect(await messages(h)).toEqual(["approval.escalated", "approval.reminder", "gate.expired"]);
     const [escalated] = await h.runtime.audit.query({ type: "approval.escalated" });
     expect(escalated).toMatchObject({ data: { approval_id: id, to: { users: ["bob"] } } });
   });
@@ -40,7 +40,7 @@ describe("a request over time", () => {
     expect(await approve(h, first, bob)).toMatchObject({ decided: true });
     expect(await approve(h, second, ann)).toMatchObject({ decided: true });
     await h.clock.advance(60_000);
-    expect(await told(h)).toEqual(["approval.escalated", "approval.escalated"]);
+    expect(await messages(h)).toEqual(["approval.escalated", "approval.escalated"]);
   });
 
   it("sends no reminder twice after a restart, and sends the missed ones", async () => {
@@ -51,13 +51,13 @@ describe("a request over time", () => {
     await before.runtime.close();
     await using h = await runtimeFixture({ ...options, clock: before.clock });
     await before.clock.advance(10);
-    await expect.poll(() => told(h)).toEqual(["approval.escalated"]);
+    await expect.poll(() => messages(h)).toEqual(["approval.escalated"]);
     await before.clock.advance(19_990);
-    await expect.poll(() => told(h)).toEqual(["approval.escalated", "approval.reminder"]);
+    await expect.poll(() => messages(h)).toEqual(["approval.escalated", "approval.reminder"]);
     await before.clock.advance(10_000);
     const later = async () => {
       await before.clock.advance(1); // a timer that was armed after its time, as the disk was slow
-      return told(h);
+      return messages(h);
     };
     await expect.poll(later).toEqual(["approval.escalated", "approval.reminder", "gate.expired"]);
   });

@@ -139,9 +139,9 @@ describe("an approval", () => {
       code: "approval_expired",
     });
     expect((await h.runtime.resume(approvalId))?.refusal?.code).toBe("approval_expired");
-    const anew = await h.runtime.invoke(mail("x"), asker);
-    expect(anew.status).toBe("pending");
-    expect(anew.approvalId).not.toBe(approvalId);
+    const next = await h.runtime.invoke(mail("x"), asker);
+    expect(next.status).toBe("pending");
+    expect(next.approvalId).not.toBe(approvalId);
     expect(await eventTypes(h.runtime)).toContain("gate.expired");
   });
 
@@ -161,8 +161,8 @@ describe("an approval", () => {
     expect(await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss })).toMatchObject({
       code: "approval_decided",
     });
-    const anew = await h.runtime.invoke(mail("x"), asker);
-    expect(anew.approvalId).not.toBe(approvalId);
+    const next = await h.runtime.invoke(mail("x"), asker);
+    expect(next.approvalId).not.toBe(approvalId);
   });
 
   it("is waited for no longer than the caller waits; the request stays open (cases 72, 98)", async () => {

@@ -103,8 +103,8 @@ class Player {
     const approvals = (await runtime.approvals.list()).filter(
       ({ state, expiresAt }) => (state === "pending" || state === "approved") && live(expiresAt),
     );
-    const told = JSON.stringify([calls.map(({ call, outcome }) => [call.arguments, outcome]), approvals]);
-    return new Set(Array.from(told.matchAll(/"\$?artifact":"([0-9a-f]{64})"/g), ([, digest = ""]) => digest));
+    const output = JSON.stringify([calls.map(({ call, outcome }) => [call.arguments, outcome]), approvals]);
+    return new Set(Array.from(output.matchAll(/"\$?artifact":"([0-9a-f]{64})"/g), ([, digest = ""]) => digest));
   }
 }
 

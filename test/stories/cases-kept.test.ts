@@ -119,12 +119,12 @@ describe("trace, hooks and log", () => {
   });
 
   it("TOOL_END fires when the tool throws (case 194)", async () => {
-    const told: string[] = [];
+    const messages: string[] = [];
     await using h = await runtimeFixture(
       {
         hooks: {
-          toolStart: ({ toolName }) => void told.push(`start ${toolName}`),
-          toolEnd: ({ toolName, status }) => void told.push(`end ${toolName} ${status}`),
+          toolStart: ({ toolName }) => void messages.push(`start ${toolName}`),
+          toolEnd: ({ toolName, status }) => void messages.push(`end ${toolName} ${status}`),
         },
       },
       probe({
@@ -134,7 +134,7 @@ describe("trace, hooks and log", () => {
       }),
     );
     await h.runtime.invoke({ tool: "probe" }, asker);
-    expect(told).toEqual(["start probe", "end probe error"]);
+    expect(messages).toEqual(["start probe", "end probe error"]);
   });
 
   it("a failed audit write fails the call; the tool does not run if it failed first (case 198)", async () => {

@@ -126,14 +126,14 @@ describe("budgets and sessions", () => {
   });
 
   it("limits with the reverse order log one warning (case 81)", async () => {
-    const told: string[] = [];
-    const log = (problem: string): void => void told.push(problem);
+    const messages: string[] = [];
+    const log = (problem: string): void => void messages.push(problem);
     await using _reverse = await runtimeFixture({ log, limits: { approvalWaitMs: 70_000, callTimeoutMs: 60_000 } });
-    expect(told).toEqual([expect.stringMatching(/`approvalWaitMs` \(70000\).*`callTimeoutMs` \(60000\)/)]);
+    expect(messages).toEqual([expect.stringMatching(/`approvalWaitMs` \(70000\).*`callTimeoutMs` \(60000\)/)]);
     await using _equal = await runtimeFixture({ log, limits: { approvalWaitMs: 60_000, callTimeoutMs: 60_000 } });
-    expect(told).toHaveLength(2);
+    expect(messages).toHaveLength(2);
     await using _shorter = await runtimeFixture({ log, limits: { approvalWaitMs: 59_999, callTimeoutMs: 60_000 } });
-    expect(told).toHaveLength(2);
+    expect(messages).toHaveLength(2);
   });
 
   it("a plain object without risk is safe in legacy mode (case 87)", async () => {

@@ -19,7 +19,7 @@ interface Room extends RuntimeFixture {
 }
 
 /** With a `work` that has an effect and is not asked about, a `shaky` that fails at first, and a `slow`. */
-async function room(durability: "snapshot" | "replay" = "replay", options: RuntimeOptions = {}): Promise<Room> {
+async function open(durability: "snapshot" | "replay" = "replay", options: RuntimeOptions = {}): Promise<Room> {
   const driver = fakeDriver({ durability });
   const did: string[] = [];
   const toOf = (given: unknown): string => (given as { readonly to: string }).to; // the schema says so
@@ -73,7 +73,7 @@ const refusedCall = 'try { await call("nope", { to: "x" }); } catch {}';
 
 describe("a script that is replayed", () => {
   it("may ask the host for less than before if its calls are the same", async () => {
-    await using h = await room();
+    await using h = await open();
     const result = await resumed(h, fickle('await host("progress", { text: "on" });', rest));
     expect(result).toMatchObject({ status: "ok", output_text: "sent", tool_calls: 2 });
     expect(h.did).toEqual(["a"]);
@@ -84,7 +84,7 @@ describe("a script that is replayed", () => {
     ["makes another call where one was refused", refusedCall, 'await call("work", { to: "b" });'],
     ["makes one more call", "", 'await call("work", { to: "b" });'],
   ])("ends before any of it runs if it %s", async (_what, first, later) => {
-    await using h = await room();
+    await using h = await open();
     const result = await resumed(h, fickle(first, rest, later));
     expect(result).toMatchObject({ status: "error", error_kind: "diverged" });
     expect(h.did).toEqual(["a"]);
@@ -93,7 +93,7 @@ describe("a script that is replayed", () => {
   });
 
   it("that diverges gets the trace of all it has done, and opens no request", async () => {
-    await using h = await room();
+    await using h = await open();
     const both = 'await Promise.allSettled([call("mail", { to: "new" }), call("work", { to: "b" })]);';
     const result = await resumed(h, fickle("", rest, both));
     expect(result["call_trace"]).toMatchObject([
@@ -106,7 +106,7 @@ describe("a script that is replayed", () => {
   });
 
   it("ends if it returns before it has repeated its earlier calls", async () => {
-    await using h = await room();
+    await using h = await open();
     const result = await resumed(h, fickle("", rest, "return 1;"));
     expect(result).toMatchObject({
       status: "error",
@@ -117,7 +117,7 @@ describe("a script that is replayed", () => {
   });
 
   it.each(["denied", "expired"])("gets the same refusal for an %s request, and asks no person again", async (how) => {
-    await using h = await room();
+    await using h = await open();
     const code = `const told = [];
       for (const to of ["1", "2"]) try { await call("mail", { to }); told.push(to); } catch (error) { told.push(error.code); }
       return told.join();`;
@@ -130,7 +130,7 @@ describe("a script that is replayed", () => {
   });
 
   it("does not repeat a call that failed first and was then made again", async () => {
-    await using h = await room();
+    await using h = await open();
     const code = `let codes = "";
       try { await call("shaky", { to: "a" }); } catch (error) { codes += error.code; await call("shaky", { to: "a" }); }
       await call("mail", { to: "m" }); return codes;`;
@@ -141,14 +141,14 @@ describe("a script that is replayed", () => {
 
 describe.each(durabilities)("a script keeps over a wait (%s)", (durability) => {
   it("its count of calls and host requests", async () => {
-    await using h = await room(durability);
+    await using h = await open(durability);
     const flood = 'try { for (;;) { await host("progress", { text: "x" }); n++; } } catch { told.push(n); }';
     const code = `const told = []; let n = 0; ${flood} await call("mail", { to: "m" }); ${flood} return told.join();`;
     expect(await resumed(h, code)).toMatchObject({ status: "ok", output_text: "1000,1000" });
   });
 
   it("the limit of a narrower session, whichever caller resumes it", async () => {
-    await using h = await room(durability);
+    await using h = await open(durability);
     await using session = h.runtime.openSession({ maxToolCalls: 3 }, asker);
     const code = `await call("mail", { to: "m" });
       try { for (let n = 0; ; n++) await call("work", { to: String(n) }); } catch (error) { return error.code; }`;
@@ -160,7 +160,7 @@ describe.each(durabilities)("a script keeps over a wait (%s)", (durability) => {
   });
 
   it("its used time, without the waiting time", async () => {
-    await using h = await room(durability);
+    await using h = await open(durability);
     const code = `for (const to of ["1", "2"]) { await call("mail", { to }); await call("slow", {}); } return "sent";`;
     const script = { code, timeout: 10 };
     for (let turn = 0; turn < 2; turn += 1) {
@@ -173,7 +173,7 @@ describe.each(durabilities)("a script keeps over a wait (%s)", (durability) => {
   });
 
   it("a grant for its session, in its later turns", async () => {
-    await using h = await room(durability);
+    await using h = await open(durability);
     const code = 'for (const to of ["1", "2", "3"]) await call("mail", { to }); return "sent";';
     const pending = await h.runtime.runChain({ code }, asker);
     await h.runtime.approvals.decide(pending.approvalId ?? "", {
@@ -198,7 +198,7 @@ it.each(durabilities)(
         return call(by);
       },
     });
-    await using h = await room(durability, { store, clock, chains: { limits: { maxToolCalls: 1_000 } } });
+    await using h = await open(durability, { store, clock, chains: { limits: { maxToolCalls: 1_000 } } });
     const pending = await h.runtime.runChain({ code: rest }, asker);
     await h.runtime.approvals.decide(pending.approvalId ?? "", yes);
     looks = 0;
@@ -238,16 +238,16 @@ describe("the record of a script", () => {
   });
 
   it("says why its engine could not freeze it", async () => {
-    const said: string[] = [];
+    const messages: string[] = [];
     const driver = fakeDriver();
     const stiff: typeof driver = {
       ...driver,
       start: async (...given) =>
         Object.assign(await driver.start(...given), { freeze: () => Promise.reject(new Error("too stiff")) }),
     };
-    const log = (problem: string): void => void said.push(problem);
+    const log = (problem: string): void => void messages.push(problem);
     await using h = await runtimeFixture({ chains: { drivers: [stiff], engines: ["fake"] }, log });
     expect(await resumed(h, rest.replace("work", "echo"))).toMatchObject({ status: "ok", output_text: "sent" });
-    expect(said.join()).toContain("too stiff");
+    expect(messages.join()).toContain("too stiff");
   });
 });

@@ -14,7 +14,7 @@ interface Room extends AsyncDisposable {
 }
 
 /** Tools with big answers and with pictures, one that takes text, and the engine itself. */
-async function room(): Promise<Room> {
+async function open(): Promise<Room> {
   const took: unknown[] = [];
   const safe = { risk: "safe", effects: "read", idempotent: true } as const;
   const input = { type: "object", properties: { body: { type: "string" } } } as const;
@@ -52,7 +52,7 @@ async function answerOf({ runtime }: Room, code: string): Promise<Json> {
 
 describe("big values in a script", () => {
   it("are passed on as a handle with a reference, and the next tool gets the bytes (case 216)", async () => {
-    await using at = await room();
+    await using at = await open();
     const answer = await answerOf(
       at,
       `const report = await tools.report();
@@ -66,7 +66,7 @@ describe("big values in a script", () => {
   });
 
   it("materialize to a path with the whole content, inline or offloaded (case 225)", async () => {
-    await using at = await room();
+    await using at = await open();
     const answer = await answerOf(
       at,
       `const paths = [await (await tools.small()).materialize(), await (await tools.report()).materialize()];
@@ -79,7 +79,7 @@ describe("big values in a script", () => {
   });
 
   it("get a reference from artifacts.put that works as an argument and returns as media (case 226)", async () => {
-    await using at = await room();
+    await using at = await open();
     const code = `files.write("/workspace/a.txt", "made here");
       const put = await artifacts.put("/workspace/a.txt", "image/png");
       const counted = await tools.count({ body: put });
@@ -94,7 +94,7 @@ describe("big values in a script", () => {
   });
 
   it("stay held for the caller's session if they are returned, and not otherwise", async () => {
-    await using at = await room();
+    await using at = await open();
     const held = countHolds(at.runtime);
     {
       await using session = at.runtime.openSession();
@@ -130,7 +130,7 @@ describe("big values in a script", () => {
   });
 
   it("return as a block if the answer names a picture", async () => {
-    await using at = await room();
+    await using at = await open();
     const named = await at.runtime.runChain({ code: "const c = await tools.chart(); return c.files;" });
     expect(named.content.filter(({ type }) => type === "image")).toHaveLength(1);
     const unnamed = await at.runtime.runChain({ code: "await tools.chart(); return 1;" });
@@ -138,7 +138,7 @@ describe("big values in a script", () => {
   });
 
   it("are refused inside the script if they belong to another caller", async () => {
-    await using at = await room();
+    await using at = await open();
     const digest = "0".repeat(64);
     const code = `const codes = [];
       try { await tools.count({ body: { $artifact: "${digest}" } }); } catch (error) { codes.push(error.code); }
@@ -162,7 +162,7 @@ describe("big values in a script", () => {
   });
 
   it("help shows signatures and descriptions", async () => {
-    await using at = await room();
+    await using at = await open();
     expect(await answerOf(at, "return [await help(tools.count), await help()];")).toEqual([
       "tools.count(args: { body?: string })\ntools.count(body: str = …)\nCounts.",
       expect.stringContaining("tools.report"),
@@ -170,12 +170,12 @@ describe("big values in a script", () => {
   });
 
   it("progress of the script is progress of the call", async () => {
-    await using at = await room();
-    const heard: string[] = [];
+    await using at = await open();
+    const received: string[] = [];
     await at.runtime.runChain(
       { code: 'await progress("half way"); return 1;' },
-      { onProgress: ({ content }) => void heard.push(content) },
+      { onProgress: ({ content }) => void received.push(content) },
     );
-    expect(heard).toContain("half way");
+    expect(received).toContain("half way");
   });
 });

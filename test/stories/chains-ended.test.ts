@@ -15,60 +15,60 @@ const files = sqliteFiles();
 
 describe("a script whose caller left", () => {
   it.each(["without a key", "with its key"])("continues when it is sent again %s, and repeats nothing", async (how) => {
-    const bench = new EffectTools();
-    await using h = await openRuntime(bench);
+    const effects = new EffectTools();
+    await using h = await openRuntime(effects);
     const more = how === "with its key" ? { idempotencyKey: "k" } : {};
-    await runAndLeave(h, bench, { code: holdingScript }, more);
-    await runAndLeave(h, bench, { code: holdingScript }, more);
-    bench.isHeld = false;
+    await runAndLeave(h, effects, { code: holdingScript }, more);
+    await runAndLeave(h, effects, { code: holdingScript }, more);
+    effects.isHeld = false;
     const done = await h.runtime.runChain({ code: holdingScript }, { ...asker, ...more });
     expect(resultOf(done)).toMatchObject({ status: "ok", output_text: "end" });
     expect(traceOf(done)).toEqual(["work ok", "hold ok", "work ok"]);
-    expect(bench.did).toEqual(["a", "b"]);
+    expect(effects.did).toEqual(["a", "b"]);
     expect(await h.runtime.calls.list({ tool: "tool_chain" })).toMatchObject([{ state: "ok" }]);
   });
 
   it("continues in a real engine too", async () => {
-    const bench = new EffectTools();
-    await using h = await runtimeFixture({ chains: { engines: ["quickjs"] } }, bench.tools);
+    const effects = new EffectTools();
+    await using h = await runtimeFixture({ chains: { engines: ["quickjs"] } }, effects.tools);
     const code = 'await tools.work({ to: "a" }); await tools.hold({}); await tools.work({ to: "b" }); return "end";';
-    await runAndLeave(h, bench, { code });
-    bench.isHeld = false;
+    await runAndLeave(h, effects, { code });
+    effects.isHeld = false;
     const done = await h.runtime.runChain({ code }, asker);
     expect(resultOf(done)).toMatchObject({ status: "ok", output_text: "end", tool_calls: 3 });
-    expect(bench.did).toEqual(["a", "b"]);
+    expect(effects.did).toEqual(["a", "b"]);
   });
 
   it("is recorded as unknown, and can be resumed by its id", async () => {
-    const bench = new EffectTools();
-    await using h = await openRuntime(bench);
-    await runAndLeave(h, bench, { code: holdingScript });
+    const effects = new EffectTools();
+    await using h = await openRuntime(effects);
+    await runAndLeave(h, effects, { code: holdingScript });
     const [row] = await h.runtime.calls.list({ tool: "tool_chain" });
     expect(row).toMatchObject({ state: "unknown", retryable: true, outcome: { refusal: { code: "cancelled" } } });
     expect(row?.outcome?.text).toContain("send the same call again; it continues from there and repeats nothing");
-    bench.isHeld = false;
+    effects.isHeld = false;
     expect(resultOf(await h.runtime.chains?.resume(row?.call.id ?? ""))).toMatchObject({ output_text: "end" });
-    expect(bench.did).toEqual(["a", "b"]);
+    expect(effects.did).toEqual(["a", "b"]);
   });
 
   it("keeps its image after a resume, and continues from there", async () => {
-    const bench = new EffectTools();
+    const effects = new EffectTools();
     const how: string[] = [];
-    await using h = await openRuntime(bench, fakeDriver({ started: (which) => void how.push(which) }));
+    await using h = await openRuntime(effects, fakeDriver({ started: (which) => void how.push(which) }));
     const code = `await call("work", { to: "a" }); await call("mail", { to: "m" }); ${holdingScript}`;
     const pending = await h.runtime.runChain({ code }, asker);
     await h.runtime.approvals.decide(pending.approvalId ?? "", approval);
-    await runAndLeave(h, bench, { code });
-    bench.isHeld = false;
+    await runAndLeave(h, effects, { code });
+    effects.isHeld = false;
     const done = await h.runtime.runChain({ code }, asker);
     expect(resultOf(done)).toMatchObject({ status: "ok", output_text: "end", tool_calls: 5 });
     expect(how).toEqual(["start", "restore", "restore"]);
-    expect(bench.did).toEqual(["a", "a", "b"]);
+    expect(effects.did).toEqual(["a", "a", "b"]);
     expect(h.ran).toEqual([{ to: "m" }]);
   });
 
   it("delays the same script sent again until it has closed", async () => {
-    const bench = new EffectTools();
+    const effects = new EffectTools();
     const closing = Promise.withResolvers<void>();
     const driver = fakeDriver();
     let isFirst = true;
@@ -81,20 +81,20 @@ describe("a script whose caller left", () => {
         return Object.assign(session, { [Symbol.asyncDispose]: () => wait });
       },
     };
-    await using h = await openRuntime(bench, slow);
+    await using h = await openRuntime(effects, slow);
     const key = { ...asker, idempotencyKey: "k" };
-    await runAndLeave(h, bench, { code: holdingScript }, key);
-    bench.isHeld = false;
+    await runAndLeave(h, effects, { code: holdingScript }, key);
+    effects.isHeld = false;
     const again = h.runtime.runChain({ code: holdingScript }, key);
     await settled(20);
     expect(await h.runtime.chains?.list()).toHaveLength(1);
     closing.resolve();
     expect(resultOf(await again)).toMatchObject({ status: "ok", output_text: "end" });
-    expect(bench.did).toEqual(["a", "b"]);
+    expect(effects.did).toEqual(["a", "b"]);
   });
 
   it("that never closes costs the next call its time, but not its key", async () => {
-    const bench = new EffectTools();
+    const effects = new EffectTools();
     const driver = fakeDriver();
     let isFirst = true;
     const stuck: SandboxDriver = {
@@ -106,25 +106,25 @@ describe("a script whose caller left", () => {
         return Object.assign(session, { [Symbol.asyncDispose]: () => wait });
       },
     };
-    await using h = await openRuntime(bench, stuck);
+    await using h = await openRuntime(effects, stuck);
     const key = { ...asker, idempotencyKey: "k" };
-    await runAndLeave(h, bench, { code: holdingScript }, key);
+    await runAndLeave(h, effects, { code: holdingScript }, key);
     const again = h.runtime.runChain({ code: holdingScript }, key);
     await settled(20);
     await h.clock.advance(301_000);
     expect(await again).toMatchObject({ status: "error", refusal: { code: "tool_failed", retry: "later" } });
     expect(await h.runtime.calls.list({ tool: "tool_chain" })).toMatchObject([{ state: "unknown", retryable: true }]);
-    expect(bench.did).toEqual(["a"]);
+    expect(effects.did).toEqual(["a"]);
   });
 });
 
 describe("the trace of a script", () => {
   it("is in the answer when the only engine stopped in the middle", async () => {
-    const bench = new EffectTools();
+    const effects = new EffectTools();
     const half = fakeDriver({
       step: (step) => (step.step === "done" ? { step: "failed", why: "unsupported", message: "no classes" } : step),
     });
-    await using h = await openRuntime(bench, half);
+    await using h = await openRuntime(effects, half);
     const done = await h.runtime.runChain({ code: 'await call("work", { to: "a" }); return 1;' }, asker);
     expect(resultOf(done)).toMatchObject({ status: "error", error_kind: "unsupported", tool_calls: 1 });
     expect(done.text).toContain("It had called: work ok.");
@@ -132,26 +132,26 @@ describe("the trace of a script", () => {
   });
 
   it("comes from the ledger if the caller left and the engine is down", async () => {
-    const bench = new EffectTools();
+    const effects = new EffectTools();
     const driver = fakeDriver();
     let isDown = false;
     const flaky: SandboxDriver = {
       ...driver,
       start: (...given) => (isDown ? Promise.reject(new Error("no processes left")) : driver.start(...given)),
     };
-    await using h = await openRuntime(bench, flaky);
-    await runAndLeave(h, bench, { code: holdingScript });
+    await using h = await openRuntime(effects, flaky);
+    await runAndLeave(h, effects, { code: holdingScript });
     isDown = true;
     const failed = await h.runtime.runChain({ code: holdingScript }, asker);
     expect(traceOf(failed)).toEqual(["work ok", "hold cancelled"]);
     expect(failed.text).toContain("It had called: work ok, hold cancelled.");
-    [isDown, bench.isHeld] = [false, false];
+    [isDown, effects.isHeld] = [false, false];
     expect(resultOf(await h.runtime.runChain({ code: holdingScript }, asker))).toMatchObject({ output_text: "end" });
-    expect(bench.did).toEqual(["a", "b"]);
+    expect(effects.did).toEqual(["a", "b"]);
   });
 
   it("is in the answer when the script could not be frozen", async () => {
-    const bench = new EffectTools();
+    const effects = new EffectTools();
     const failing = { isOn: true };
     const clock = new FakeClock();
     const store = new MemoryStore({ clock, spell: spellWith((text) => text) });
@@ -162,7 +162,7 @@ describe("the trace of a script", () => {
           ? Promise.reject(new Error("the disk is full"))
           : commit(write, durability),
     });
-    await using h = await openRuntime(bench, fakeDriver(), { store, clock });
+    await using h = await openRuntime(effects, fakeDriver(), { store, clock });
     const code = 'await call("work", { to: "a" }); await call("mail", { to: "m" }); return "sent";';
     const cut = await h.runtime.runChain({ code }, asker);
     expect(traceOf(cut)).toEqual(["work ok"]);
@@ -171,30 +171,30 @@ describe("the trace of a script", () => {
     const pending = await h.runtime.runChain({ code }, asker);
     await h.runtime.approvals.decide(pending.approvalId ?? "", approval);
     expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ output_text: "sent", tool_calls: 2 });
-    expect(bench.did).toEqual(["a"]);
+    expect(effects.did).toEqual(["a"]);
     expect(await h.runtime.approvals.list()).toHaveLength(1);
   });
 
   it("is in the answer when no engine speaks the language any more, and the script keeps waiting", async () => {
-    const bench = new EffectTools();
+    const effects = new EffectTools();
     const store = `sqlite:${files.at("postern.db")}`;
     const code = 'await call("work", { to: "a" }); await call("mail", { to: "m" }); return "sent";';
     let id = "";
     {
-      await using h = await openRuntime(bench, fakeDriver(), { store });
+      await using h = await openRuntime(effects, fakeDriver(), { store });
       const pending = await h.runtime.runChain({ code }, asker);
       id = pending.callId;
       await h.runtime.approvals.decide(pending.approvalId ?? "", approval);
     }
     {
-      await using h = await openRuntime(bench, fakeDriver({ name: "other", language: "python" }), { store });
+      await using h = await openRuntime(effects, fakeDriver({ name: "other", language: "python" }), { store });
       const failed = await h.runtime.chains?.resume(id);
       expect(traceOf(failed)).toEqual(["work ok"]);
       expect(await h.runtime.chains?.list()).toMatchObject([{ callId: id, state: "waiting" }]);
     }
-    await using h = await openRuntime(bench, fakeDriver(), { store });
+    await using h = await openRuntime(effects, fakeDriver(), { store });
     expect(resultOf(await h.runtime.chains?.resume(id))).toMatchObject({ output_text: "sent" });
-    expect(bench.did).toEqual(["a"]);
+    expect(effects.did).toEqual(["a"]);
   });
 });
 
@@ -202,7 +202,7 @@ describe("an engine that is down after the approval", () => {
   it.each(["snapshot", "replay"] as const)(
     "leaves the script waiting and the approval unused (%s)",
     async (durability) => {
-      const bench = new EffectTools();
+      const effects = new EffectTools();
       const driver = fakeDriver({ durability });
       let isDown = false;
       const down = (): Promise<never> => Promise.reject(new Error("no processes left"));
@@ -211,7 +211,7 @@ describe("an engine that is down after the approval", () => {
         start: (...given) => (isDown ? down() : driver.start(...given)),
         restore: (...given) => (isDown ? down() : driver.restore(...given)),
       };
-      await using h = await openRuntime(bench, flaky);
+      await using h = await openRuntime(effects, flaky);
       const code = 'await call("work", { to: "a" }); await call("mail", { to: "m" }); return "sent";';
       const pending = await h.runtime.runChain({ code }, asker);
       await h.runtime.approvals.decide(pending.approvalId ?? "", approval);
@@ -228,20 +228,20 @@ describe("an engine that is down after the approval", () => {
       }
       isDown = false;
       expect(resultOf(await h.runtime.chains?.resume(pending.callId))).toMatchObject({ output_text: "sent" });
-      expect(bench.did).toEqual(["a"]);
+      expect(effects.did).toEqual(["a"]);
       expect(h.ran).toEqual([{ to: "m" }]);
     },
   );
 
   it("costs a script that has not started only the attempt, also with a key", async () => {
-    const bench = new EffectTools();
+    const effects = new EffectTools();
     const driver = fakeDriver();
     let isDown = true;
     const flaky: SandboxDriver = {
       ...driver,
       start: (...given) => (isDown ? Promise.reject(new Error("no processes left")) : driver.start(...given)),
     };
-    await using h = await openRuntime(bench, flaky);
+    await using h = await openRuntime(effects, flaky);
     const key = { ...asker, idempotencyKey: "k" };
     expect(await h.runtime.runChain({ code: "return 1;" }, key)).toMatchObject({ refusal: { retry: "later" } });
     isDown = false;
@@ -250,7 +250,7 @@ describe("an engine that is down after the approval", () => {
 });
 
 it("a script that continues from its image is not checked again", async () => {
-  const bench = new EffectTools();
+  const effects = new EffectTools();
   let checks = 0;
   const driver = fakeDriver({
     check: async () => {
@@ -258,7 +258,7 @@ it("a script that continues from its image is not checked again", async () => {
       return checks === 1 ? undefined : { invalid: "no such tool any more (line 3)" };
     },
   });
-  await using h = await openRuntime(bench, driver);
+  await using h = await openRuntime(effects, driver);
   const code = 'await call("work", { to: "a" }); await call("mail", { to: "m" }); return "sent";';
   const pending = await h.runtime.runChain({ code }, asker);
   await h.runtime.approvals.decide(pending.approvalId ?? "", approval);
@@ -267,8 +267,8 @@ it("a script that continues from its image is not checked again", async () => {
 });
 
 it("a script whose connection is lost continues when it is sent again over HTTP", async () => {
-  const bench = new EffectTools();
-  await using h = await openRuntime(bench);
+  const effects = new EffectTools();
+  await using h = await openRuntime(effects);
   await using http = await httpFixture(h.runtime);
   const body = { tool: "tool_chain", arguments: { code: holdingScript } };
   const controller = new AbortController();
@@ -283,11 +283,11 @@ it("a script whose connection is lost continues when it is sent again over HTTP"
       }),
     );
   const dropped = request(controller.signal).catch(() => undefined);
-  await bench.reached.promise;
+  await effects.reached.promise;
   controller.abort();
   await dropped;
   await expect.poll(async () => (await h.runtime.calls.list({ tool: "tool_chain" }))[0]?.state).toBe("unknown");
-  bench.isHeld = false;
+  effects.isHeld = false;
   expect(await (await request()).json()).toMatchObject({ status: "ok", structured: { output_text: "end" } });
-  expect(bench.did).toEqual(["a", "b"]);
+  expect(effects.did).toEqual(["a", "b"]);
 });

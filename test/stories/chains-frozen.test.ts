@@ -128,14 +128,14 @@ describe("a frozen script", () => {
     const place = folder();
     const id = await frozen(place);
     await writeFile(join(place, "chains.key"), `${Buffer.alloc(32, 7).toString("base64")}\n`, { mode: 0o600 });
-    const [how, said]: string[][] = [[], []];
+    const [how, messages]: string[][] = [[], []];
     const driver = fakeDriver({ started: (which) => void how?.push(which) });
-    await using h = await at(place, driver, { log: (problem) => void said?.push(problem) });
+    await using h = await at(place, driver, { log: (problem) => void messages?.push(problem) });
     const done = await h.runtime.chains?.resume(id);
     expect(resultOf(done)).toMatchObject({ status: "ok", output_text: "to to first", tool_calls: 2 });
     expect(how).toEqual(["start"]);
     expect(h.ran).toEqual([{ to: "to first" }]);
-    expect(said?.join()).toContain("sealed with another key");
+    expect(messages?.join()).toContain("sealed with another key");
   });
 
   it("of another engine build is replayed over its calls", async () => {

@@ -40,10 +40,12 @@ it.each(["snapshot", "replay", ...engines.filter(({ missing }) => missing === un
       expect(new Set(diary).size, `${at}: ${diary.join()}`).toBe(diary.length);
       expect(diary.slice(0, before.length)).toEqual(before);
       expect(ended?.status, `moment ${at}`).toBe("ok");
-      const told = ended?.result.output_text.split(",") ?? [];
-      expect(told).toHaveLength(4);
+      const messages = ended?.result.output_text.split(",") ?? [];
+      expect(messages).toHaveLength(4);
       for (const [n, to] of ["a", "b", "c", "d"].entries())
-        expect(told[n] === `did ${to}` || told[n] === "outcome_unknown", `${at}: ${told.join()}`).toBe(true);
+        expect(messages[n] === `did ${to}` || messages[n] === "outcome_unknown", `${at}: ${messages.join()}`).toBe(
+          true,
+        );
     }
   },
   300_000,

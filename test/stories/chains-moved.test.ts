@@ -27,7 +27,7 @@ interface Room extends RuntimeFixture {
   readonly did: string[];
 }
 
-async function room(drivers: readonly SandboxDriver[]): Promise<Room> {
+async function open(drivers: readonly SandboxDriver[]): Promise<Room> {
   const did: string[] = [];
   const note: Parameters<typeof defineTool>[0] = {
     ...{ name: "note", description: "Has an effect.", risk: "safe", effects: "write", idempotent: false },
@@ -76,7 +76,7 @@ describe.each([
     it.skipIf(missing !== undefined)(
       "asks the host for less when it continues, and does nothing twice",
       async () => {
-        await using h = await room([rebuilt(driver)]);
+        await using h = await open([rebuilt(driver)]);
         const script = { code: scripts[language](chatter), language };
         const pending = await h.runtime.runChain(script, asker);
         await h.runtime.approvals.decide(pending.approvalId ?? "", { decision: "approved", by: boss });
@@ -91,7 +91,7 @@ describe.each([
     it.skipIf(missing !== undefined)(
       "ends as diverged if it raises an error before its earlier calls",
       async () => {
-        await using h = await room([rebuilt(driver)]);
+        await using h = await open([rebuilt(driver)]);
         const raises = {
           python: "if LIFE > 0:\n    raise ValueError('another path')",
           javascript: "if (LIFE > 0) throw new Error('another path');",
@@ -110,7 +110,7 @@ describe.each([
     it.skipIf(missing !== undefined)(
       "ends before it does anything if it leaves out a refused call",
       async () => {
-        await using h = await room([rebuilt(driver)]);
+        await using h = await open([rebuilt(driver)]);
         const refused = {
           python: "if LIFE == 0:\n    try:\n        tools.note(text=5)\n    except Exception:\n        pass",
           javascript: "if (LIFE === 0) { try { await tools.note({ text: 5 }); } catch {} }",

@@ -121,19 +121,19 @@ describe("a script's request is withdrawn", () => {
 });
 
 it("a script continues after a restart with an own store and no key folder", async () => {
-  const bench = new EffectTools();
+  const effects = new EffectTools();
   const clock = new FakeClock();
   const location = files.at("own.db");
   const open = () => openSqliteStore({ location, clock, spell: spellWith((text) => text) });
   const code = 'await call("work", { to: "a" }); await call("mail", { to: "m" }); return "sent";';
   {
-    await using h = await openRuntime(bench, fakeDriver(), { store: open(), clock });
+    await using h = await openRuntime(effects, fakeDriver(), { store: open(), clock });
     const { approvalId = "" } = await h.runtime.runChain({ code }, asker);
     await h.runtime.approvals.decide(approvalId, approval);
   }
-  await using h = await openRuntime(bench, fakeDriver(), { store: open(), clock });
+  await using h = await openRuntime(effects, fakeDriver(), { store: open(), clock });
   expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ output_text: "sent", tool_calls: 2 });
-  expect([bench.did, h.ran]).toEqual([["a"], [{ to: "m" }]]);
+  expect([effects.did, h.ran]).toEqual([["a"], [{ to: "m" }]]);
 });
 
 it("the cleanup does not read scripts that have ended", async () => {

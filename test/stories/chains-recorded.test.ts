@@ -19,7 +19,7 @@ const reads = (count: number): string =>
   `for (let i = 0; i < ${count}; i++) await tools.echo({ to: "x".repeat(900) + i });`;
 
 /** `write` has an effect. */
-function room(
+function open(
   store: SqliteStore,
   { onWrite = () => {}, ...options }: RuntimeOptions & { readonly onWrite?: () => unknown } = {},
   more: Parameters<typeof runtimeFixture>[1] = [],
@@ -54,7 +54,7 @@ describe("a script on a disk", () => {
   it("of reads alone waits for no disk, and its reads share a few transactions", async () => {
     using syncs = countedSyncs();
     const { store } = opened("reads.db");
-    await using h = await room(store);
+    await using h = await open(store);
     const begunBefore = syncs.begun;
     const batches: number[] = [];
     using _ = store.follow((entries) => batches.push(entries.length));
@@ -74,7 +74,7 @@ describe("a script on a disk", () => {
       [begun, ended] = [syncs.begun, syncs.ended];
       for (const end of ["", "-wal"]) copyFileSync(`${at("effect.db")}${end}`, `${at("lost-power.db")}${end}`);
     };
-    await using h = await room(store, { onWrite });
+    await using h = await open(store, { onWrite });
     const { status } = await h.runtime.runChain({ code: `${reads(3)} await tools.write({});` }, asker);
     expect(status).toBe("ok");
     expect([begun, ended]).toEqual([1, 1]);
@@ -86,7 +86,7 @@ describe("a script on a disk", () => {
   it("has each outcome on the disk before it receives it, if the runtime is strict", async () => {
     using syncs = countedSyncs();
     const { store } = opened("strict.db");
-    await using h = await room(store, { durability: "strict" });
+    await using h = await open(store, { durability: "strict" });
     expect((await h.runtime.runChain({ code: reads(5) }, asker)).status).toBe("ok");
     expect(syncs.ended).toBeGreaterThanOrEqual(6);
   });
@@ -112,7 +112,7 @@ describe("a script whose reads cannot be recorded", () => {
       database.exec("pragma query_only = 0");
       isFull = false;
     };
-    return { h: await room(store, { onWrite }), effects: () => effects };
+    return { h: await open(store, { onWrite }), effects: () => effects };
   }
 
   it.each([
@@ -125,10 +125,10 @@ describe("a script whose reads cannot be recorded", () => {
       await using _ = h;
       const code = `${reads(2)} await tools.write({}); ${reads(count)} return "end";`;
       const keyed = { ...asker, idempotencyKey: "k" };
-      const said = await h.runtime.runChain({ code }, keyed);
-      expect(resultOf(said)).toMatchObject({ status: "error", error_kind: "unrecorded", tool_calls: calledBefore });
-      expect(said.refusal).toMatchObject({ retry: "later" });
-      expect(said.text).toContain("send the same call again");
+      const outcome = await h.runtime.runChain({ code }, keyed);
+      expect(resultOf(outcome)).toMatchObject({ status: "error", error_kind: "unrecorded", tool_calls: calledBefore });
+      expect(outcome.refusal).toMatchObject({ retry: "later" });
+      expect(outcome.text).toContain("send the same call again");
       const again = await h.runtime.runChain({ code }, keyed);
       expect(resultOf(again)).toMatchObject({ status: "ok", output_text: "end" });
       expect(effects()).toBe(1);
@@ -157,10 +157,10 @@ describe("a script whose reads cannot be recorded", () => {
       },
     } as const;
     const effects: string[] = [];
-    await using h = await room(store, { onWrite: () => effects.push("write") }, [lose]);
+    await using h = await open(store, { onWrite: () => effects.push("write") }, [lose]);
     const code = `${reads(2)} try { await tools.lose({}); } catch {} await tools.write({}); return "end";`;
-    const said = await h.runtime.runChain({ code }, asker);
-    expect([resultOf(said)["error_kind"], effects]).toEqual(["unrecorded", []]);
+    const outcome = await h.runtime.runChain({ code }, asker);
+    expect([resultOf(outcome)["error_kind"], effects]).toEqual(["unrecorded", []]);
     expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ status: "ok", output_text: "end" });
     expect(effects).toEqual(["write"]);
   });

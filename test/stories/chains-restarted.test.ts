@@ -17,8 +17,8 @@ it.skipIf(missing !== undefined)(
   "a Python script is replayed after a restart, also if a tool it names is gone",
   async () => {
     const store = `sqlite:${files.at("gone.db")}`;
-    const bench = new EffectTools();
-    const [work] = bench.tools;
+    const effects = new EffectTools();
+    const [work] = effects.tools;
     if (work === undefined) throw new Error("The bench has no tools.");
     const open = (driver: CpythonDriver, tools: Parameters<typeof runtimeFixture>[1]): Promise<RuntimeFixture> => {
       const options: RuntimeOptions = { store, chains: { drivers: [driver], engines: ["cpython"] } };
@@ -46,7 +46,7 @@ said`;
     const done = resultOf(await h.runtime.runChain(script, asker));
     expect(done).toMatchObject({ status: "ok", engine: "cpython", tool_calls: 2 });
     expect(done["output_text"]).toMatch(/no tool/);
-    expect([bench.did, h.ran]).toEqual([["a"], [{ to: "m" }]]);
+    expect([effects.did, h.ran]).toEqual([["a"], [{ to: "m" }]]);
   },
 );
 

@@ -16,7 +16,7 @@ const denied: RuntimeOptions = { policy: { rules: [{ effect: "deny", tool: "set"
 
 /** A bench with a `set` that has an effect, and fails as often as it is told to. */
 class Room {
-  readonly bench = new EffectTools();
+  readonly effects = new EffectTools();
   readonly set: string[] = [];
   failures = 0;
 
@@ -35,7 +35,7 @@ class Room {
       },
     ];
     const chains = { drivers: [driver], engines: [driver.name] };
-    return runtimeFixture({ chains, ...options }, [...this.bench.tools, ...tool]);
+    return runtimeFixture({ chains, ...options }, [...this.effects.tools, ...tool]);
   }
 }
 
@@ -50,46 +50,46 @@ describe("a script that is run again", () => {
   const held = { code: madeUpFor('await call("set", { to: "a" });', 'await call("hold", {});') };
 
   it("gets the refusal it got before the wait, even if the policy now allows the call", async () => {
-    const room = new Room();
+    const fixture = new Room();
     const store = `sqlite:${files.at("loosened.db")}`;
     {
-      await using h = await room.open({ ...denied, store });
+      await using h = await fixture.open({ ...denied, store });
       const { approvalId = "" } = await h.runtime.runChain(script, asker);
       await h.runtime.approvals.decide(approvalId, approval);
     }
-    await using h = await room.open({ store });
+    await using h = await fixture.open({ store });
     const done = resultOf(await h.runtime.runChain(script, asker));
     expect(done).toMatchObject({ status: "ok", output_text: "permission_denied" });
-    expect([room.set, room.bench.did, h.ran]).toEqual([[], ["instead"], [{ to: "m" }]]);
+    expect([fixture.set, fixture.effects.did, h.ran]).toEqual([[], ["instead"], [{ to: "m" }]]);
   });
 
   it("does not run a call that left nothing in the ledger, once a later call is done", async () => {
-    const room = new Room();
+    const fixture = new Room();
     const store = `sqlite:${files.at("nothing.db")}`;
     {
-      await using h = await room.open({ ...denied, store });
-      await runAndLeave(h, room.bench, held);
+      await using h = await fixture.open({ ...denied, store });
+      await runAndLeave(h, fixture.effects, held);
     }
-    room.bench.isHeld = false;
-    await using h = await room.open({ store });
+    fixture.effects.isHeld = false;
+    await using h = await fixture.open({ store });
     const done = resultOf(await h.runtime.runChain(held, asker));
     expect(done).toMatchObject({ status: "ok", output_text: "cancelled" });
-    expect([room.set, room.bench.did]).toEqual([[], ["instead"]]);
+    expect([fixture.set, fixture.effects.did]).toEqual([[], ["instead"]]);
   });
 
   it("does not retry a failed call, once a later call is done", async () => {
-    const room = new Room();
-    room.failures = 1;
-    await using h = await room.open();
-    await runAndLeave(h, room.bench, held);
-    room.bench.isHeld = false;
+    const fixture = new Room();
+    fixture.failures = 1;
+    await using h = await fixture.open();
+    await runAndLeave(h, fixture.effects, held);
+    fixture.effects.isHeld = false;
     const done = resultOf(await h.runtime.runChain(held, asker));
     expect(done).toMatchObject({ status: "ok", output_text: "tool_failed" });
-    expect([room.set, room.bench.did]).toEqual([[], ["instead"]]);
+    expect([fixture.set, fixture.effects.did]).toEqual([[], ["instead"]]);
   });
 
   it("does not repeat an unknown call, idempotent or not, once a later call is done", async () => {
-    const room = new Room();
+    const fixture = new Room();
     const clock = new FakeClock();
     const location = files.at("unknown.db");
     const open = () => openSqliteStore({ location, clock, spell: spellWith((text) => text) });
@@ -100,14 +100,14 @@ describe("a script that is run again", () => {
       let refused = 0;
       Object.assign(store, {
         commit: (...[write, durability]: Parameters<typeof commit>) =>
-          isFull && write.write === "settle" && room.set.length === 1 && room.bench.did.length === 0
+          isFull && write.write === "settle" && fixture.set.length === 1 && fixture.effects.did.length === 0
             ? Promise.reject(new Error(`no room on the disk, for the ${++refused}. time`))
             : commit(write, durability),
       });
-      await using h = await room.open({ store, clock });
-      const leaving = runAndLeave(h, room.bench, held);
+      await using h = await fixture.open({ store, clock });
+      const leaving = runAndLeave(h, fixture.effects, held);
       // It is tried again a while. Time goes on for that alone: what is written meanwhile takes real time.
-      for (let seen = 0, steps = 0; room.bench.did.length === 0; steps -= 1) {
+      for (let seen = 0, steps = 0; fixture.effects.did.length === 0; steps -= 1) {
         await settled(20);
         if (refused > seen) steps = 20;
         seen = refused;
@@ -116,38 +116,38 @@ describe("a script that is run again", () => {
       await leaving;
       isFull = false;
     }
-    room.bench.isHeld = false;
-    await using h = await room.open({ store: open(), clock });
+    fixture.effects.isHeld = false;
+    await using h = await fixture.open({ store: open(), clock });
     const done = resultOf(await h.runtime.runChain(held, asker));
     expect(done).toMatchObject({ status: "ok", output_text: "outcome_unknown" });
-    expect([room.set, room.bench.did]).toEqual([["a"], ["instead"]]);
+    expect([fixture.set, fixture.effects.did]).toEqual([["a"], ["instead"]]);
   });
 
   it("does not use a late approval of a request that it continued without", async () => {
-    const room = new Room();
-    await using h = await room.open({ approvals: { patience: "wait" } });
+    const fixture = new Room();
+    await using h = await fixture.open({ approvals: { patience: "wait" } });
     const code = madeUpFor('await call("mail", { to: "m" });', 'await call("hold", {});');
-    const leaving = runAndLeave(h, room.bench, { code });
+    const leaving = runAndLeave(h, fixture.effects, { code });
     await settled(100);
     await h.clock.advance(56_000);
     await leaving;
     const [asked] = await h.runtime.approvals.list();
     await h.runtime.approvals.decide(asked?.id ?? "", approval);
-    room.bench.isHeld = false;
+    fixture.effects.isHeld = false;
     const done = resultOf(await h.runtime.runChain({ code }, asker));
     expect(done).toMatchObject({ status: "ok", output_text: "approval_timed_out" });
-    expect([h.ran, room.bench.did]).toEqual([[], ["instead"]]);
+    expect([h.ran, fixture.effects.did]).toEqual([[], ["instead"]]);
     expect(await h.runtime.approvals.list()).toMatchObject([{ state: "withdrawn" }]);
   });
 
   it("ends before any of it runs if it calls another action of the tool", async () => {
-    const room = new Room();
+    const fixture = new Room();
     let action = "send";
     const step = (yielded: ScriptStep): ScriptStep =>
       yielded.step === "calls"
         ? { ...yielded, calls: yielded.calls.map((asked) => (asked.tool === "nope" ? { ...asked, action } : asked)) }
         : yielded;
-    await using h = await room.open({}, fakeDriver({ durability: "replay", step }));
+    await using h = await fixture.open({}, fakeDriver({ durability: "replay", step }));
     const code = 'try { await call("nope", { to: "x" }); } catch {} await call("mail", { to: "m" }); return "sent";';
     const { approvalId = "" } = await h.runtime.runChain({ code }, asker);
     await h.runtime.approvals.decide(approvalId, approval);

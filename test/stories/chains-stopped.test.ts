@@ -88,9 +88,9 @@ describe("an engine that is slow to start", () => {
   });
 
   it("leaves a waiting script unchanged", async () => {
-    const bench = new EffectTools();
+    const effects = new EffectTools();
     const slow = new Slow();
-    await using h = await openRuntime(bench, slow.driver);
+    await using h = await openRuntime(effects, slow.driver);
     const pending = await h.runtime.runChain({ code: waiting }, asker);
     await h.runtime.approvals.decide(pending.approvalId ?? "", approval);
     slow.opening = new Promise(() => {});
@@ -101,7 +101,7 @@ describe("an engine that is slow to start", () => {
     expect(await h.runtime.chains?.list()).toMatchObject([{ state: "waiting" }]);
     slow.opening = undefined;
     expect(resultOf(await h.runtime.chains?.resume(pending.callId))).toMatchObject({ output_text: "sent" });
-    expect(bench.did).toEqual(["a"]);
+    expect(effects.did).toEqual(["a"]);
   });
 
   it("ends with the script's time also while it checks whether it can run here", async () => {
@@ -114,8 +114,8 @@ describe("an engine that is slow to start", () => {
         return { unsupported: "no classes" };
       },
     });
-    const bench = new EffectTools();
-    await using h = await openRuntime(bench, first, { chains: { drivers: [first, other, asked] } });
+    const effects = new EffectTools();
+    await using h = await openRuntime(effects, first, { chains: { drivers: [first, other, asked] } });
     const running = h.runtime.runChain({ code: "return 1;", timeout: 2, language: "javascript" }, asker);
     await expect.poll(() => isAsked).toBe(1);
     await settled(20);
@@ -126,13 +126,13 @@ describe("an engine that is slow to start", () => {
 
 describe("a stop of the runtime", () => {
   it.each(["without a key", "with its key"])("loses nothing of a script sent %s", async (how) => {
-    const bench = new EffectTools();
+    const effects = new EffectTools();
     const store = `sqlite:${files.at(`${how}.db`)}`;
     const key = how === "with its key" ? { idempotencyKey: "k" } : {};
     {
-      const h = await openRuntime(bench, fakeDriver(), { store });
+      const h = await openRuntime(effects, fakeDriver(), { store });
       const running = h.runtime.runChain({ code: holdingScript }, { ...asker, ...key });
-      await bench.reached.promise;
+      await effects.reached.promise;
       const closing = h.runtime.close();
       await settled(20);
       await h.clock.advance(9_500);
@@ -142,37 +142,37 @@ describe("a stop of the runtime", () => {
       expect(ended).toMatchObject({ refusal: { retry: "later" } });
       expect(resultOf(ended)["error"]).toContain("send the same call again, it goes on from there");
     }
-    bench.isHeld = false;
-    await using h = await openRuntime(bench, fakeDriver(), { store });
+    effects.isHeld = false;
+    await using h = await openRuntime(effects, fakeDriver(), { store });
     const done = await h.runtime.runChain({ code: holdingScript }, { ...asker, ...key });
     expect(resultOf(done)).toMatchObject({ output_text: "end" });
     expect(traceOf(done)).toEqual(["work ok", "hold ok", "work ok"]);
-    expect(bench.did).toEqual(["a", "b"]);
+    expect(effects.did).toEqual(["a", "b"]);
   });
 
   it("leaves a script that had continued from its image waiting there", async () => {
-    const bench = new EffectTools();
+    const effects = new EffectTools();
     const store = `sqlite:${files.at("thawed.db")}`;
     const code = `await call("mail", { to: "m" }); ${holdingScript}`;
     let id = "";
     {
-      const h = await openRuntime(bench, fakeDriver(), { store });
+      const h = await openRuntime(effects, fakeDriver(), { store });
       const pending = await h.runtime.runChain({ code }, asker);
       id = pending.callId;
       await h.runtime.approvals.decide(pending.approvalId ?? "", approval);
       const running = h.runtime.runChain({ code }, asker);
-      await bench.reached.promise;
+      await effects.reached.promise;
       const closing = h.runtime.close();
       await settled(20);
       await h.clock.advance(9_500);
       await closing;
       expect(traceOf(await running)).toEqual(["mail ok", "work ok", "hold cancelled"]);
     }
-    bench.isHeld = false;
-    await using h = await openRuntime(bench, fakeDriver(), { store });
+    effects.isHeld = false;
+    await using h = await openRuntime(effects, fakeDriver(), { store });
     expect(await h.runtime.chains?.list()).toMatchObject([{ callId: id, state: "waiting" }]);
     expect(resultOf(await h.runtime.chains?.resume(id))).toMatchObject({ output_text: "end", tool_calls: 4 });
-    expect(bench.did).toEqual(["a", "b"]);
+    expect(effects.did).toEqual(["a", "b"]);
   });
 });
 
@@ -215,9 +215,9 @@ describe("a script that is over", () => {
   });
 
   it("keeps its files, however long it waited", async () => {
-    const bench = new EffectTools();
+    const effects = new EffectTools();
     const ttlMs = 90 * 86_400_000;
-    await using h = await openRuntime(bench, fakeDriver(), { approvals: { patience: "suspend", ttlMs } });
+    await using h = await openRuntime(effects, fakeDriver(), { approvals: { patience: "suspend", ttlMs } });
     const code = `const file = await host("artifact", { text: "the report", type: "text/plain" });
       await call("mail", { to: "m" }); await call("work", { to: "a" }); return file.ref;`;
     const pending = await h.runtime.runChain({ code }, asker);
@@ -228,20 +228,20 @@ describe("a script that is over", () => {
     expect(resultOf(done)).toMatchObject({ status: "ok", output_text: digest, output_blocks_refs: [digest] });
     const { bytes } = await h.runtime.artifacts.open(digest, asker.principal);
     expect(Buffer.from(bytes).toString()).toBe("the report");
-    expect(bench.did).toEqual(["a"]);
+    expect(effects.did).toEqual(["a"]);
   });
 
   it("answers without a file that is gone", async () => {
-    const bench = new EffectTools();
+    const effects = new EffectTools();
     const ttlMs = 90 * 86_400_000;
-    await using h = await openRuntime(bench, fakeDriver(), { approvals: { patience: "suspend", ttlMs } });
+    await using h = await openRuntime(effects, fakeDriver(), { approvals: { patience: "suspend", ttlMs } });
     const code = `const file = await host("artifact", { text: "the report", type: "text/plain" });
       await call("mail", { to: "m" }); ${holdingScript}`;
     const { approvalId = "" } = await h.runtime.runChain({ code }, asker);
     await h.runtime.approvals.decide(approvalId, approval);
-    await runAndLeave(h, bench, { code });
+    await runAndLeave(h, effects, { code });
     for (let day = 0; day < 40; day += 1) await h.clock.advance(86_400_000);
-    bench.isHeld = false;
+    effects.isHeld = false;
     const done = await h.runtime.runChain({ code }, asker);
     expect(resultOf(done)).toMatchObject({ status: "ok", output_text: "end", output_blocks_refs: [] });
     expect(traceOf(done)).toEqual(["mail ok", "work ok", "hold ok", "work ok"]);
@@ -255,10 +255,10 @@ describe("a script that is over", () => {
   }
 
   it("loses its frozen document a month after its request expired, and is replayed afterwards", async () => {
-    const bench = new EffectTools();
+    const effects = new EffectTools();
     const clock = new FakeClock();
     const store = new MemoryStore({ clock, spell: spellWith((text) => text) });
-    await using h = await openRuntime(bench, fakeDriver(), { store, clock });
+    await using h = await openRuntime(effects, fakeDriver(), { store, clock });
     const code = `await call("work", { to: "a" });
       try { await call("mail", { to: "m" }); } catch (error) { return error.code; }`;
     await h.runtime.runChain({ code }, asker);
@@ -268,27 +268,27 @@ describe("a script that is over", () => {
     await expect.poll(() => kept(store)).toBe(0);
     const done = await h.runtime.runChain({ code }, asker);
     expect(resultOf(done)).toMatchObject({ output_text: "approval_expired", tool_calls: 2 });
-    expect(bench.did).toEqual(["a"]);
+    expect(effects.did).toEqual(["a"]);
   });
 
   it("leaves no frozen document, however it ended", async () => {
-    const bench = new EffectTools();
+    const effects = new EffectTools();
     const clock = new FakeClock();
     const store = new MemoryStore({ clock, spell: spellWith((text) => text) });
     let isUnsupported = false;
     const driver = fakeDriver({
       step: (step) => (isUnsupported ? { step: "failed", why: "unsupported", message: "no classes" } : step),
     });
-    await using h = await openRuntime(bench, driver, { store, clock });
+    await using h = await openRuntime(effects, driver, { store, clock });
     const code = `await call("mail", { to: "m" }); ${holdingScript}`;
     for (const idempotencyKey of ["left", "unsupported"]) {
       const pending = await h.runtime.runChain({ code }, { ...asker, idempotencyKey });
       await h.runtime.approvals.decide(pending.approvalId ?? "", approval);
       expect(await kept(store)).toBe(1);
-      bench.isHeld = true;
-      await runAndLeave(h, bench, { code }, { idempotencyKey });
+      effects.isHeld = true;
+      await runAndLeave(h, effects, { code }, { idempotencyKey });
       expect(await kept(store)).toBe(1);
-      bench.isHeld = false;
+      effects.isHeld = false;
       isUnsupported = idempotencyKey === "unsupported";
       const { status } = await h.runtime.runChain({ code }, { ...asker, idempotencyKey });
       expect(status).toBe(isUnsupported ? "error" : "ok");

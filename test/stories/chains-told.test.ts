@@ -19,7 +19,7 @@ describe("a script that waits for persons", () => {
 
 describe("a result that is too big for a script", () => {
   const note = "of `report` (line 1) the text was only its beginning";
-  const room = (): Promise<RuntimeFixture> =>
+  const open = (): Promise<RuntimeFixture> =>
     runtimeFixture({ chains: { drivers: [fakeDriver()], engines: ["fake"] } }, [
       {
         name: "report",
@@ -37,7 +37,7 @@ describe("a result that is too big for a script", () => {
     ["is not named when all of it was read", 'return (await host("materialize", { ref: r.ref })).text.length;', false],
     ["is not named when the answer names it", "return { $artifact: r.ref };", false],
   ])("%s", async (_what, rest, isNamed) => {
-    await using h = await room();
+    await using h = await open();
     const { text } = await h.runtime.runChain({ code: `const r = await call("report", {}); ${rest}` }, asker);
     expect(text.split(note)).toHaveLength(isNamed ? 2 : 1);
     expect(text).toMatch(/\[chain: \d tool calls? in \d+ ms\]$/);

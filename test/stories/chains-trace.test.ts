@@ -13,7 +13,7 @@ const plainName = "read_a_file_of_a_project";
 const calls = (count: number, name = longName): string =>
   `for (let n = 0; n < ${count}; n++) await call("${name}", { n })`;
 
-async function room(options: RuntimeOptions = {}): Promise<RuntimeFixture> {
+async function open(options: RuntimeOptions = {}): Promise<RuntimeFixture> {
   const input = { type: "object", properties: { n: { type: "number" } } } as const;
   const safe = { risk: "safe", effects: "read", idempotent: true } as const;
   const tools = [longName, plainName].map((name) => {
@@ -45,7 +45,7 @@ describe("the trace of a script that made 45 calls", () => {
   } as const;
 
   it.each(Object.entries(ends))("has every one of them when the script %s", async (_how, { code, status }) => {
-    await using h = await room();
+    await using h = await open();
     const running = h.runtime.runChain({ code, timeout: 5 }, asker);
     if (status === "timeout") {
       await expect.poll(async () => (await h.runtime.calls.list({ tool: longName })).length).toBe(45);
@@ -64,7 +64,7 @@ describe("the trace of a script that made 45 calls", () => {
   });
 
   it("is complete for programs, short for agents, and kept complete", async () => {
-    await using h = await room();
+    await using h = await open();
     const outcome = await h.runtime.runChain(
       { code: `${calls(45)}; print("p".repeat(9000)); return "o".repeat(9000);` },
       asker,
@@ -86,7 +86,7 @@ describe("the trace of a script that made 45 calls", () => {
   });
 
   it("has all its rows over HTTP, also when it is read later", async () => {
-    await using h = await room();
+    await using h = await open();
     await using http = await httpFixture(h.runtime);
     const body = { tool: "tool_chain", arguments: { code: `${calls(50)}; return "fine";` } };
     const made = (await (await http.ask("/v1/calls", { as: "agent", body })).json()) as {
@@ -114,8 +114,8 @@ describe("a script that printed 10 kB", () => {
 
   it.each(Object.entries(ends))(
     "%s: a program, an HTTP client and an agent read that",
-    async (_how, { code, told }) => {
-      await using h = await room();
+    async (_how, { code, told: expected }) => {
+      await using h = await open();
       await using http = await httpFixture(h.runtime);
       const outcome = await h.runtime.runChain({ code }, asker);
       const body = { tool: "tool_chain", arguments: { code } };
@@ -125,7 +125,7 @@ describe("a script that printed 10 kB", () => {
       }; // as the route says
       const [first] = answerOf(outcome, "tool_chain").content;
       for (const text of [outcome.text, wire.text, first?.type === "text" ? first.text : ""]) {
-        expect(text).toMatch(told);
+        expect(text).toMatch(expected);
         expect(text).toMatch(/^row 0\n/);
       }
       for (const one of [outcome, wire]) expect(rowsOf(one)).toHaveLength(2);
@@ -139,7 +139,7 @@ describe("a script that printed 10 kB", () => {
 });
 
 it("a short script's trace is complete, and appears once", async () => {
-  await using h = await room();
+  await using h = await open();
   const outcome = await h.runtime.runChain({ code: `${calls(3)}; return "fine";` }, asker);
   expect(outcome.artifact).toBeUndefined();
   expect(answerOf(outcome, "tool_chain").structuredContent).toEqual(outcome.structured);
@@ -147,7 +147,7 @@ it("a short script's trace is complete, and appears once", async () => {
 });
 
 it("a trace that an agent can read in short is not kept as an artifact", async () => {
-  await using h = await room();
+  await using h = await open();
   await using http = await httpFixture(h.runtime);
   const code = `${calls(50, plainName)}; return "fine";`;
   const outcome = await h.runtime.runChain({ code }, asker);
@@ -164,7 +164,7 @@ it("a trace that an agent can read in short is not kept as an artifact", async (
 });
 
 it("a trace that an agent cannot read in short is kept, whatever the inline limit of programs", async () => {
-  await using h = await room({ limits: { maxInlineResultBytes: 6_000 } });
+  await using h = await open({ limits: { maxInlineResultBytes: 6_000 } });
   const outcome = await h.runtime.runChain({ code: `${calls(50)}; return "fine";` }, asker);
   expect(outcome.artifact).toBeDefined();
   expect(rowsOf(outcome)).toHaveLength(50);
@@ -180,7 +180,7 @@ it("another tool's `call_trace` stays as it is", () => {
 it("a secret that a script prints is masked in the short answer too", async () => {
   const redactor = createRedactor();
   learnNamed(redactor, "top-secret-value-1234", "test/key");
-  await using h = await room({ redactor });
+  await using h = await open({ redactor });
   const outcome = await h.runtime.runChain(
     { code: `${calls(45)}; const told = "top-secret-" + "value-1234"; print(told); return told;` },
     asker,

@@ -26,7 +26,7 @@ describe("a receiver that is notified over a real line and answers with a signed
   const ran: string[] = [];
   let at: Receiver;
   let runtime: Runtime;
-  let door: HttpFixture;
+  let http: HttpFixture;
   let listening: Listening;
   const hosts: string[] = [];
   beforeAll(async () => {
@@ -44,13 +44,13 @@ describe("a receiver that is notified over a real line and answers with a signed
       secrets: { get: async () => ({ reveal: () => secret }) } as never,
       channels: { webhooks: [{ ...hook, url: `${at.url}/in` }] },
     });
-    door = await httpFixture(runtime, { hosts: () => hosts });
-    listening = await listen({ door: door.door, port: 0 });
+    http = await httpFixture(runtime, { hosts: () => hosts });
+    listening = await listen({ door: http.door, port: 0 });
     hosts.push(`127.0.0.1:${listening.port}`);
   });
   afterAll(async () => {
     await listening.close();
-    await door[Symbol.asyncDispose]();
+    await http[Symbol.asyncDispose]();
     await runtime.close();
     await at[Symbol.asyncDispose]();
   });

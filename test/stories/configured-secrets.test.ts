@@ -113,8 +113,8 @@ describe("a secret that a server's configuration contains", () => {
     expect(text).toContain("cookie: session=[redacted]; theme=x");
     expect(text).toContain("x-trace: an-ordinary-value");
     expect(text).toContain("host: 127.0.0.1");
-    const said = await runtime.invoke({ tool: "no pa55-w0rd tuna-sandwich-77", arguments: {} });
-    expect(JSON.stringify(said) + (await inTheLog(runtime))).not.toMatch(/pa55-w0rd|tuna-sandwich|written-out/);
+    const outcome = await runtime.invoke({ tool: "no pa55-w0rd tuna-sandwich-77", arguments: {} });
+    expect(JSON.stringify(outcome) + (await inTheLog(runtime))).not.toMatch(/pa55-w0rd|tuna-sandwich|written-out/);
   });
 
   it("is masked in the reason why a server could not start", async () => {

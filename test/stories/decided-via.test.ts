@@ -43,8 +43,8 @@ describe("the log names the credential", () => {
     const grantId = made.decided ? (made.grant?.id ?? "") : "";
     await h.runtime.approvals.grants.revoke(grantId, bob);
     const { delegations } = h.runtime.approvals;
-    const lent = await delegations.make({ to: "bob", until: h.clock.now() + 60_000 }, ann);
-    if (lent.delegated) await delegations.revoke(lent.delegation.id, bob);
+    const delegation = await delegations.make({ to: "bob", until: h.clock.now() + 60_000 }, ann);
+    if (delegation.delegated) await delegations.revoke(delegation.delegation.id, bob);
     for (const type of ["approval.voted", "grant.made", "approval.delegated"])
       expect(await told(h, type)).toMatchObject({ decided_by: "ann", decided_via: "session:1" });
     for (const type of ["grant.revoked", "approval.delegation_revoked"])
@@ -66,14 +66,14 @@ describe("the log names the credential", () => {
   it("that the server accepted, also in the export, and verifies as intact", async () => {
     await using h = await runtimeFixture({ accounts: { passwordCost: cheap } });
     await h.runtime.accounts.add({ name: "ann", roles: ["approver"], password: goodPassword }, holder);
-    await using door = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
+    await using http = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
     const session = inSession(entered(await h.runtime.accounts.signIn("ann", goodPassword, here)));
-    const made = await bodyOf(await door.ask("/v1/tokens", { headers: session, body: { name: "ci", kind: "person" } }));
+    const made = await bodyOf(await http.ask("/v1/tokens", { headers: session, body: { name: "ci", kind: "person" } }));
     const { id } = made["details"] as { readonly id: string };
     const token = { authorization: `Bearer ${String(made["token"])}` };
     for (const [to, headers] of Object.entries({ byToken: token, bySession: session }))
-      await door.ask(`/v1/approvals/${await ask(h, mail(to))}/approve`, { headers, body: {} });
-    const listed = await bodyOf(await door.ask("/v1/audit?type=gate.approved", { as: "operator" }));
+      await http.ask(`/v1/approvals/${await ask(h, mail(to))}/approve`, { headers, body: {} });
+    const listed = await bodyOf(await http.ask("/v1/audit?type=gate.approved", { as: "operator" }));
     const vias = [`token:${id}`, "session:ann"];
     expect(listed["events"]).toMatchObject(vias.map((decided_via) => ({ decided_by: "ann", decided_via })));
     expect((await h.runtime.audit.query({ text: `token:${id}`, type: "gate." })).length).toBe(1);

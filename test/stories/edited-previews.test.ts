@@ -58,8 +58,8 @@ describe("a request that is edited and waits for another person", () => {
     expect(after?.previewDigest).toMatch(/^[0-9a-f]{64}$/);
     expect(after?.previewDigest).not.toBe(before?.previewDigest);
     expect(state.shown).toBe(2);
-    await using door = await httpFixture(h.runtime, { clock: h.clock });
-    expect(await bodyOf(await door.ask(`/v1/approvals/${id}`, { as: "operator" }))).toMatchObject({
+    await using http = await httpFixture(h.runtime, { clock: h.clock });
+    expect(await bodyOf(await http.ask(`/v1/approvals/${id}`, { as: "operator" }))).toMatchObject({
       preview: { summary: "pays y, now" },
       preview_digest: after?.previewDigest,
       asked_preview: { summary: "pays x, now" },
@@ -110,9 +110,9 @@ describe("a request that is edited and waits for another person", () => {
       state.world = `then ${turns}`;
       const editing = edit(h, id, ann, { to: `${turns}` });
       for (let turn = 0; turn < turns; turn += 1) await Promise.resolve(); // the yes comes at each moment of the edit
-      const said = await approve(h, id, bob, before);
+      const decided = await approve(h, id, bob, before);
       await editing;
-      codes.add(said.decided ? said.approval.state : said.code);
+      codes.add(decided.decided ? decided.approval.state : decided.code);
     }
     expect([...codes].sort()).toEqual(["approval_changed", "pending"]); // never the second yes to what nobody saw
   });

@@ -55,7 +55,7 @@ describe("the explanation of a recorded call", () => {
 
   it("follows the edit of a person, with both digests", async () => {
     await using h = await runtimeFixture(suspended, [pay]);
-    await using door = await httpFixture(h.runtime, { clock: h.clock });
+    await using http = await httpFixture(h.runtime, { clock: h.clock });
     const id = await ask(h, { tool: "pay", arguments: { n: 20 } });
     const edit = { decision: "modified", arguments: { n: 5000 }, confirmation: "pay", by: ann } as const;
     expect(await h.runtime.approvals.decide(id, { ...edit, ...(await shownDigestOf(h, id)) })).toMatchObject({
@@ -72,7 +72,7 @@ describe("the explanation of a recorded call", () => {
     const [event] = await h.runtime.audit.query({ type: "tool_call.attempted" });
     expect(event?.request_hash).toBe(edited.runs);
     const path = `/v1/calls/${record?.key}/explanation`;
-    expect(await bodyOf(await door.ask(path, { as: "operator" }))).toMatchObject({
+    expect(await bodyOf(await http.ask(path, { as: "operator" }))).toMatchObject({
       decision: { risk: "critical" },
       recorded: { edited: { asked_digest: edited.asked, digest: edited.runs }, weighed: { verdict: "CONFIRM" } },
     });

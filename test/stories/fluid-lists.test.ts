@@ -34,7 +34,7 @@ const tools = [
 describe(`with ${pending} pending requests and ${2 * (calls + pending)} events`, () => {
   let folder: string;
   let runtime: Runtime;
-  let house: HttpFixture;
+  let http: HttpFixture;
   let middle = "";
   const clock = new HurriedClock();
   const began = clock.now();
@@ -52,7 +52,7 @@ describe(`with ${pending} pending requests and ${2 * (calls + pending)} events`,
       approvals: { patience: "suspend", routes: [{ match: { tools: ["mail"] }, to: { users: ["nobody here"] } }] },
       limits: { maxToolCalls: 1_000_000 },
     });
-    house = await httpFixture(runtime, { accounts: runtime.accounts });
+    http = await httpFixture(runtime, { accounts: runtime.accounts });
     const call = (tool: string, at: number) => {
       const run = at % runs;
       const principal = { tenant: "default", agent: `agent${run % 7}`, user: `user${run % 50}`, via: "token:agent" };
@@ -76,12 +76,12 @@ describe(`with ${pending} pending requests and ${2 * (calls + pending)} events`,
   }, 240_000);
   afterAll(async () => {
     await runtime.close();
-    await house[Symbol.asyncDispose]();
+    await http[Symbol.asyncDispose]();
     await rm(folder, { recursive: true });
   });
 
   async function read(path: string): Promise<void> {
-    const answered = await house.ask(path, { as: "operator" });
+    const answered = await http.ask(path, { as: "operator" });
     expect(answered.status, path).toBe(200);
     await answered.text();
   }

@@ -151,8 +151,8 @@ describe("a tool's own risk check", () => {
 
 it("a tool may destructure its context: each member works alone, and none works after the end", async () => {
   const kept: { check?: () => void } = {};
-  const heard: string[] = [];
-  const told: string[] = [];
+  const received: string[] = [];
+  const messages: string[] = [];
   const inner = defineTool({
     name: "inner",
     description: "Answers.",
@@ -179,11 +179,11 @@ it("a tool may destructure its context: each member works alone, and none works 
   });
   await using runtime = await createRuntime({ tools: [inner, apart], autonomy: "A2" });
   using _ = runtime.watch((event) => {
-    if (event.moment === "emitted") told.push(event.type);
+    if (event.moment === "emitted") messages.push(event.type);
   });
-  const outcome = await runtime.invoke({ tool: "apart" }, { onProgress: ({ content }) => void heard.push(content) });
+  const outcome = await runtime.invoke({ tool: "apart" }, { onProgress: ({ content }) => void received.push(content) });
   expect(outcome.text).toBe("true from inside");
-  expect(heard).toEqual(["apart", "half", "inner", "from inside", outcome.text]);
-  expect(told).toEqual(["note.taken"]);
+  expect(received).toEqual(["apart", "half", "inner", "from inside", outcome.text]);
+  expect(messages).toEqual(["note.taken"]);
   expect(() => kept.check?.()).toThrow("The call is over.");
 });

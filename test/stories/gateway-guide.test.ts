@@ -27,9 +27,9 @@ afterAll(async () => {
 /** The guide's nth block of this form, with what stands in it for the reader's own. */
 function pasted(n: number, own: Readonly<Record<string, string>>): Record<string, unknown> {
   const blocks = [...guide.matchAll(/```json\n(\{\n {2}"mcpServers"[\s\S]*?)```/g)].map(([, block = ""]) => block);
-  const text = Object.entries(own).reduce((said, [theirs, ours]) => {
-    expect(said).toContain(theirs);
-    return said.replaceAll(theirs, ours);
+  const text = Object.entries(own).reduce((output, [theirs, ours]) => {
+    expect(output).toContain(theirs);
+    return output.replaceAll(theirs, ours);
   }, blocks[n] ?? "");
   return JSON.parse(text).mcpServers.postern;
 }

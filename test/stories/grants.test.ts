@@ -179,13 +179,13 @@ it("without costing an ALLOW call a lookup or an await", async () => {
   await using h = await runtimeFixture();
   await remember(h, await ask(h));
   let looked = 0;
-  const shelf = h.runtime.approvals.grants;
-  const answering = (shelf as unknown as { answering: (...given: unknown[]) => unknown }).answering;
+  const grants = h.runtime.approvals.grants;
+  const answering = (grants as unknown as { answering: (...given: unknown[]) => unknown }).answering;
   const watched = (...given: unknown[]): unknown => {
     looked += 1;
-    return answering.apply(shelf, given);
+    return answering.apply(grants, given);
   };
-  Object.assign(shelf, { answering: watched });
+  Object.assign(grants, { answering: watched });
   await h.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, asker);
   expect(looked).toBe(0);
   expect(await statusOf(h, "y")).toBe("ok");

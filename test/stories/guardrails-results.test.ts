@@ -60,8 +60,8 @@ it("marks a result with a note before it, and taints its run", async () => {
   expect(outcome.marks).toEqual([{ guardrail: "prompt-injection", why: "it says to ignore earlier instructions" }]);
   expect(outcome.text).toMatch(/^\[guardrail prompt-injection: .*follow no instructions in it\.\]\nIgnore all/);
   expect(outcome.content).toHaveLength(2);
-  const told = await h.runtime.explain({ tool: "web" });
-  expect(told.reached === "verdict" && told.decision.risk).toBe("medium");
+  const explanation = await h.runtime.explain({ tool: "web" });
+  expect(explanation.reached === "verdict" && explanation.decision.risk).toBe("medium");
   const fresh = await h.runtime.explain({ tool: "web" }, { runId: "another" });
   expect(fresh.reached === "verdict" && fresh.decision.risk).toBe("safe");
 });
@@ -105,8 +105,8 @@ it("taints no run with a withheld result, because no caller has read it", async 
   });
   await using h = await guardrailFixture([secret], { policy: { taint: "raise" }, tools: [web] });
   const riskNow = async (): Promise<unknown> => {
-    const told = await h.runtime.explain({ tool: "web", arguments: { text: "x" } });
-    return told.reached === "verdict" && told.decision.risk;
+    const explanation = await h.runtime.explain({ tool: "web", arguments: { text: "x" } });
+    return explanation.reached === "verdict" && explanation.decision.risk;
   };
   expect((await h.runtime.invoke({ tool: "web", arguments: { text: "swordfish" } })).refusal?.code).toBe(
     "result_withheld",

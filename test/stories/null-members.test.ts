@@ -46,9 +46,9 @@ it("treats null for an optional member of an MCP request as absent, over HTTP", 
 
 it("treats null for an optional member of an MCP request as absent, over pipes", async () => {
   const runtime = await createRuntime({ tools: [echo] });
-  const door = createMcpGateway({ runtime });
+  const gateway = createMcpGateway({ runtime });
   const [input, output] = [new PassThrough(), new PassThrough()];
-  const served = door.serveStdio({ principal: { tenant: "t", agent: "ada" }, scopes: [] }, { input, output });
+  const served = gateway.serveStdio({ principal: { tenant: "t", agent: "ada" }, scopes: [] }, { input, output });
   const call = { name: "echo", arguments: null, _meta: null };
   const lines = [rpc(1, "initialize", initialize), rpc(2, "tools/list", nulls), rpc(3, "tools/call", call)];
   input.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
@@ -63,7 +63,7 @@ it("treats null for an optional member of an MCP request as absent, over pipes",
     { id: 2, result: { tools: [{ name: "echo" }] } },
     { id: 3, result: { content: [{ text: "{}" }], isError: false } },
   ]);
-  await door.close();
+  await gateway.close();
   await runtime.close();
 });
 

@@ -108,8 +108,8 @@ describe("a server that dies while it prints a secret", () => {
     const script = "console.error('cannot log in with ' + process.env.TOKEN); process.exit(1)";
     const leaky = { command: process.execPath, args: ["-e", script], env: { TOKEN: "secret://leaky/token" } };
     await using runtime = await createRuntime({ secrets, servers: { leaky } });
-    const told = JSON.stringify([runtime.health(), await runtime.audit.query({})]);
-    expect(told).toContain("cannot log in with [redacted]");
-    expect(told).not.toContain(value);
+    const output = JSON.stringify([runtime.health(), await runtime.audit.query({})]);
+    expect(output).toContain("cannot log in with [redacted]");
+    expect(output).not.toContain(value);
   });
 });

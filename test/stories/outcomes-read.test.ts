@@ -81,8 +81,8 @@ describe("what a model reads", () => {
       const client = await connect("/mcp", era);
       const { content, isError } = await client.callTool({ name: call.tool, arguments: { ...call.arguments } });
       expect(isError).toBe(true);
-      const said = content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join(" ");
-      expect(plain(said)).toBe(plain(text));
+      const output = content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join(" ");
+      expect(plain(output)).toBe(plain(text));
     }
     const read = JSON.stringify([http, text]);
     expect(read).not.toMatch(/\/approve\b|approvals approve/);

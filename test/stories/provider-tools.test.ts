@@ -21,10 +21,10 @@ const search = { name: "web_search", description: "Searches.", providerSpecs: { 
 
 it("call types and provider specs are listed wherever the tool is listed", async () => {
   await using runtime = await createRuntime({ tools: [computer, search] });
-  const told = { providerSpecs: computer.providerSpecs, callTypes: computer.callTypes };
-  expect(runtime.offered().find(({ tool }) => tool === "computer")).toMatchObject(told);
-  expect(runtime.tools.offer("computer")).toMatchObject(told);
-  expect(runtime.tools.get("computer")).toMatchObject(told);
+  const messages = { providerSpecs: computer.providerSpecs, callTypes: computer.callTypes };
+  expect(runtime.offered().find(({ tool }) => tool === "computer")).toMatchObject(messages);
+  expect(runtime.tools.offer("computer")).toMatchObject(messages);
+  expect(runtime.tools.get("computer")).toMatchObject(messages);
   expect(specOf(computer, "openai")).toEqual({
     kind: "provider",
     name: "computer",

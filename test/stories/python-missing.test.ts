@@ -40,14 +40,14 @@ it.skipIf(problem !== undefined)("start says how to get an engine for Python", a
     cwd: configured(),
     stdio: ["ignore", "pipe", "ignore"],
   });
-  const said: string[] = [];
+  const messages: string[] = [];
   for await (const line of createInterface({ input: started.stdout })) {
-    said.push(line);
+    messages.push(line);
     if (/Try next/.test(line)) break;
   }
   started.kill();
   await once(started, "close");
-  expect(said.join("\n")).toMatch(howTo);
+  expect(messages.join("\n")).toMatch(howTo);
 });
 
 it.skipIf(problem !== undefined)("doctor warns that scripts in Python cannot run, and how they can", async () => {

@@ -17,12 +17,12 @@ type Given = Readonly<Record<string, string | number | readonly string[]>>;
 
 async function refused(options: Partial<RuntimeOptions>, ...calls: readonly Given[]): Promise<string> {
   await using runtime = await createRuntime({ tools: [pay], autonomy: "A4", clock: new FakeClock(), ...options });
-  const said: string[] = [];
+  const messages: string[] = [];
   for (const given of calls) {
     const { refusal } = await runtime.invoke({ tool: "pay", arguments: given as never }); // frozen lists are lists
-    said.push(refusal?.message ?? "ok");
+    messages.push(refusal?.message ?? "ok");
   }
-  return said.at(-1) ?? "";
+  return messages.at(-1) ?? "";
 }
 const byRules = (rules: Rules, ...calls: readonly Given[]) => refused({ policy: { rules } }, ...calls);
 

@@ -163,8 +163,8 @@ it("after a result from the open world, later open-world calls of the run rise o
   const clock = new FakeClock();
   const call = { tool: "fetch_page", arguments: { url: "https://a.example" } };
   const riskOf = async (runtime: Runtime, request: { tool: string; arguments?: object }, runId: string) => {
-    const told = await runtime.explain(request as typeof call, { runId });
-    return told.reached === "verdict" ? told.decision.risk : told.refusal.code;
+    const explanation = await runtime.explain(request as typeof call, { runId });
+    return explanation.reached === "verdict" ? explanation.decision.risk : explanation.refusal.code;
   };
   {
     const { runtime } = await open({ taint: "raise" }, { store, clock });

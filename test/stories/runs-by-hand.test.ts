@@ -41,10 +41,10 @@ it.each(Object.entries(byHand))(
         archive: { folder: runs },
       });
       const runId = verb === "begin" ? "new" : "old";
-      const told = (await runtime.audit.query({ type: `operator.action.${type}` })).filter(
+      const events = (await runtime.audit.query({ type: `operator.action.${type}` })).filter(
         ({ data }) => (data as { run_id: string }).run_id === runId, // such events name their run
       );
-      expect(told.map(({ principal }) => principal?.user)).toEqual(when === "after" ? ["ann"] : []);
+      expect(events.map(({ principal }) => principal?.user)).toEqual(when === "after" ? ["ann"] : []);
       const ids = (await runtime.runs?.list())?.map(({ run_id }) => run_id);
       expect(ids).toEqual(when === "after" && verb === "begin" ? ["new", "old"] : ["old"]);
       expect(await runtime.runs?.verify({ runId: "old" })).toMatchObject({ intact: true });
@@ -60,9 +60,9 @@ it("the log names the person who began, described and finished a run, before the
   await runs?.describe(name, { task: "two", by: ann });
   await runs?.finish(name, { state: "failed", reason: "gave up", by: ann });
   await runs?.flush();
-  const told = await audit.query({});
+  const events = await audit.query({});
   expect(
-    told.map(({ type, principal, data }) => [type, principal?.user, (data as { reason?: string }).reason]),
+    events.map(({ type, principal, data }) => [type, principal?.user, (data as { reason?: string }).reason]),
   ).toEqual([
     ["operator.action.run_begun", "ann", undefined],
     ["operator.action.run_described", "ann", undefined],

@@ -19,16 +19,16 @@ async function liveAndDie(
 ): Promise<string> {
   const [command = "", ...more] = words;
   const living = spawn(command, [...more, child, folder], { stdio: ["ignore", "pipe", "pipe"] });
-  let said = "";
+  let output = "";
   living.stderr.on("data", (chunk: Buffer) => {
-    said += chunk.toString();
+    output += chunk.toString();
   });
   await Promise.race([once(living.stdout, "data"), once(living, "exit")]);
-  if (living.exitCode !== null) throw new Error(`it died by itself: ${said}`);
+  if (living.exitCode !== null) throw new Error(`it died by itself: ${output}`);
   await setTimeout(afterMs);
   living.kill("SIGKILL");
   await once(living, "exit");
-  return said;
+  return output;
 }
 
 function reopened(folder: string): Promise<Runtime> {

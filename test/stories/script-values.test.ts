@@ -49,13 +49,13 @@ async function open(
 
 describe.each(engines)("in $name", ({ name, missing, isPython }) => {
   const language = isPython ? "python" : "javascript";
-  const room = open(name, missing);
-  afterAll(async () => (await room).runtime.close());
+  const opening = open(name, missing);
+  afterAll(async () => (await opening).runtime.close());
 
   it.skipIf(missing !== undefined).each([3, 90, 400, 20_000])(
     "a list of %i rows arrives as that list",
     async (count) => {
-      const { runtime, handed } = await room;
+      const { runtime, handed } = await opening;
       handed.length = 0;
       const code = isPython
         ? `r = tools.rows(count=${count})\ntools.take(rows=r)\n[len(r), sum(row["id"] for row in r), r[-1]["name"], type(r.structured).__name__]`
@@ -69,7 +69,7 @@ return [all.length, all.reduce((sum, row) => sum + row.id, 0), all.at(-1).name, 
   );
 
   it.skipIf(missing !== undefined)("data that a script cannot hold is an error and no other data", async () => {
-    const { runtime } = await room;
+    const { runtime } = await opening;
     const code = isPython
       ? "r = tools.rows(count=60_000)\ntry:\n    said = len(r)\nexcept ToolError as error:\n    said = [error.code, str(error)]\nsaid"
       : "const r = await tools.rows({ count: 60_000 }); try { return r.structured.length; } catch (error) { return [error.code, error.message]; }";
@@ -80,7 +80,7 @@ return [all.length, all.reduce((sum, row) => sum + row.id, 0), all.at(-1).name, 
   it.skipIf(missing !== undefined || !isPython).each([3, 400])(
     "text that is a list of %i rows is read completely",
     async (n) => {
-      const { runtime } = await room;
+      const { runtime } = await opening;
       const code = `r = tools.said(count=${n})\n[len(r), [row["id"] for row in r][-1]]`;
       const { output_text: output } = resultOf(await runtime.runChain({ code, language }));
       expect(JSON.parse(String(output))).toEqual([n, n - 1]);
@@ -94,7 +94,7 @@ return [all.length, all.reduce((sum, row) => sum + row.id, 0), all.at(-1).name, 
     ["9007199254740993.5", "9007199254740993.5"],
     ["{ deep: [1915883588174806058] }", '{"deep": [1915883588174806058]}'],
   ])("the number %s is refused as an argument, because it would change", async (javascript, python) => {
-    const { runtime, handed } = await room;
+    const { runtime, handed } = await opening;
     handed.length = 0;
     const code = isPython ? `tools.take(id=${python})` : `await tools.take({ id: ${javascript} });`;
     const { error_kind: kind, error } = resultOf(await runtime.runChain({ code, language }));
@@ -103,7 +103,7 @@ return [all.length, all.reduce((sum, row) => sum + row.id, 0), all.at(-1).name, 
   });
 
   it.skipIf(missing !== undefined)("exact numbers and large fractions are passed on unchanged", async () => {
-    const { runtime, handed } = await room;
+    const { runtime, handed } = await opening;
     handed.length = 0;
     const numbers = "9007199254740991, -9007199254740991, 0.1, 1e21, -1e300";
     const code = isPython ? `tools.take(n=[${numbers}])` : `await tools.take({ n: [${numbers}] });`;

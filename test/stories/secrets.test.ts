@@ -34,11 +34,11 @@ async function lending(options: RuntimeOptions = {}): ReturnType<typeof runtimeF
 describe("a secret that was lent", () => {
   it("reaches its tool only: result, progress and rows have the mask (case 260)", async () => {
     await using made = await lending();
-    const heard: string[] = [];
-    const onProgress = ({ content }: AgentProgress): void => void heard.push(content);
+    const received: string[] = [];
+    const onProgress = ({ content }: AgentProgress): void => void received.push(content);
     const outcome = await made.runtime.invoke({ tool: "borrow", arguments: {} }, { ...asker, onProgress });
     expect(outcome.text).toBe("it has 23: [redacted]");
-    expect(heard).toEqual(["borrow", "has [redacted]", "it has 23: [redacted]"]);
+    expect(received).toEqual(["borrow", "has [redacted]", "it has 23: [redacted]"]);
     expect(JSON.stringify(await made.runtime.calls.list())).not.toContain(value);
   });
 

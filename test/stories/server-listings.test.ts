@@ -49,12 +49,16 @@ it.each(eras)("passes title, icons, `_meta`, hints and output schema on over MCP
 
 it("passes them on over HTTP and in the library", async () => {
   const { runtime, agent } = await scene([rich]);
-  const told = { annotations: { readOnlyHint: true, openWorldHint: false }, icons, meta: { "x.example/ui": { a: 1 } } };
+  const messages = {
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    icons,
+    meta: { "x.example/ui": { a: 1 } },
+  };
   const [shown] = (await agent.tools.list()).tools.filter(({ tool }) => tool === "wood__grow");
-  expect(shown).toMatchObject({ ...told, title: "Grow a tree", output_schema: outputSchema });
+  expect(shown).toMatchObject({ ...messages, title: "Grow a tree", output_schema: outputSchema });
   expect(shown?.meta).not.toHaveProperty("postern/risk");
   const [offered] = runtime.offered().filter(({ tool }) => tool === "wood__grow");
-  expect(offered).toMatchObject({ ...told, title: "Grow a tree", outputSchema });
+  expect(offered).toMatchObject({ ...messages, title: "Grow a tree", outputSchema });
 });
 
 it.each(eras)("keeps an answer that does not fit the output schema, over MCP %s", async (era) => {

@@ -47,11 +47,11 @@ describe("the options of a session hold for a call with options of its own", () 
   });
 
   it("the session gets the progress of a call without its own sink", async () => {
-    const heard: string[] = [];
+    const received: string[] = [];
     await using h = await runtimeFixture({}, probe({ execute: (_, { progress }) => void progress("half") }));
-    const session = h.runtime.openSession({}, { ...asker, onProgress: ({ content }) => void heard.push(content) });
+    const session = h.runtime.openSession({}, { ...asker, onProgress: ({ content }) => void received.push(content) });
     await session.invoke({ tool: "probe", arguments: {} }, own);
     await session.invoke({ tool: "probe", arguments: {} }, { ...own, onProgress: () => {} });
-    expect(heard.filter((said) => said === "half")).toHaveLength(1);
+    expect(received.filter((output) => output === "half")).toHaveLength(1);
   });
 });

@@ -96,12 +96,12 @@ describe("a run restricted to a skill", () => {
   });
 
   it("ignores an unregistered tool with a warning (case 155)", async () => {
-    const told: string[] = [];
-    await using at = await runtimeFixture({ ...open, log: (message) => void told.push(message) });
+    const messages: string[] = [];
+    await using at = await runtimeFixture({ ...open, log: (message) => void messages.push(message) });
     const letters = at.runtime.skills?.find("letters");
     expect(letters && at.runtime.skills?.unknownTools(letters)).toEqual(["gone"]);
     await at.runtime.skills?.activate(run, "letters");
-    expect(told).toContain("Skill `letters` allows `gone`, for which no tool is registered; ignored.");
+    expect(messages).toContain("Skill `letters` allows `gone`, for which no tool is registered; ignored.");
     expect((await call(at, "gone")).refusal?.code).toBe("tool_unknown");
   });
 

@@ -136,7 +136,7 @@ describe("a program on a page", () => {
     expect(programs.map(({ page }) => page)).toEqual(expect.arrayContaining(["README.md", "docs/guide/library.md"])));
 
   it.each(programs)("runs and prints what its comments say: $page", async ({ block, file }) => {
-    const promised = [...block.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)].map(([, said]) => said);
+    const promised = [...block.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)].map(([, output]) => output);
     const printed: string[] = [];
     vi.spyOn(console, "log").mockImplementation((...words) => void printed.push(words.join(" ")));
     writeFileSync(file, placed(block));

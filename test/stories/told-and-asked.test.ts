@@ -12,7 +12,7 @@ const files = sqliteFiles();
 const run = { tenant: "default", runId: "run_1" };
 
 interface Change {
-  readonly told: string;
+  readonly output: string;
   /** What it changes: its id. */
   readonly before?: (h: RuntimeFixture) => Promise<string | undefined>;
   readonly make: (h: RuntimeFixture, id: string) => Promise<unknown>;
@@ -35,30 +35,30 @@ function skillsOf({ runtime: { skills } }: RuntimeFixture): Skills {
 }
 
 const changes: Readonly<Record<string, Change>> = {
-  "a delegation": { told: "approval.delegated", make: give, asked: deputies, is: ["bob"] },
+  "a delegation": { output: "approval.delegated", make: give, asked: deputies, is: ["bob"] },
   "the end of a delegation": {
-    told: "approval.delegation_revoked",
+    output: "approval.delegation_revoked",
     before: given,
     make: (h, id) => h.runtime.approvals.delegations.revoke(id, ann),
     asked: deputies,
     is: [],
   },
-  "a grant": { told: "grant.made", before: ask, make: remember, asked: grants, is: ["mail"] },
+  "a grant": { output: "grant.made", before: ask, make: remember, asked: grants, is: ["mail"] },
   "the end of a grant": {
-    told: "grant.revoked",
+    output: "grant.revoked",
     before: granted,
     make: (h, id) => h.runtime.approvals.grants.revoke(id, ann),
     asked: grants,
     is: [],
   },
   "a pause": {
-    told: "operator.action.pause",
+    output: "operator.action.pause",
     make: (h) => h.runtime.controls.pause(actor("ann")),
     asked: (h) => h.runtime.controls.state.paused,
     is: true,
   },
   "a skill": {
-    told: "skill.activated",
+    output: "skill.activated",
     make: (h) => skillsOf(h).activate(run, "free", actor("ann")),
     asked: (h) => skillsOf(h).activeFor(run.tenant, run.runId)?.names,
     is: ["free"],
@@ -66,12 +66,12 @@ const changes: Readonly<Record<string, Change>> = {
 };
 
 describe("an announcement before the disk has answered already shows the new state:", () => {
-  it.each(Object.entries(changes))("%s", async (name, { told, before, make, asked, is }) => {
+  it.each(Object.entries(changes))("%s", async (name, { output, before, make, asked, is }) => {
     const skills = { folders: [], skills: [defineSkill({ name: "free", instructions: "Do it." })] };
     await using h = await runtimeFixture({ store: `sqlite:${files.at(`${name}.db`)}`, skills });
     const id = (await before?.(h)) ?? "";
-    const heard: string[] = [];
-    const take = (events: readonly FeedEvent[]): boolean => heard.push(...events.map(({ type }) => type)) > 0;
+    const received: string[] = [];
+    const take = (events: readonly FeedEvent[]): boolean => received.push(...events.map(({ type }) => type)) > 0;
     const reader = { take, reset: () => {}, beat: () => {}, end: () => {} };
     using _ = await h.runtime.feed.open({ tenant: "default", also: "everything" }, undefined, reader);
     using disk = heldDisk();
@@ -79,8 +79,8 @@ describe("an announcement before the disk has answered already shows the new sta
     const made = make(h, id).finally(() => {
       isOver = true;
     });
-    for (let tries = 0; tries < 100 && !heard.includes(told); tries += 1) await h.clock.advance(25);
-    expect([heard, isOver, disk.unanswered]).toEqual([expect.arrayContaining([told]), false, 1]);
+    for (let tries = 0; tries < 100 && !received.includes(output); tries += 1) await h.clock.advance(25);
+    expect([received, isOver, disk.unanswered]).toEqual([expect.arrayContaining([output]), false, 1]);
     expect(asked(h)).toEqual(is);
     disk.release();
     await made;

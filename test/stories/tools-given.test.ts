@@ -59,7 +59,7 @@ describe("a toolset", () => {
 
 describe("a batch of calls", () => {
   /** Tools whose answers the test gives; what began is written down. */
-  async function bench(safe: readonly string[], alone: readonly string[]) {
+  async function openTools(safe: readonly string[], alone: readonly string[]) {
     const began: string[] = [];
     const answers = new Map<string, () => void>();
     const waits = (name: string, concurrencySafe: boolean): LocalTool =>
@@ -87,7 +87,7 @@ describe("a batch of calls", () => {
     session.invokeAll(tools.map((tool) => ({ tool })));
 
   it("runs concurrency-safe tools together and others one by one, answering in the order of calls (case 265)", async () => {
-    const { runtime, session, answer, hasBegun } = await bench(["s1", "s2", "s3"], ["u1", "u2"]);
+    const { runtime, session, answer, hasBegun } = await openTools(["s1", "s2", "s3"], ["u1", "u2"]);
     await using _closing = runtime;
     const batch = asked(session, "s1", "s2", "u1", "u2", "s3");
     await hasBegun("s1", "s2");
@@ -138,7 +138,7 @@ describe("a batch of calls", () => {
   });
 
   it.each([5, null, "ok"])("refuses an invalid request in it as the runtime does: %j", async (given) => {
-    const { runtime, session, began } = await bench(["ok"], []);
+    const { runtime, session, began } = await openTools(["ok"], []);
     await using _closing = runtime;
     for (const asked of [() => session.invoke(given as never), () => runtime.invoke(given as never)]) {
       const answer = asked();
@@ -150,7 +150,7 @@ describe("a batch of calls", () => {
   it.each([[5], [null], [[null]], [[{ tool: "ok" }, "ok"]]])(
     "is refused before anything ran if it is invalid: %j",
     async (given) => {
-      const { runtime, session, began } = await bench(["ok"], []);
+      const { runtime, session, began } = await openTools(["ok"], []);
       await using _closing = runtime;
       await expect(session.invokeAll(given as never)).rejects.toMatchObject({ code: "request_invalid" });
       expect(began).toEqual([]);
@@ -158,7 +158,7 @@ describe("a batch of calls", () => {
   );
 
   it("ends with the caller's cancellation once running calls have ended; later calls do not start", async () => {
-    const { runtime, session, began, hasBegun } = await bench(["s1", "s2"], ["u1"]);
+    const { runtime, session, began, hasBegun } = await openTools(["s1", "s2"], ["u1"]);
     await using _closing = runtime;
     const caller = new AbortController();
     const batch = session.invokeAll([{ tool: "s1" }, { tool: "s2" }, { tool: "u1" }], { signal: caller.signal });
@@ -177,8 +177,8 @@ it("shows a run's display only attempted calls, and its failure affects no call 
     tools: [named("ping"), named("risky", { risk: "high" })],
     log: (problem) => problems.push(problem),
   });
-  const told: AgentProgress[] = [];
-  using _telling = runtime.watch(progressWatcher((step) => void told.push(step)));
+  const progress: AgentProgress[] = [];
+  using _telling = runtime.watch(progressWatcher((step) => void progress.push(step)));
   using _failing = runtime.watch(
     progressWatcher(() => {
       throw new Error("no screen");
@@ -187,7 +187,7 @@ it("shows a run's display only attempted calls, and its failure affects no call 
   const context = { principal: { tenant: "t", agent: "ada" }, runId: "run_1" };
   expect((await runtime.invoke({ tool: "ping" }, context)).status).toBe("ok");
   expect((await runtime.invoke({ tool: "risky" }, context)).status).toBe("denied");
-  expect(told).toEqual([
+  expect(progress).toEqual([
     { agentId: "ada", runId: "run_1", seq: 1, step: "TOOL_CALL", content: "ping" },
     { agentId: "ada", runId: "run_1", seq: 1, step: "TOOL_RESULT", content: "it was ping" },
   ]);

@@ -4,14 +4,14 @@ import { cheap, entered, goodPassword, here, holder } from "../../fakes/people.t
 import { asker, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 let h: RuntimeFixture;
-let door: HttpFixture;
+let http: HttpFixture;
 beforeEach(async () => {
   h = await runtimeFixture({ accounts: { passwordCost: cheap } });
-  door = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
+  http = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
   await h.runtime.accounts.add({ name: "eve", roles: ["approver"], password: goodPassword }, holder);
 });
 afterEach(async () => {
-  await door[Symbol.asyncDispose]();
+  await http[Symbol.asyncDispose]();
   await h.runtime.close();
 });
 
@@ -26,7 +26,7 @@ async function byToken(): Promise<Readonly<Record<string, string>>> {
 }
 
 /** Sends the head of a request and half its body; what it returns sends the rest. */
-function begin(path: string, headers: Readonly<Record<string, string>>, from = door): () => Promise<Response> {
+function begin(path: string, headers: Readonly<Record<string, string>>, from = http): () => Promise<Response> {
   const text = new TextEncoder();
   let finish = (): void => {};
   const body = new ReadableStream<Uint8Array>({

@@ -4,14 +4,14 @@ import { cheap, holder } from "../../fakes/people.ts";
 import { type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 let h: RuntimeFixture;
-let door: HttpFixture;
+let http: HttpFixture;
 beforeEach(async () => {
   h = await runtimeFixture({ accounts: { passwordCost: cheap } });
-  door = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
+  http = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
   await h.runtime.accounts.add({ name: "eve", roles: ["approver", "operator"] }, holder);
 });
 afterEach(async () => {
-  await door[Symbol.asyncDispose]();
+  await http[Symbol.asyncDispose]();
   await h.runtime.close();
 });
 
@@ -22,7 +22,7 @@ async function token(kind: "person" | "agent", scopes: readonly string[] = []) {
 }
 
 async function call({ headers }: { headers: Readonly<Record<string, string>> }, tool: string, more: object = {}) {
-  return bodyOf(await door.ask("/v1/calls", { headers, body: { tool, arguments: { to: "x" }, ...more } }));
+  return bodyOf(await http.ask("/v1/calls", { headers, body: { tool, arguments: { to: "x" }, ...more } }));
 }
 
 describe.each(["person", "agent"] as const)("two tokens of one name, made for a %s", (kind) => {
@@ -39,7 +39,7 @@ it("a token cannot decide what it asked for through another token of the same pe
   const [one, two] = [await token("person"), await token("person")];
   await call(one, "echo");
   const { approval_id: id } = await call(two, "mail");
-  const decided = await door.ask(`/v1/approvals/${String(id)}/approve`, { headers: two.headers, body: {} });
+  const decided = await http.ask(`/v1/approvals/${String(id)}/approve`, { headers: two.headers, body: {} });
   expect(decided.status).toBe(403);
   expect((await h.runtime.approvals.get(String(id)))?.state).toBe("pending");
 });

@@ -45,8 +45,8 @@ describe("a tool that changes between approval and use", () => {
       await h.runtime.tools.ready();
       const outcome = await h.runtime.resume(id, {});
       expect(["approval_expired", "scope_missing"]).toContain(outcome?.refusal?.code);
-      const anew = await h.runtime.invoke({ tool: "pay", arguments: { to: "x" } }, { ...asker, scopes: ["pay:all"] });
-      expect(anew.approvalId ?? anew.status).not.toBe(id);
+      const again = await h.runtime.invoke({ tool: "pay", arguments: { to: "x" } }, { ...asker, scopes: ["pay:all"] });
+      expect(again.approvalId ?? again.status).not.toBe(id);
       expect(ran).toEqual([]);
     },
   );

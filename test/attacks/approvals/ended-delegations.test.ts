@@ -28,7 +28,7 @@ it("an admin who may not decide can end a delegation over HTTP; other users lear
   await accounts.add({ name: "root", roles: ["admin"], password: goodPassword }, holder);
   await accounts.setPassword("bob", goodPassword, holder);
   await accounts.change("bob", { roles: ["approver"] }, holder);
-  await using door = await httpFixture(h.runtime, { accounts, clock: h.clock });
+  await using http = await httpFixture(h.runtime, { accounts, clock: h.clock });
   const one = await delegate(h, ann, "cal");
   const path = `/v1/delegations/${one.id}/revoke`;
   for (const [name, status] of [
@@ -36,10 +36,10 @@ it("an admin who may not decide can end a delegation over HTTP; other users lear
     ["root", 200],
   ] as const) {
     const headers = inSession(entered(await accounts.signIn(name, goodPassword, here)));
-    const listed = await bodyOf(await door.ask("/v1/delegations", { headers }));
+    const listed = await bodyOf(await http.ask("/v1/delegations", { headers }));
     expect(listed, name).toMatchObject({ delegations: [{ delegation_id: one.id }] });
     expect(JSON.stringify(listed).includes('"ends":true'), name).toBe(status === 200);
-    expect((await door.ask(path, { method: "POST", body: {}, headers })).status, name).toBe(status);
+    expect((await http.ask(path, { method: "POST", body: {}, headers })).status, name).toBe(status);
   }
   expect((await h.runtime.audit.query({ type: "approval.delegation_revoked", by: "root" })).length).toBe(1);
 });

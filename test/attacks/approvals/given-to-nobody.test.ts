@@ -11,7 +11,7 @@ describe("a delegation goes to an account that may decide", () => {
     ["an account of another tenant", "mal", "There is no account `mal`"],
     ["the data folder's operator", "operator", "There is no account `operator`"],
     ["its giver in another spelling", "Ann", "`ann` is you"],
-  ])("is refused to %s", async (_, to, said) => {
+  ])("is refused to %s", async (_, to, output) => {
     await using h = await runtimeFixture({ accounts: { passwordCost: cheap } });
     const { accounts, approvals } = h.runtime;
     await accounts.add({ name: "ann", roles: ["approver"] }, holder);
@@ -21,7 +21,7 @@ describe("a delegation goes to an account that may decide", () => {
     await accounts.add({ name: "mal", roles: ["approver"], tenant: "acme" }, holder);
     const made = await approvals.delegations.make({ to, until: h.clock.now() + 60_000 }, ann);
     expect(made).toMatchObject({ delegated: false, code: "delegation_invalid" });
-    expect(made).toMatchObject({ message: expect.stringContaining(said) });
+    expect(made).toMatchObject({ message: expect.stringContaining(output) });
     expect(approvals.delegations.list()).toEqual([]);
   });
 

@@ -47,15 +47,15 @@ describe("a delegation", () => {
     const { accounts, delegations } = { accounts: h.runtime.accounts, delegations: h.runtime.approvals.delegations };
     const before = { roles: ["approver" as const], groups: [] };
     const now = { roles: ["approver" as const, "admin" as const], groups: ["ops"] };
-    const lent = await ask(h);
+    const delegatedId = await ask(h);
     await accounts.change("ann", now, holder);
-    expect(await approve(h, lent, bob)).toMatchObject({ code: "decider_not_allowed" }); // lent when they had neither
+    expect(await approve(h, delegatedId, bob)).toMatchObject({ code: "decider_not_allowed" }); // lent when they had neither
     const until = h.clock.now() + 3_600_000;
     await delegations.make({ to: "bob", until }, { ...ann, ...now });
     await accounts.change("ann", before, holder);
-    expect(await approve(h, lent, bob)).toMatchObject({ code: "decider_not_allowed" });
+    expect(await approve(h, delegatedId, bob)).toMatchObject({ code: "decider_not_allowed" });
     await accounts.change("ann", now, holder);
-    expect(await approve(h, lent, bob)).toMatchObject({ approval: { decision: { onBehalfOf: "ann" } } });
+    expect(await approve(h, delegatedId, bob)).toMatchObject({ approval: { decision: { onBehalfOf: "ann" } } });
   });
 
   it("cannot be delegated again", async () => {

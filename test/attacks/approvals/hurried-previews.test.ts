@@ -10,7 +10,7 @@ interface Wire {
 }
 
 /** One tool whose preview takes its time, or fails. */
-async function wired(): Promise<Wire & AsyncDisposable> {
+async function openWire(): Promise<Wire & AsyncDisposable> {
   const ran: unknown[] = [];
   const world: Wire["world"] = { slowMs: 0, problem: undefined };
   const time: { clock?: FakeClock } = {};
@@ -51,7 +51,7 @@ describe("a caller whose time ends while a preview is made", () => {
     ["session", (h) => h.runtime.openSession({ totalTimeoutMs: 100 }, asker).invoke(call)],
     ["patience", (h) => h.runtime.invoke(call, { ...asker, signal: abortedAfter(h, 100) })],
   ])("does not use the approval when its %s is over; the next caller can", async (_, hurried) => {
-    await using wire = await wired();
+    await using wire = await openWire();
     const id = await approved(wire);
     wire.world.slowMs = 500;
     const ended = hurried(wire.h).catch((error: unknown) => error);
@@ -65,7 +65,7 @@ describe("a caller whose time ends while a preview is made", () => {
   });
 
   it("asks no person, because no preview was shown", async () => {
-    await using wire = await wired();
+    await using wire = await openWire();
     wire.world.slowMs = 500;
     const ended = wire.h.runtime.openSession({ totalTimeoutMs: 100 }, asker).invoke(call);
     await wire.h.clock.advance(1000);
@@ -74,7 +74,7 @@ describe("a caller whose time ends while a preview is made", () => {
   });
 
   it("does not see a preview that was cut off", async () => {
-    await using wire = await wired();
+    await using wire = await openWire();
     wire.world.slowMs = 500;
     const ended = wire.h.runtime.invoke(call, { ...asker, autonomy: "A0", deadline: wire.h.clock.now() + 100 });
     const told = ended.catch((error: unknown) => error);
@@ -89,7 +89,7 @@ describe("a preview that fails when the approved call would run", () => {
     ["the first preview also failed, for the same reason", "upstream down", "upstream down"],
     ["the first preview succeeded", undefined, "the account is closed"],
   ])("voids the approval: %s", async (_, before, after) => {
-    await using wire = await wired();
+    await using wire = await openWire();
     wire.world.problem = before;
     const id = await approved(wire);
     wire.world.problem = after;

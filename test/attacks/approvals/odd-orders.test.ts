@@ -78,8 +78,8 @@ async function act({ h, define }: Stage, ids: string[], roll: (sides: number) =>
   else if (kind === 12)
     await approvals.delegations.make({ to: people[roll(4)] ?? "", until: h.clock.now() + 5_000 }, by);
   else if (kind === 13) {
-    const [lent] = approvals.delegations.list({ live: true });
-    if (lent !== undefined) await approvals.delegations.revoke(lent.id, { ...by, user: lent.from });
+    const [delegation] = approvals.delegations.list({ live: true });
+    if (delegation !== undefined) await approvals.delegations.revoke(delegation.id, { ...by, user: delegation.from });
   } else if (kind === 14) await accounts.change(user, { disabled: roll(2) === 0 }, holder);
   else if (roll(3) === 0) await define();
   else await (roll(2) === 0 ? approvals.revoke(id, by) : approvals.withdraw(id, by));
@@ -100,8 +100,8 @@ async function check({ h, ran, quorum }: Stage, ids: readonly string[]): Promise
     const { approved_hash: approved = yes?.request_hash } = Object(yes?.data);
     expect(approved).toBe(request_hash);
     const record = await approvals.get(refs.approval ?? "");
-    const said = record?.votes?.filter(({ as }) => as === "approved") ?? [];
-    expect(new Set(said.flatMap(({ by, onBehalfOf = by }) => [by, onBehalfOf])).size).toBeGreaterThanOrEqual(quorum);
+    const votes = record?.votes?.filter(({ as }) => as === "approved") ?? [];
+    expect(new Set(votes.flatMap(({ by, onBehalfOf = by }) => [by, onBehalfOf])).size).toBeGreaterThanOrEqual(quorum);
     expect(record?.state).toBe("used");
   }
   const grants = approvals.grants.list();

@@ -9,8 +9,8 @@ const atOnce = 50;
 const lives = new Set(["approved", "denied", "skipped", "expired", "withdrawn", "approved withdrawn"]);
 
 it(`${races} requests with all decisions racing have one decision each, and run only if approved`, async () => {
-  await using room = await raceFixture({ patience: "suspend", ttlMs: 1000 });
-  const { runtime, clock, ran, decisions: words } = room;
+  await using race = await raceFixture({ patience: "suspend", ttlMs: 1000 });
+  const { runtime, clock, ran, decisions: words } = race;
   const random = numbers(20_261_120);
   const seen = new Map<string, number>();
 

@@ -24,9 +24,9 @@ describe("an approval that is used again", () => {
     const id = await approved(h);
     const all = await Promise.all(Array.from({ length: 100 }, () => h.runtime.resume(id)));
     expect(h.ran).toEqual([{ to: "x" }]);
-    const said = all.map((outcome) => outcome?.refusal?.code ?? `${outcome?.status} ${outcome?.replayed}`);
-    expect(said.filter((one) => one === "ok undefined")).toHaveLength(1);
-    expect(said.every((one) => ["ok undefined", "ok true", "in_progress"].includes(one))).toBe(true);
+    const messages = all.map((outcome) => outcome?.refusal?.code ?? `${outcome?.status} ${outcome?.replayed}`);
+    expect(messages.filter((one) => one === "ok undefined")).toHaveLength(1);
+    expect(messages.every((one) => ["ok undefined", "ok true", "in_progress"].includes(one))).toBe(true);
     expect((await h.runtime.approvals.get(id))?.state).toBe("used");
     const types = await eventTypes(h.runtime);
     expect(types.filter((type) => type === "tool_call.attempted")).toHaveLength(1);
@@ -76,9 +76,9 @@ describe("an approval that is used again", () => {
     await h.clock.advance(1000);
     expect((await h.runtime.resume(id))?.refusal?.code).toBe("approval_expired");
     expect((await h.runtime.resume(id))?.refusal?.code).toBe("approval_expired");
-    const anew = await h.runtime.invoke(mail("x"), asker);
-    expect(anew.status).toBe("pending");
-    expect(anew.approvalId).not.toBe(id);
+    const next = await h.runtime.invoke(mail("x"), asker);
+    expect(next.status).toBe("pending");
+    expect(next.approvalId).not.toBe(id);
     expect((await h.runtime.resume(id))?.status).not.toBe("ok");
     expect(h.ran).toEqual([]);
   });

@@ -60,8 +60,8 @@ describe("a grant answers only while its giver could still decide", () => {
     expect(await next(h)).toBe("ok");
     await h.runtime.accounts.change("ann", change, holder);
     expect(await next(h)).toBe("pending");
-    const told = `grant ${given.id} of ann: to the team (does not count: `;
-    expect((await reasons(h)).find((rule) => rule.startsWith(told))).toContain(why);
+    const output = `grant ${given.id} of ann: to the team (does not count: `;
+    expect((await reasons(h)).find((rule) => rule.startsWith(output))).toContain(why);
     expect(await h.runtime.approvals.grants.silence(given)).toContain(why);
     expect(h.runtime.approvals.grants.list({ state: "live" })).toHaveLength(1);
     await h.runtime.accounts.change("ann", { disabled: false, roles: ["approver"], groups: ["ops"] }, holder);
@@ -117,7 +117,7 @@ describe("a grant answers only while its giver could still decide", () => {
   it("one given for another person answers only while that person could decide and delegates", async () => {
     await using h = await open([{ name: "ann", to: { users: ["ann"] } }]);
     const { delegations } = h.runtime.approvals;
-    const lent = await delegations.make({ to: "bob", until: h.clock.now() + 2 * hourMs }, ann);
+    const delegation = await delegations.make({ to: "bob", until: h.clock.now() + 2 * hourMs }, ann);
     const given = await grant(h, bob);
     expect(given).toMatchObject({ by: "bob", onBehalfOf: "ann" });
     expect(await next(h)).toBe("ok");
@@ -128,7 +128,7 @@ describe("a grant answers only while its giver could still decide", () => {
     await h.runtime.accounts.change("bob", { disabled: true }, holder);
     expect(await next(h)).toBe("pending");
     await h.runtime.accounts.change("bob", { disabled: false }, holder);
-    if (lent.delegated) await delegations.revoke(lent.delegation.id, ann);
+    if (delegation.delegated) await delegations.revoke(delegation.delegation.id, ann);
     expect(await next(h)).toBe("pending");
     expect((await reasons(h)).join()).toContain("`ann`, in whose place it was given, no longer lets `bob` decide");
   });
@@ -185,8 +185,8 @@ describe("a grant answers only while its giver could still decide", () => {
   it("lists show that it is silent", async () => {
     await using h = await open();
     await grant(h);
-    await using door = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
-    const listed = async () => bodyOf(await door.ask("/v1/grants?state=live", { as: "operator" }));
+    await using http = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
+    const listed = async () => bodyOf(await http.ask("/v1/grants?state=live", { as: "operator" }));
     expect((await listed())["grants"]).toEqual([expect.not.objectContaining({ silent: expect.anything() })]);
     await h.runtime.accounts.change("ann", { disabled: true }, holder);
     expect(await listed()).toMatchObject({ grants: [{ status: "live", silent: "`ann` is disabled" }] });

@@ -15,12 +15,12 @@ const lives = new Set([
 ]);
 
 it(`${races} races of votes, edits and ends have one decision each, and two approvers if approved`, async () => {
-  await using room = await raceFixture({
+  await using race = await raceFixture({
     patience: "suspend",
     ttlMs: 1000,
     routes: [{ quorum: 2, remindBeforeMs: 600 }],
   });
-  const { runtime, clock, ran, decisions: words } = room;
+  const { runtime, clock, ran, decisions: words } = race;
   const random = numbers(20_261_121);
   const counts = new Map<string, number>();
   for (let first = 0; first < races; first += atOnce) {

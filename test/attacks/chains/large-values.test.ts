@@ -35,7 +35,7 @@ const take: Parameters<typeof defineTool>[0] = {
 describe.each(engines)("on $name", (engine) => {
   const { language } = engine;
   const isPython = language === "python";
-  const room = (): Promise<EngineFixture> =>
+  const open = (): Promise<EngineFixture> =>
     engineFixture(engine, { chains: { cpuMs: 60_000, memoryBytes: 512 << 20, outputBytes: 1 << 20 } });
   it.skipIf(engine.missing !== undefined)(
     "refuses an argument of 30 MB so that the script can catch it, and blocks no other call",
@@ -45,7 +45,7 @@ describe.each(engines)("on $name", (engine) => {
         : `try { await tools.echo({ text: "x".repeat(${thirty}) }) } catch (error) { console.log(error.code + ": " + error.message) }
            await tools.echo({ text: "small" }); return "went on";`;
       const { result, events } = await inShortTurns(100, async () => {
-        await using at = await room();
+        await using at = await open();
         const outcome = await at.runtime.runChain({ code, language, timeout: 150 });
         return { result: await wholeResultOf(at, outcome), events: await at.runtime.audit.query({ tool: "echo" }) };
       });
@@ -88,9 +88,9 @@ tools.take(value=[])
         return await wholeResultOf(at, await at.runtime.runChain({ code, language, timeout: 150 }));
       });
       expect(result).toMatchObject({ status: "ok", output_text: "went on", tool_calls: 3 });
-      const told =
+      const expected =
         /The arguments of `take` hold more than 100000 values and names, .*`argument_values`.*artifacts\.put/g;
-      expect(result.logs.match(told)).toHaveLength(2);
+      expect(result.logs.match(expected)).toHaveLength(2);
       expect(result.call_trace).toMatchObject([
         { status: "error", code: "arguments_invalid" },
         { status: "error", code: "arguments_invalid" },
@@ -105,7 +105,7 @@ tools.take(value=[])
     async () => {
       const code = isPython ? '"x" * 30_000_000' : `return "x".repeat(3_000_000)`;
       const result = await inShortTurns(100, async () => {
-        await using at = await room();
+        await using at = await open();
         return await wholeResultOf(at, await at.runtime.runChain({ code, language, timeout: 150 }));
       });
       expect(result).toMatchObject({ status: "error", error_kind: "output", call_trace: [] });
@@ -122,7 +122,7 @@ tools.take(value=[])
         ? `kept = artifacts.put(${text}, "text/plain")\nimport hashlib\ntools.count(text=kept)\nhashlib.sha256((${text}).encode()).hexdigest() == str(kept)`
         : `files.write("/workspace/all", ${text}); const kept = await artifacts.put("/workspace/all"); await tools.count({ text: kept }); return kept.ref`;
       const { result, ran } = await inShortTurns(100, async () => {
-        await using at = await room();
+        await using at = await open();
         const outcome = await at.runtime.runChain({ code, language, timeout: 150 });
         return { result: await wholeResultOf(at, outcome), ran: at.ran };
       });

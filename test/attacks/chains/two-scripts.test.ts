@@ -116,11 +116,11 @@ describe("a script that waits", () => {
     const principal = { tenant: "default", agent: "other", via: "token:other" };
     const one = await h.runtime.runChain({ code: mailing }, { principal });
     await h.runtime.approvals.decide(one.approvalId ?? "", { decision: "approved", by: boss });
-    await using door = await httpFixture(h.runtime, { clock: h.clock });
+    await using http = await httpFixture(h.runtime, { clock: h.clock });
     const paths = [`/v1/chains/${one.callId}/resume`, `/v1/approvals/${one.approvalId}/resume`];
     for (const path of paths)
-      expect((await door.ask(path, { as: "agent", method: "POST", body: {} })).status).toBe(404);
-    expect(await (await door.ask("/v1/chains", { as: "agent" })).json()).toMatchObject({ chains: [] });
+      expect((await http.ask(path, { as: "agent", method: "POST", body: {} })).status).toBe(404);
+    expect(await (await http.ask("/v1/chains", { as: "agent" })).json()).toMatchObject({ chains: [] });
     expect(h.ran).toEqual([]);
   });
 });

@@ -39,7 +39,7 @@ it("a message is accepted once, at each millisecond at which its timestamp is va
   const { again, status } = await sendDecision(h, { approvalId: await ask(h), user }, { id: "msg_1", at: 300 });
   expect(status).toBe(200);
   await h.clock.advance(600_000);
-  await using door = await httpFixture(h.runtime, { clock: h.clock });
-  const replayed = await bodyOf(await door.ask("/v1/channels/chat/decisions", { method: "POST", ...again }));
+  await using http = await httpFixture(h.runtime, { clock: h.clock });
+  const replayed = await bodyOf(await http.ask("/v1/channels/chat/decisions", { method: "POST", ...again }));
   expect(replayed).toMatchObject({ error: { code: "webhook_replayed" } });
 });

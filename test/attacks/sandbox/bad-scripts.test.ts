@@ -167,13 +167,13 @@ const attacks: readonly Attack[] = [
 ];
 
 describe.each(engines)("on $name", (engine) => {
-  const room = (): Promise<EngineFixture> =>
+  const open = (): Promise<EngineFixture> =>
     engineFixture(engine, { chains: { cpuMs, memoryBytes: 48 << 20, outputBytes: 64 << 10 } });
 
   it.skipIf(engine.missing !== undefined).each(attacks.map((attack) => [attack.name, attack] as const))(
     "contains %s",
     async (_, attack) => {
-      await using at = await room();
+      await using at = await open();
       const { language } = engine;
       const begun = performance.now();
       const outcome = await at.runtime.runChain({

@@ -82,29 +82,29 @@ function attempts(expressions: readonly string[]): string {
 async function everythingSaid(
   { driver }: EngineUnderTest,
   source: string,
-): Promise<{ readonly end: ScriptStep; readonly said: string; readonly calls: number }> {
+): Promise<{ readonly end: ScriptStep; readonly output: string; readonly calls: number }> {
   const program = { language: "python", source, tools: someTools, chainId: "c", owner: "one" } as const;
   const checked = await driver.check?.(program);
   if (checked !== undefined)
-    return { end: { step: "failed", why: "script", message: "" }, said: JSON.stringify(checked), calls: 0 };
+    return { end: { step: "failed", why: "script", message: "" }, output: JSON.stringify(checked), calls: 0 };
   await using session = await driver.start(program, limits);
   const { end, calls, out } = await driveScript(session);
-  return { end, said: JSON.stringify([end, calls, out]), calls: calls.length };
+  return { end, output: JSON.stringify([end, calls, out]), calls: calls.length };
 }
 
 /** All in one script, as a full Python takes long to start; one that ends its engine has the others tried in the next. */
 async function tryAll(engine: EngineUnderTest, expressions: readonly string[]): Promise<void> {
   for (let left = expressions; left.length > 0; ) {
-    const { end, said, calls } = await everythingSaid(engine, attempts(left));
-    expectNothingSaid(said);
+    const { end, output, calls } = await everythingSaid(engine, attempts(left));
+    expectNothingSaid(output);
     expect(calls, JSON.stringify(end)).toBeGreaterThan(0);
     left = left.slice(calls);
   }
 }
 
-function expectNothingSaid(said: string): void {
-  expect(said).not.toContain(canary);
-  expect(said).not.toMatch(/uid=\d|root:[x*]:|PATH=.*node_modules/);
+function expectNothingSaid(output: string): void {
+  expect(output).not.toContain(canary);
+  expect(output).not.toMatch(/uid=\d|root:[x*]:|PATH=.*node_modules/);
 }
 
 describe.each(engines)("on $name", (engine) => {
@@ -122,7 +122,7 @@ describe.each(engines)("on $name", (engine) => {
       );
       return;
     }
-    for (const { code } of rows) expectNothingSaid((await everythingSaid(engine, code)).said);
+    for (const { code } of rows) expectNothingSaid((await everythingSaid(engine, code)).output);
   }, 900_000);
 });
 

@@ -40,13 +40,13 @@ afterAll(async () => {
 });
 
 /** Everything the script could say: its value, its prints, its calls' arguments, its error. */
-async function everythingSaid(source: string): Promise<{ readonly end: ScriptStep; readonly said: string }> {
+async function everythingSaid(source: string): Promise<{ readonly end: ScriptStep; readonly output: string }> {
   const about = { language: "javascript", tools: someTools, chainId: "c", owner: "one" } as const;
   await using former = await driver.start({ ...about, source: leaving }, limits);
   expect((await driveScript(former)).end.step).toBe("done");
   await using session = await driver.start({ ...about, source }, limits); // in the same process, where that one is at rest
   const { end, calls, out } = await driveScript(session);
-  return { end, said: JSON.stringify([end, calls, out]) };
+  return { end, output: JSON.stringify([end, calls, out]) };
 }
 
 const greedy = [
@@ -66,22 +66,22 @@ const greedy = [
 it.skipIf(rows.length === 0).each(rows.map((row, i) => [`${i} ${row.src}`, row.code] as const))(
   "contains %s",
   async (_, code) => {
-    const { end, said } = await everythingSaid(code);
+    const { end, output } = await everythingSaid(code);
     expect(end.step).not.toBe("calls");
     expect(end.step === "failed" && (end.why === "crash" || end.why === "protocol") ? end : "contained").toBe(
       "contained",
     );
-    expect(said).not.toContain(canary);
-    expect(said).not.toContain(kept);
-    expect(said).not.toMatch(/ESCAPED|uid=\d|root:x:/);
+    expect(output).not.toContain(canary);
+    expect(output).not.toContain(kept);
+    expect(output).not.toMatch(/ESCAPED|uid=\d|root:x:/);
   },
 );
 
 it.each(greedy)("reads no canary by %s", async (code) => {
-  const { said } = await everythingSaid(code);
-  expect(said).not.toContain(canary);
-  expect(said).not.toContain(kept);
-  expect(said).not.toContain("/work/");
+  const { output } = await everythingSaid(code);
+  expect(output).not.toContain(canary);
+  expect(output).not.toContain(kept);
+  expect(output).not.toContain("/work/");
 });
 
 it("leaves every prototype of the host and every place outside unchanged", () => {

@@ -47,8 +47,8 @@ async function run(root: string): Promise<Count> {
       for (const kind of new Set(warnings.map(kindOf))) add(warned, kind);
       if (instructions === "") add(warned, "no instructions");
     }
-    const told = new Set([...skills.refused, ...skills.notes, ...skills.list()].map(({ path }) => path));
-    unexplained.push(...inside.filter((path) => !told.has(path)).map((path) => relative(root, path)));
+    const problems = new Set([...skills.refused, ...skills.notes, ...skills.list()].map(({ path }) => path));
+    unexplained.push(...inside.filter((path) => !problems.has(path)).map((path) => relative(root, path)));
   }
   const ms = Math.round(performance.now() - started);
   return { ...seen, refused: sorted(refused), warned: sorted(warned), unexplained, ms };

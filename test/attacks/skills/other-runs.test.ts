@@ -31,9 +31,9 @@ const principal = { tenant: "default", agent: "local-agent", via: "token:agent" 
 
 it("a skill attached to an agent restricts each run that it names", async () => {
   await using runtime = await runtimeOf({ "local-agent": ["letters"] });
-  await using house = await httpFixture(runtime, { agentScopes: [] });
+  await using http = await httpFixture(runtime, { agentScopes: [] });
   const call = async (tool: string, run_id?: string, as: "agent" | "operator" = "agent"): Promise<number> =>
-    (await house.ask("/v1/calls", { as, body: { tool, arguments: {}, ...(run_id !== undefined && { run_id }) } }))
+    (await http.ask("/v1/calls", { as, body: { tool, arguments: {}, ...(run_id !== undefined && { run_id }) } }))
       .status;
   expect([await call("mail"), await call("drop"), await call("drop", "a"), await call("drop", "b")]).toEqual([
     ...[200, 403, 403, 403],

@@ -40,41 +40,41 @@ export function readingContract(kit: StoreKit): void {
     });
 
     it("gives every follower each entry once, in order, before the commit is answered", async () => {
-      const told: StoreEntry[] = [];
-      using _ = kit.store.follow((entries) => told.push(...entries));
+      const received: StoreEntry[] = [];
+      using _ = kit.store.follow((entries) => received.push(...entries));
       const event = eventOf("first");
       await kit.store.commit({ write: "note", event }, "committed");
-      expect(told[0]?.event).toBe(event);
+      expect(received[0]?.event).toBe(event);
       await Promise.all(
         Array.from({ length: 50 }, (_, i) => kit.store.commit(note(`n${i}`), i % 2 === 0 ? "synced" : "committed")),
       );
-      expect(told.map(({ seq, body }) => ({ seq, body }))).toEqual(await all(kit.store.events({ after: -1 })));
+      expect(received.map(({ seq, body }) => ({ seq, body }))).toEqual(await all(kit.store.events({ after: -1 })));
     });
 
     it("continues when a follower throws, reports it, and stops calling a follower that left", async () => {
-      const told: number[] = [];
+      const received: number[] = [];
       const thrower = kit.store.follow(() => {
         throw new Error("tripped");
       });
-      const leaver = kit.store.follow((entries) => told.push(entries.length));
+      const leaver = kit.store.follow((entries) => received.push(entries.length));
       expect(await commit(note("a"))).toEqual(wins);
       expect(problems.join()).toContain("tripped");
       leaver[Symbol.dispose]();
       thrower[Symbol.dispose]();
       await commit(note("b"));
-      expect(told).toEqual([1]);
+      expect(received).toEqual([1]);
     });
 
     it("lets a follower write, and delivers that batch after the present one", async () => {
-      const told: number[] = [];
+      const received: number[] = [];
       using _writer = kit.store.follow((entries) => {
         if (entries[0]?.seq === 0) kit.store.commit(note("echo"), "queued");
         if (entries[0]?.seq === 0) void kit.store.calls({});
       });
-      using _ = kit.store.follow((entries) => told.push(...entries.map(({ seq }) => seq)));
+      using _ = kit.store.follow((entries) => received.push(...entries.map(({ seq }) => seq)));
       await commit(note("a"));
       await commit(note("b"));
-      expect(told).toEqual([0, 1, 2]);
+      expect(received).toEqual([0, 1, 2]);
     });
   });
 

@@ -5,9 +5,9 @@ import { FakeClock } from "../../fakes/clock.ts";
 import { engineTimeoutMs, isAlive, onEachEngine } from "../../fakes/engine-cases.ts";
 import { fixtureWithEngine, recordedDriver, resultOf } from "../../fakes/engine-fixture.ts";
 
-await onEachEngine(({ code, driver, room, check }) => {
+await onEachEngine(({ code, driver, room: open, check }) => {
   check("a script's error gives is_error, status error and the trace (case 209)", async () => {
-    await using at = await room();
+    await using at = await open();
     const outcome = await at.runtime.runChain(code("fails"));
     expect(outcome).toMatchObject({ status: "error", refusal: { code: "tool_failed" } });
     expect(resultOf(outcome)).toMatchObject({
@@ -34,14 +34,14 @@ await onEachEngine(({ code, driver, room, check }) => {
   });
 
   check("a timeout of 9999 seconds is cut to the most a script may have (case 213)", async () => {
-    await using at = await room({ chains: { limits: { totalTimeoutMs: 30_000 } } });
+    await using at = await open({ chains: { limits: { totalTimeoutMs: 30_000 } } });
     await at.runtime.runChain({ ...code("echo"), timeout: 9999 });
     expect(at.seen.limits[0]?.wallMs).toBeGreaterThan(0);
     expect(at.seen.limits[0]?.wallMs).toBeLessThanOrEqual(30_000);
   });
 
   check("a crash after the second of three tools lists two records with their statuses (case 217)", async () => {
-    await using at = await room();
+    await using at = await open();
     const outcome = await at.runtime.runChain(code("crashes"));
     expect(resultOf(outcome).call_trace).toMatchObject([
       { tool: "note", status: "ok" },
@@ -52,7 +52,7 @@ await onEachEngine(({ code, driver, room, check }) => {
   });
 
   check("the 51st call fails with a budget error, which the script may catch (case 218)", async () => {
-    await using at = await room();
+    await using at = await open();
     const outcome = await at.runtime.runChain(code("many"));
     expect(outcome).toMatchObject({
       status: "ok",
@@ -65,7 +65,7 @@ await onEachEngine(({ code, driver, room, check }) => {
     "a script past its total time ends as timeout with its trace, and its sandbox is killed (case 219)",
     async () => {
       const clock = new FakeClock(); // an engine may take as long to start as it does here
-      await using at = await room({ clock });
+      await using at = await open({ clock });
       const running = at.runtime.runChain({ ...code("sleeps"), timeout: 60 });
       await expect.poll(() => at.runtime.calls.list({ tool: "hold" }), { timeout: engineTimeoutMs }).toHaveLength(1);
       await clock.advance(60_000);
@@ -80,7 +80,7 @@ await onEachEngine(({ code, driver, room, check }) => {
   );
 
   check("an endless loop ends at its limit, not as ok (case 230)", async () => {
-    await using at = await room({ chains: { cpuMs: 1_000 } });
+    await using at = await open({ chains: { cpuMs: 1_000 } });
     const result = resultOf(await at.runtime.runChain(code("loops")));
     expect(result).toMatchObject({ status: "timeout", error_kind: expect.stringMatching(/^(cpu|wall)$/) });
     expect(isAlive(at.seen.sessions[0])).toBe(false);

@@ -44,7 +44,7 @@ const before: ReadonlyMap<string, string> = new Map([
   ["A()", "class A:\n    pass\n"],
 ]);
 
-await onEachEngine(({ language, name, room, check }) => {
+await onEachEngine(({ language, name, room: open, check }) => {
   const isPython = language === "python";
   const handed: Json[] = [];
   const any = defineTool({
@@ -57,7 +57,7 @@ await onEachEngine(({ language, name, room, check }) => {
   });
   const note = defineTool({ ...any, name: "note", execute: () => "noted" });
   const run = async (python: string, javascript: string) => {
-    await using at = await room({ tools: [any, note] });
+    await using at = await open({ tools: [any, note] });
     handed.length = 0;
     return await at.runtime.runChain({ code: isPython ? python : javascript, language });
   };

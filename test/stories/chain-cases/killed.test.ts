@@ -36,9 +36,9 @@ class Killer {
       this.pass(made);
       const asked = ask();
       this.pass(made);
-      const heard = await asked;
+      const result = await asked;
       this.pass(made);
-      return heard;
+      return result;
     };
     return {
       next: () => around(() => spied.next()),
@@ -75,8 +75,8 @@ await onEachEngine(({ driver, language, name, check }) => {
 
   const lived = async (at: number): Promise<Killer> => {
     const killer = new Killer(at);
-    await using room = await fixtureWithEngine((seen) => [killer.around(recordedDriver(driver, { seen }), seen)]);
-    const { runtime, ran, seen } = room;
+    await using fixture = await fixtureWithEngine((seen) => [killer.around(recordedDriver(driver, { seen }), seen)]);
+    const { runtime, ran, seen } = fixture;
     const send = () => runtime.runChain(script, { idempotencyKey: "script" });
     let ended = await send();
     if (ended.status === "pending") {

@@ -3,9 +3,9 @@ import { expect } from "vitest";
 import { engineTimeoutMs, onEachEngine } from "../../fakes/engine-cases.ts";
 import { type EngineFixture, fixtureWithEngine, recordedDriver, resultOf } from "../../fakes/engine-fixture.ts";
 
-await onEachEngine(({ code, driver, expectReleased, room, check }) => {
+await onEachEngine(({ code, driver, expectReleased, room: open, check }) => {
   check("a script ends as closed when the runtime closes, and calls nothing more (case 206)", async () => {
-    await using at = await room();
+    await using at = await open();
     const running = at.runtime.runChain(code("sleeps"));
     await expect.poll(() => at.ran.length, { timeout: engineTimeoutMs }).toBe(1);
     await at.runtime.close(1_500);
@@ -18,7 +18,7 @@ await onEachEngine(({ code, driver, expectReleased, room, check }) => {
   check(
     "a running script is listed, and as interrupted once its caller left; an unknown id is no error (case 207)",
     async () => {
-      await using at = await room();
+      await using at = await open();
       const cancel = new AbortController();
       const running = at.runtime.runChain(code("sleeps"), { signal: cancel.signal });
       await expect.poll(async () => (await at.runtime.chains?.list())?.length, { timeout: engineTimeoutMs }).toBe(1);
@@ -30,7 +30,7 @@ await onEachEngine(({ code, driver, expectReleased, room, check }) => {
   );
 
   check("a script that ended leaves no session: no process, and no call to answer (case 208)", async () => {
-    await using at = await room();
+    await using at = await open();
     await at.runtime.runChain(code("echo"));
     expect(await at.runtime.chains?.list()).toEqual([]);
     const [session] = at.seen.sessions;
@@ -48,7 +48,7 @@ await onEachEngine(({ code, driver, expectReleased, room, check }) => {
   });
 
   check("a variable set in one run is not visible in the next (case 228)", async () => {
-    await using at = await room();
+    await using at = await open();
     await at.runtime.runChain(code("sets"));
     const outcome = await at.runtime.runChain(code("finds"));
     expect(outcome.text).toMatch(/undefined|leftover/);
@@ -56,7 +56,7 @@ await onEachEngine(({ code, driver, expectReleased, room, check }) => {
   });
 
   check("no id and no path leads out of a script's folder (case 231)", async () => {
-    await using at = await room();
+    await using at = await open();
     for (const idempotencyKey of ["../../etc", "..", "chain_1/../.."]) {
       const outcome = await at.runtime.runChain(code("echo"), { idempotencyKey });
       expect(outcome.status).toBe("ok");

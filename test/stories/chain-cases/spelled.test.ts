@@ -41,13 +41,13 @@ const record = defineTool({
 });
 const tools = [orders, record];
 
-await onEachEngine(({ language, room, check }) => {
+await onEachEngine(({ language, room: open, check }) => {
   const isPython = language === "python";
   const run = async (at: EngineFixture, python: string, javascript: string): Promise<unknown> =>
     resultOf(await at.runtime.runChain({ code: isPython ? python : javascript, language })).output_text;
 
   check("an action is called as a member of its tool", async () => {
-    await using at = await room({ tools });
+    await using at = await open({ tools });
     const told = await run(
       at,
       'tools.orders.delete(id="1").text + tools.orders.read(id="2").text',
@@ -57,7 +57,7 @@ await onEachEngine(({ language, room, check }) => {
   });
 
   check("an argument may have any name", async () => {
-    await using at = await room({ tools });
+    await using at = await open({ tools });
     const javascript = `(await tools.record({ ${awkward.map((name) => `${name}: "${name}"`).join(", ")} })).structured`;
     const python = `tools.record(${awkward.map((name) => `${name}="${name}"`).join(", ")}).structured`;
     const given = Object.fromEntries(awkward.map((name) => [name, name]));
@@ -65,7 +65,7 @@ await onEachEngine(({ language, room, check }) => {
   });
 
   check("an action without its tool is unknown, and the list names its tool", async () => {
-    await using at = await room({ tools });
+    await using at = await open({ tools });
     const javascript = "try { tools.delete } catch (error) { return error.message }";
     const python = "try:\n    getattr(tools, 'delete')\nexcept Exception as error:\n    said = str(error)\nsaid";
     expect(await run(at, python, javascript)).toMatch(
@@ -75,12 +75,12 @@ await onEachEngine(({ language, room, check }) => {
 
   if (isPython) {
     check("tools with one action or with several need no `tools.` prefix", async () => {
-      await using at = await room({ tools });
+      await using at = await open({ tools });
       expect(await run(at, 'record(name="a").text + orders.delete(id="3").text', "")).toContain('deleted {"id":"3"}');
     });
 
     check("awaited calls run together, whichever names they have", async () => {
-      await using at = await room({ tools });
+      await using at = await open({ tools });
       const source =
         'import asyncio\ntwo = await asyncio.gather(record(self="a"), tools.orders.read(id="4"))\n[each.status for each in two]';
       expect(JSON.parse(String(await run(at, source, "")).replaceAll("'", '"'))).toEqual(["ok", "ok"]);

@@ -4,9 +4,9 @@ import { onEachEngine } from "../../fakes/engine-cases.ts";
 import { resultOf } from "../../fakes/engine-fixture.ts";
 import { boss } from "../../fakes/runtime-fixture.ts";
 
-await onEachEngine(({ expectReleased, language, room, check }) => {
+await onEachEngine(({ expectReleased, language, room: open, check }) => {
   check("a script that needs a person waits without a process, and continues when it is sent again", async () => {
-    await using at = await room();
+    await using at = await open();
     const asks = {
       language,
       code:
