@@ -33,6 +33,6 @@ it("the canary fails when nothing is called", async () => {
 });
 
 it("the crash run fails when no process is killed at its point", async () => {
-  const { code, err } = await idle("crash/run.ts", "--kills", "2", "--houses", "1");
+  const { code, err } = await idle("crash/run.ts", "--kills", "2", "--folders", "1");
   expect([code, err]).toEqual([1, expect.stringMatching(/never came by its point.*nothing was killed/s)]);
 });

@@ -16,17 +16,17 @@ export interface CanaryReport {
   readonly calls: number;
   readonly sinks: readonly SinkReport[];
   readonly hits: number;
-  /** How many masks stand in all sinks: none when nothing was said that had to be masked. */
+  /** The number of masks in all sinks; 0 if nothing had to be masked. */
   readonly masks: number;
   readonly seconds: number;
   readonly examples: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Nothing is known and nothing is masked: with it every sink must sing, or the canary is deaf. */
+/** A redactor that masks nothing: with it, every sink must contain a canary, or the check finds nothing. */
 const blind: Redactor = { learn() {}, redact: (text) => text, finds: () => false };
 const boss = { user: "boss", via: "token:operator" } as const;
 
-/** Lends canaries to leaky tools and a leaky server, says them wherever a caller can say something, and reads every sink. */
+/** Lends canaries to leaky tools and a leaky server, sends them in every field of a caller, and reads every sink. */
 export async function runCanary(
   count: number,
   options: { readonly blind?: boolean; readonly idle?: boolean } = {},
@@ -62,10 +62,10 @@ export async function runCanary(
   }
 }
 
-/** Keys and anchors of the audit log: nothing that a tool says gets into them. */
+/** The keys and anchors of the audit log, which contain no tool output. */
 const keySink = "other files";
 
-/** A sentence for each thing that makes a report worthless: nothing was said, or a sink would not have shown it. */
+/** Returns a sentence for each reason why a report is worthless: no canary was used, or a sink would not show one. */
 export function faultsOf(report: CanaryReport, control: CanaryReport): readonly string[] {
   const deaf = control.sinks.filter(({ sink, hits }) => hits === 0 && sink !== keySink).map(({ sink }) => sink);
   return [
@@ -109,13 +109,13 @@ async function open(folder: string, values: readonly string[], redactor: Redacto
   });
   runtime.watch((event) => {
     sinks.add(`stream: ${event.moment}`, streamed(event));
-    // A watcher that fails with it: what it throws goes to the log.
+    // A subscriber throws the canary, and the log gets its error.
     if (event.moment === "emitted") throw new Error(`watcher: ${JSON.stringify(event.data)}`);
   });
   return runtime;
 }
 
-/** A refused call's own arguments are the caller's words to itself; what is kept of them is looked at where it is kept. */
+/** A refused call returns the caller's own arguments to it; the stored copy is checked in the store. */
 function streamed(event: CallEvent): unknown {
   if (!("call" in event)) return event;
   const { arguments: _, text: __, ...call } = event.call as typeof event.call & { readonly text?: string };
@@ -150,7 +150,7 @@ async function sing(runtime: Runtime, values: readonly string[], sinks: Sinks): 
   return calls;
 }
 
-/** Everything a caller, an operator or an approver may say about a call. */
+/** Every text that a caller, an operator or an approver can add to a call. */
 async function ask(
   runtime: Runtime,
   say: (tool: string, given: JsonObject, context?: object) => Promise<void>,
@@ -176,7 +176,7 @@ async function ask(
   sinks.add("explain", await runtime.explain({ tool: "held", arguments: { [output]: output } }));
 }
 
-/** What is answered to people and programs. */
+/** The answers to people and programs. */
 async function listen(runtime: Runtime, sinks: Sinks): Promise<void> {
   sinks.add("health", runtime.health());
   sinks.add("tools", runtime.offered());

@@ -1,7 +1,7 @@
 import { defineTool, type LocalTool, type ToolContext } from "../../src/index.ts";
 import { encodings } from "./canaries.ts";
 
-/** What one call of a leaky tool does with what it borrowed. */
+/** What one call of a leaky tool does with its borrowed secret. */
 export interface Leak {
   readonly connector: string;
   readonly encoding: string;
@@ -13,7 +13,7 @@ export const ways = ["text", "structured", "large", "blocks", "failed", "throw",
 
 const inputSchema = { type: "object" };
 
-/** Tools that borrow properly and then say it everywhere. `kept`: what one of them never gave back. */
+/** Tools that borrow a secret properly and then leak it everywhere. `kept` holds secrets that were never returned. */
 export function leakyTools(): readonly LocalTool[] {
   const kept: string[] = [];
   const borrow = async ({ connector, encoding, shift }: Leak, context: ToolContext): Promise<string> => {

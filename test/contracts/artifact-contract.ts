@@ -20,7 +20,7 @@ export interface ArtifactStoreOptions {
   readonly retentionMs: number;
 }
 
-/** What every store of artifacts must do, told through a store that the caller opens empty. */
+/** The contract of every artifact store. `open` returns an empty one. */
 export function artifactContract(
   openWith: (options: ArtifactStoreOptions) => Promise<SharedArtifactStore> | SharedArtifactStore,
 ): void {

@@ -1,6 +1,6 @@
 /**
- * One life of the crash test: opens the store that earlier lives left behind, checks what must hold, then makes calls
- * until it is killed. `node child.ts FOLDER LIFE POINT NTH`. Exit 3: something that must hold does not, said on stderr.
+ * One process of the crash test: opens the store that earlier processes left, checks the invariants, then makes calls
+ * until it is killed. `node child.ts FOLDER LIFE POINT NTH`. Exits with 3 and a message if an invariant is broken.
  */
 import { closeSync, existsSync, fdatasyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
@@ -16,7 +16,7 @@ const acknowledgedFile = join(folder, "acknowledged");
 const at = killer(point, Number(nth));
 const context = { principal: { tenant: "default", agent: "crash" } } as const;
 
-/** The world outside: what was really done, on the disk before the tool answers. */
+/** Appends a line to a file and syncs it: the record of real effects, kept outside of Postern. */
 function record(file: string, line: string): void {
   const handle = openSync(file, "a");
   writeSync(handle, `${line}\n`);
@@ -60,12 +60,12 @@ const runtime = await createRuntime({
   folder,
   approvals: { patience: "suspend" },
 });
-flushCompileCache(); // at the end of a process nobody killed, Node does it itself
+flushCompileCache(); // Node does this itself only if the process is not killed
 await check(runtime);
 await sendAgain(runtime);
 for (let i = 0; ; i += 1) await one(runtime, `${life}-${i}`);
 
-/** What must hold after every restart, before anything new is done. */
+/** Checks the invariants after a restart, before any new call. */
 async function check(opened: Runtime): Promise<void> {
   const paid = lines(effectsFile);
   const twice = paid.filter((bill, i) => paid.indexOf(bill) !== i);
@@ -82,7 +82,7 @@ async function check(opened: Runtime): Promise<void> {
   if (!audit.intact) fail(`the log is broken at ${audit.firstBroken}: ${audit.why}`);
 }
 
-/** Whoever sends the same call again gets what it ended with, or hears that it is unknown: never a second payment. */
+/** Sends earlier calls again: each gets its outcome or `unknown`, and never pays a second time. */
 async function sendAgain(opened: Runtime): Promise<void> {
   for (const call of await opened.calls.list({ tool: "pay", limit: 20 })) {
     if (call.state === "held") continue;

@@ -1,6 +1,6 @@
 /**
- * Many callers at once, until the process is killed. `node concurrent-child.ts FOLDER`: every effect is on the disk as a
- * line of `effects` before its tool goes on, every outcome as a line of `acknowledged`; the last calls never end.
+ * Makes calls from many callers at once until it is killed. `node concurrent-child.ts FOLDER`: each effect is on disk as a
+ * line of `effects` before its tool continues, each outcome as a line of `acknowledged`. The last calls never end.
  */
 import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";

@@ -9,7 +9,7 @@ import type { RuntimeFixture } from "./runtime-fixture.ts";
 const secret = `whsec_${randomBytes(32).toString("base64")}`;
 const key = keyFrom(secret) ?? Buffer.alloc(0);
 
-/** A channel `chat` that nobody is told anything through, and from which these may answer. */
+/** Configures a channel `chat` that gets no notices, and from which these users may decide. */
 export function withChannel(
   users: Readonly<Record<string, string>>,
   ...routes: readonly ApprovalRoute[]
@@ -25,11 +25,11 @@ export function withChannel(
 interface Answered {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
-  /** The same message once more. */
+  /** The message as it was sent, to send it again. */
   readonly again: { readonly raw: string; readonly headers: Readonly<Record<string, string>> };
 }
 
-/** What somebody over there says, signed. @param sent its id, and seconds beside the server's clock */
+/** Sends a signed decision from the channel. @param sent its id, and its offset to the server's clock in seconds */
 export async function sendDecision(
   h: RuntimeFixture,
   said: { readonly approvalId: string; readonly user: string; readonly decision?: string },

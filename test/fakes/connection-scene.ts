@@ -13,7 +13,7 @@ export const tool = (name: string, description = ""): UpstreamTool => ({
   inputSchema: { type: "object" },
 });
 
-/** What a scene's server is and was asked. */
+/** The server of a scene: its state and the requests it got. */
 interface SceneServer {
   up: boolean;
   tools: UpstreamTool[];
@@ -36,7 +36,7 @@ export interface Scene {
   readonly slowDown: () => void;
 }
 
-/** One server that can be switched off, and everything that is told about it. */
+/** One server that can be switched off, with all that is reported about it. */
 export function scene(
   tools: UpstreamTool[] = [tool("read")],
   config: ServerConfig = {},

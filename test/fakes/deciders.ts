@@ -18,17 +18,17 @@ export function mail(to = "x"): { readonly tool: "mail"; readonly arguments: { r
   return { tool: "mail", arguments: { to } };
 }
 
-/** Calls do not wait for their answer, and these routes say who gives it. */
+/** Options with these routes; calls suspend instead of waiting. */
 export function routed(...routes: readonly ApprovalRoute[]): RuntimeOptions {
   return { approvals: { patience: "suspend", routes } };
 }
 
-/** The id of the approval that was asked for. */
+/** Makes a call that needs approval and returns the approval's id. */
 export async function ask(h: RuntimeFixture, request: CallRequest = mail()): Promise<string> {
   return (await h.runtime.invoke(request, asker)).approvalId ?? "";
 }
 
-/** What a decision brings of whoever looked at the request as it stands. */
+/** Returns the digest that a person sees on the request now, as a decision sends it. */
 export async function shownDigestOf(
   { runtime }: Pick<RuntimeFixture, "runtime">,
   id: string,

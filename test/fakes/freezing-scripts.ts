@@ -1,20 +1,20 @@
-/** Scripts of calls and host calls that are cut short, thawed and moved, some of them not the same twice; and their effects. */
+/** Generates scripts that are cut short, thawed and moved, some of which differ from run to run, and runs them. */
 import fc from "fast-check";
 import type { SandboxDriver, SandboxSession } from "../../src/engines/sandbox.ts";
 import type { defineTool, ToolContext } from "../../src/index.ts";
 import { asker, boss, runtimeFixture } from "./runtime-fixture.ts";
 import { resultOf } from "./script-fixture.ts";
 
-/** How a step differs from life to life: as no script should, and some do. */
+/** How a step differs from run to run, as no script should and some do. */
 type Variation = "never" | "left out later" | "only later" | "other words";
 
-/** `refused` leaves nothing in the ledger, and of `again` the first call fails and the script makes up for it. */
+/** A `refused` call leaves nothing in the ledger. The first call of `again` fails, and the script calls again. */
 interface ScriptStep {
   readonly kind: "work" | "post" | "host" | "refused" | "again" | "together";
   readonly variation: Variation;
 }
 
-/** Of one life: its caller leaves at an effect, before it or after it; or its engine gives up after so many steps. */
+/** One interruption: the caller leaves before or after an effect, or the engine fails after `at` steps. */
 interface Cut {
   readonly by: "caller before" | "caller after" | "engine";
   readonly at: number;
@@ -22,11 +22,11 @@ interface Cut {
 
 export interface Story {
   readonly steps: readonly ScriptStep[];
-  /** By life. */
+  /** The interruption of each run. */
   readonly cuts: readonly (Cut | undefined)[];
-  /** What persons say, in order; then yes. */
+  /** The decisions in order; all later ones approve. */
   readonly answers: readonly boolean[];
-  /** Each life finds another build of its engine, and is replayed; or the same one, and is thawed. */
+  /** Whether each run has another build of its engine, and is replayed instead of thawed. */
   readonly isRebuilt: boolean;
 }
 
@@ -36,7 +36,7 @@ const variations = fc.constantFrom<Variation>("never", "never", "left out later"
 const engineCuts = fc.constant<Cut["by"]>("engine");
 const cutters = fc.constantFrom<Cut["by"]>("caller before", "caller after", "engine");
 
-/** @param isSteady the script is the same in each life, and nobody leaves: it comes to its end */
+/** @param isSteady the script is the same in each run and its caller stays, so it comes to its end */
 export function stories(isSteady: boolean): fc.Arbitrary<Story> {
   const step = fc.record({ kind: kinds, variation: isSteady ? always : variations });
   const cut = fc.record({ by: isSteady ? engineCuts : cutters, at: fc.integer({ min: 0, max: 4 }) });
@@ -48,14 +48,14 @@ export function stories(isSteady: boolean): fc.Arbitrary<Story> {
   });
 }
 
-/** An engine, and how a story is told in its words. `LIFE` in them is how often the script was begun before. */
+/** An engine and the function that writes a story as its source. `LIFE` in it is the number of earlier runs. */
 export interface ScriptLanguage {
   readonly driver: SandboxDriver;
   readonly language: "javascript" | "python";
   sourceOf(steps: Story["steps"]): string;
 }
 
-/** @param call a call that gives a promise, `given` being an expression */
+/** @param call returns a call expression that gives a promise; `given` is an expression */
 export function inJavaScript(call: (tool: string, given: string) => string, host: string): ScriptLanguage["sourceOf"] {
   return (steps) => {
     const lines = steps.map(({ kind, variation }, at) => {
@@ -111,7 +111,7 @@ function inner(line: string): string {
 }
 
 export interface StoryResult {
-  /** What had an effect, however it was spelled. */
+  /** The effects, without their variations. */
   readonly effects: readonly string[];
   readonly lives: number;
   readonly output: string | undefined;
@@ -152,7 +152,7 @@ class StoryState {
     const left = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
     this.leaving.abort();
     await left;
-    throw new Error("nobody waits any more");
+    throw new Error("the caller has left");
   }
 }
 
@@ -245,5 +245,5 @@ export async function runStory(
       };
     }
   }
-  throw new Error("The script comes to no end.");
+  throw new Error("The script does not end.");
 }

@@ -1,4 +1,4 @@
-/** Ann, who remembers her yes to a mail. */
+/** Ann approves a mail and remembers it as a grant. */
 
 import type { Decider, Remember } from "../../src/approvals/index.ts";
 import type { CallRequest } from "../../src/index.ts";

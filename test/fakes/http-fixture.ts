@@ -13,7 +13,7 @@ export interface Ask {
   readonly as?: TokenRole | undefined;
   readonly method?: string;
   readonly body?: unknown;
-  /** Instead of `body`: sent as it is. */
+  /** Sent unchanged instead of `body`. */
   readonly raw?: string | Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -28,7 +28,7 @@ function onWrongAnswer(route: string, why: string): never {
   throw new Error(`The answer of ${route} does not fit its schema. ${why}`);
 }
 
-/** The HTTP door over a runtime, with fresh tokens in a folder of its own; no socket. */
+/** An HTTP server over a runtime, without a socket, with fresh tokens in its own folder. */
 export async function httpFixture(
   runtime: Runtime,
   more: Partial<HttpServerOptions> & { readonly agentScopes?: readonly string[] } = {},
@@ -58,10 +58,10 @@ export async function httpFixture(
   return { door: server, tokens, ask, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
 }
 
-/** The door over a runtime that runs nothing, another for each test of a file. */
+/** An HTTP server over a stub runtime, a new one for each test of a file. */
 export interface StubFixture extends Pick<HttpFixture, "ask" | "door" | "tokens"> {
   readonly said: readonly StubCall[];
-  /** Instead of the one each test begins with. */
+  /** Replaces the server that each test starts with. */
   open(options?: StubOptions): Promise<void>;
 }
 
@@ -96,7 +96,7 @@ export function stubFixture(): StubFixture {
   };
 }
 
-/** What the page of somebody who signed in sends with each request. */
+/** Returns the headers that the page of a signed-in person sends with each request. */
 export function inSession({ cookie, csrf }: Pick<SignedIn, "cookie" | "csrf">): Readonly<Record<string, string>> {
   return { cookie: `postern_session=${cookie}`, origin: `http://${host}`, "x-postern-csrf": csrf };
 }

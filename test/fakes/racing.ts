@@ -6,11 +6,11 @@ export interface RaceFixture extends AsyncDisposable {
   readonly clock: JumpingClock;
   /** How often each bill was paid. */
   readonly ran: ReadonlyMap<string, number>;
-  /** Every word that each approval was decided with, in order. */
+  /** The decisions on each approval, in order. */
   readonly decisions: ReadonlyMap<string, readonly string[]>;
 }
 
-/** A runtime in which bills are paid, each after somebody said so. */
+/** A runtime with a tool that pays a bill after an approval. */
 export async function raceFixture(approvals: NonNullable<RuntimeOptions["approvals"]>): Promise<RaceFixture> {
   const clock = new JumpingClock();
   const ran = new Map<string, number>();
@@ -35,7 +35,7 @@ export async function raceFixture(approvals: NonNullable<RuntimeOptions["approva
   return { runtime, clock, ran, decisions: words, [Symbol.asyncDispose]: () => runtime.close() };
 }
 
-/** In any order and on top of each other; done when all are, and whatever came due meanwhile is written. */
+/** Runs all acts at once in random order, and waits until all are done and written. */
 export async function allAtOnce(acts: (() => unknown)[], random: (below: number) => number): Promise<void> {
   for (let i = acts.length - 1; i > 0; i -= 1) {
     const j = random(i + 1);

@@ -4,17 +4,17 @@ import { bodyOf, type HttpFixture, host, httpFixture } from "./http-fixture.ts";
 import { goodPassword, type People, people } from "./people.ts";
 import { type StubCall, stubRuntime } from "./stub-runtime.ts";
 
-/** A crowd at the door, who may sign in. */
+/** Accounts that can sign in at an HTTP server. */
 export interface Scene {
   readonly crowd: People;
   readonly house: HttpFixture;
-  /** What the runtime was told. */
+  /** The calls of the runtime. */
   readonly said: readonly StubCall[];
   signIn(name: string): Promise<{
     readonly cookie: string;
     readonly csrf: string;
     readonly setCookie: string;
-    /** What a page that only reads sends. */
+    /** The headers of a page that only reads. */
     readonly shown: Readonly<Record<string, string>>;
   }>;
 }

@@ -100,7 +100,7 @@ export function anAlarm(tenant = "default"): Alarm {
   return { id: "alm_1", tenant, severity: "warning", state: "open", data: {}, ...words, ...seen };
 }
 
-/** What a door said to its runtime: the verb and what came with it. */
+/** One call of the runtime: the function's name and its arguments. */
 export type StubCall = readonly [verb: string, ...given: readonly unknown[]];
 
 export interface StubOptions {
@@ -112,7 +112,7 @@ export interface StubOptions {
   readonly broken?: boolean;
 }
 
-/** A runtime that runs nothing: it writes down what a door asks, and knows one call and one approval, both of `owner`. */
+/** A runtime that runs nothing: it records its calls, and has one call and one approval, both of `owner`. */
 export function stubRuntime(options: StubOptions = {}): {
   readonly runtime: Runtime;
   readonly said: StubCall[];
@@ -148,7 +148,7 @@ export function stubRuntime(options: StubOptions = {}): {
   const digests = { leaf: aDigest, root: aDigest };
   const runtime = {
     invoke: recording("invoke", outcome),
-    /** A session hands on what it was opened with: what a call is made with is in one place. */
+    /** A session passes on its options, so that a call's context is in one place. */
     openSession(limits: Limits, context: CallContext) {
       const invoke = (request: CallRequest, more: CallContext) => this.invoke(request, { ...context, ...more });
       return { limits, invoke, close: async () => {} };

@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 export interface Attacker {
-  /** Ends it. How many swaps it made. */
+  /** Ends the process and returns the number of its swaps. */
   stop(): Promise<number>;
 }
 
-/** A process of its own that swaps two names all the time: in C where a compiler is at hand, else in JavaScript. */
+/** Starts a process that swaps two names all the time: in C if a compiler exists, otherwise in JavaScript. */
 export function startAttacker(one: string, other: string): Attacker {
   const program = compiled();
   const stdio = ["ignore", "pipe", "inherit"] as const;
@@ -33,7 +33,7 @@ export function startAttacker(one: string, other: string): Attacker {
 
 let built: { readonly program: string | undefined } | undefined;
 
-/** Once a process, gone with it. */
+/** Compiles once for each process, which removes the file at its end. */
 function compiled(): string | undefined {
   built ??= { program: compile() };
   return built.program;

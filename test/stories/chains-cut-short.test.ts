@@ -3,10 +3,10 @@ import { afterAll, describe, expect, it } from "vitest";
 import type { Runtime } from "../../src/index.ts";
 import { actor } from "../fakes/actors.ts";
 import { settled } from "../fakes/clock.ts";
+import { approval, EffectTools, openRuntime, runAndLeave, traceOf } from "../fakes/effect-tools.ts";
 import { enginesHere, recordedDriver } from "../fakes/engine-fixture.ts";
 import { httpFixture } from "../fakes/http-fixture.ts";
 import { asker, type RuntimeFixture } from "../fakes/runtime-fixture.ts";
-import { approval, EffectTools, openRuntime, runAndLeave, traceOf } from "../fakes/script-bench.ts";
 import { resultOf } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 

@@ -4,10 +4,10 @@ import { spellWith } from "../../src/audit/entry.ts";
 import type { SandboxDriver } from "../../src/engines/sandbox.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
+import { approval, EffectTools, holdingScript, openRuntime, runAndLeave, traceOf } from "../fakes/effect-tools.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { httpFixture } from "../fakes/http-fixture.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
-import { approval, EffectTools, holdingScript, openRuntime, runAndLeave, traceOf } from "../fakes/script-bench.ts";
 import { resultOf } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, it } from "vitest";
-import { effectsIn, runScriptProcess } from "../fakes/chain-lives.ts";
 import { enginesHere } from "../fakes/engine-fixture.ts";
+import { effectsIn, runScriptProcess } from "../fakes/script-process.ts";
 
 /** How many of the moments are tried; every one with POSTERN_KILLS=100. */
 const kills = Number(process.env["POSTERN_KILLS"] ?? 3);

@@ -7,8 +7,8 @@ import { openDatabase } from "../../src/store/sqlite/open.ts";
 import { openSqliteStore, SqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { countedSyncs } from "../fakes/counted-syncs.ts";
+import { traceOf } from "../fakes/effect-tools.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
-import { traceOf } from "../fakes/script-bench.ts";
 import { resultOf } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 

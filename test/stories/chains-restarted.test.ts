@@ -4,8 +4,8 @@ import { SystemClock } from "../../src/core/clock.ts";
 import { CpythonDriver } from "../../src/engines/cpython/cpython.ts";
 import { quickJsDriver } from "../../src/engines/quickjs/driver.ts";
 import type { RuntimeOptions } from "../../src/index.ts";
+import { approval, EffectTools, openRuntime } from "../fakes/effect-tools.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
-import { approval, EffectTools, openRuntime } from "../fakes/script-bench.ts";
 import { resultOf } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 

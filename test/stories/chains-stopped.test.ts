@@ -5,9 +5,9 @@ import type { SandboxDriver, SandboxSession } from "../../src/engines/sandbox.ts
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
+import { approval, EffectTools, holdingScript, openRuntime, runAndLeave, traceOf } from "../fakes/effect-tools.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { asker } from "../fakes/runtime-fixture.ts";
-import { approval, EffectTools, holdingScript, openRuntime, runAndLeave, traceOf } from "../fakes/script-bench.ts";
 import { resultOf } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 

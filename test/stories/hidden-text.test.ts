@@ -3,8 +3,8 @@ import { expect, it } from "vitest";
 import { defineTool } from "../../src/index.ts";
 import { Changing, type ListedTool } from "../fakes/changing.ts";
 import { corpus } from "../fakes/corpus.ts";
-import { closeAfterTest, type ServedRuntime, serveRuntime } from "../fakes/offering.ts";
 import { asker } from "../fakes/runtime-fixture.ts";
+import { closeAfterTest, type ServedRuntime, serveRuntime } from "../fakes/served-runtime.ts";
 
 const tags = [..."hi"].map((letter) => String.fromCodePoint(0xe0000 + (letter.codePointAt(0) ?? 0))).join("");
 const rows = [

@@ -1,7 +1,7 @@
 /** MCP over HTTP as clients really ask: with slashes, with one accepted type or none, and in search of a way to sign in. */
 import { expect, it } from "vitest";
 import { Changing } from "../fakes/changing.ts";
-import { closeAfterTest, type ServedRuntime, serveRuntime } from "../fakes/offering.ts";
+import { closeAfterTest, type ServedRuntime, serveRuntime } from "../fakes/served-runtime.ts";
 
 const call = { name: "s__announce", arguments: {} };
 const meta = {

@@ -1,7 +1,7 @@
 /** What a server answers beside text reaches MCP clients as it was sent. */
 import { expect, it } from "vitest";
 import { Changing } from "../fakes/changing.ts";
-import { closeAfterTest, serveRuntime } from "../fakes/offering.ts";
+import { closeAfterTest, serveRuntime } from "../fakes/served-runtime.ts";
 
 const annotations = { audience: ["user"], priority: 0.5 };
 const bytes = Buffer.alloc(200_000, 7).toString("base64");

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createRuntime, defineTool } from "../../src/index.ts";
 import type { DeclaredUi } from "../../src/tools/kinds.ts";
 import { Changing, type ListedTool } from "../fakes/changing.ts";
-import { closeAfterTest, serveRuntime } from "../fakes/offering.ts";
+import { closeAfterTest, serveRuntime } from "../fakes/served-runtime.ts";
 
 const pageType = "text/html;profile=mcp-app";
 const html = "<!doctype html><p>Sunny</p>";

@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
 import { createRuntime } from "../../src/index.ts";
 import { createMcpGateway } from "../../src/mcp/server/mcp-server.ts";
-import { type ServedRuntime, serveRuntime } from "../fakes/offering.ts";
+import { type ServedRuntime, serveRuntime } from "../fakes/served-runtime.ts";
 
 const echo = {
   name: "echo",

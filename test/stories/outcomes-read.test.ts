@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { openAgentTools } from "../../src/agents/index.ts";
 import { defineTool, type RuntimeOptions } from "../../src/index.ts";
-import { serveRuntime } from "../fakes/offering.ts";
 import { asker } from "../fakes/runtime-fixture.ts";
+import { serveRuntime } from "../fakes/served-runtime.ts";
 
 const base = { description: "Does it.", effects: "write", idempotent: false, input: { type: "object" } } as const;
 const picture = { type: "image", mediaType: "image/png", data: "aGk=" } as const;

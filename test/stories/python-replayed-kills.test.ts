@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { CpythonDriver } from "../../src/engines/cpython/cpython.ts";
-import { effectsIn, runScriptProcess } from "../fakes/chain-lives.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
+import { effectsIn, runScriptProcess } from "../fakes/script-process.ts";
 
 const missing = await new CpythonDriver().unavailable();
 if (missing !== undefined) console.warn(`SKIPPED: cpython: ${missing}`);

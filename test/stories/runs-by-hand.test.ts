@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { createRuntime, RuntimeFault } from "../../src/index.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
-import { openRunArchive } from "../fakes/kept-run.ts";
+import { openRunArchive } from "../fakes/run-archive.ts";
 import { runsFolder } from "../fakes/run-folder.ts";
 
 const child = join(import.meta.dirname, "../crash/by-hand-child.ts");

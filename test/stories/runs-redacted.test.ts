@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import type { ToolContext } from "../../src/index.ts";
 import { environmentSecrets } from "../../src/secrets/index.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
-import { base, openRunArchive, safe, type Tool } from "../fakes/kept-run.ts";
+import { base, openRunArchive, safe, type Tool } from "../fakes/run-archive.ts";
 import { boss } from "../fakes/runtime-fixture.ts";
 
 /** No encoder changes letters and digits, so this much of the value stays readable in each encoding. */

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import type { ServerConfig } from "../../src/index.ts";
 import { Changing, type ListedTool } from "../fakes/changing.ts";
-import { closeAfterTest, type ServedRuntime, serveRuntime } from "../fakes/offering.ts";
+import { closeAfterTest, type ServedRuntime, serveRuntime } from "../fakes/served-runtime.ts";
 
 const eras = ["2025-11-25", "2026-07-28"] as const;
 const inputSchema = { type: "object" };

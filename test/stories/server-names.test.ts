@@ -5,9 +5,9 @@ import { afterEach, expect, it } from "vitest";
 import { createRuntime, type Runtime, type ServerConfig } from "../../src/index.ts";
 import { actor } from "../fakes/actors.ts";
 import { Changing, type ListedTool } from "../fakes/changing.ts";
-import { closeAfterTest, serveRuntime } from "../fakes/offering.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { asker } from "../fakes/runtime-fixture.ts";
+import { closeAfterTest, serveRuntime } from "../fakes/served-runtime.ts";
 
 const named = (name: string, description = ""): ListedTool => ({ name, description, inputSchema: { type: "object" } });
 const cleanups: (() => unknown)[] = [];

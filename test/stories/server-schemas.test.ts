@@ -2,8 +2,8 @@
 import { expect, it } from "vitest";
 import type { ToolOutcome } from "../../src/index.ts";
 import { Changing, type ListedTool } from "../fakes/changing.ts";
-import { closeAfterTest, type ServedRuntime, serveRuntime } from "../fakes/offering.ts";
 import { asker } from "../fakes/runtime-fixture.ts";
+import { closeAfterTest, type ServedRuntime, serveRuntime } from "../fakes/served-runtime.ts";
 
 interface Scene extends ServedRuntime {
   readonly server: Changing;

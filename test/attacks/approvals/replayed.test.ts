@@ -14,7 +14,7 @@ async function approved(h: RuntimeFixture, to = "x"): Promise<string> {
   return approvalId;
 }
 
-function fileHouse(file: string): Promise<RuntimeFixture> {
+function fileFixture(file: string): Promise<RuntimeFixture> {
   return runtimeFixture({ store: `sqlite:${file}`, folder: `${file}.keys` });
 }
 
@@ -91,10 +91,10 @@ describe("after a restart", () => {
     const file = join(folder, "pending.db");
     let id = "";
     {
-      await using before = await fileHouse(file);
+      await using before = await fileFixture(file);
       id = (await before.runtime.invoke(mail("x"), asker)).approvalId ?? "";
     }
-    await using h = await fileHouse(file);
+    await using h = await fileFixture(file);
     expect(await h.runtime.approvals.list({ state: "pending" })).toMatchObject([{ id, asked: { to: "x" } }]);
     expect((await h.runtime.approvals.decide(id, { decision: "approved", by: boss })).decided).toBe(true);
     expect(await h.runtime.resume(id)).toMatchObject({ status: "ok", text: "to x" });
@@ -113,15 +113,15 @@ describe("after a restart", () => {
     const file = join(folder, `${how}.db`);
     let id = "";
     {
-      await using before = await fileHouse(file);
+      await using before = await fileFixture(file);
       id = await approved(before);
     }
     {
-      await using h = await fileHouse(file);
+      await using h = await fileFixture(file);
       expect(await use(h, id)).toMatchObject({ status: "ok" });
       expect(h.ran).toEqual([{ to: "x" }]);
     }
-    await using after = await fileHouse(file);
+    await using after = await fileFixture(file);
     expect(await use(after, id)).toMatchObject({ status: "ok", replayed: true });
     expect(after.ran).toEqual([]);
     expect(await after.runtime.audit.verify()).toMatchObject({ intact: true });
@@ -131,11 +131,11 @@ describe("after a restart", () => {
     const file = join(folder, "denied.db");
     const ids: string[] = [];
     {
-      await using before = await fileHouse(file);
+      await using before = await fileFixture(file);
       for (const to of ["denied", "late"]) ids.push((await before.runtime.invoke(mail(to), asker)).approvalId ?? "");
       await before.runtime.approvals.decide(ids[0] ?? "", { decision: "denied", by: boss });
     }
-    await using h = await fileHouse(file);
+    await using h = await fileFixture(file);
     expect((await h.runtime.resume(ids[0] ?? ""))?.refusal?.code).toBe("approval_denied");
     await h.clock.advance(3_600_000);
     expect((await h.runtime.approvals.get(ids[1] ?? ""))?.state).toBe("expired");

@@ -5,7 +5,7 @@ import { dirname, join, posix } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { FileToolOptions } from "../../../src/builtin/index.ts";
 import { corpus } from "../../fakes/corpus.ts";
-import { descriptors, fileHouse, put } from "./file-house.ts";
+import { descriptors, fileFixture, put } from "./file-fixture.ts";
 
 interface GoCase {
   readonly name: string;
@@ -61,7 +61,7 @@ describe.each([true, false])("openat2 where it is installed: %s", (openat2) => {
       put(join(base, "target"), "outside");
       if (row.target !== null && !row.wantError) put(join(root, row.target), row.target);
       {
-        await using h = await fileHouse({ files: { openat2, roots: { root: { path: root } } } });
+        await using h = await fileFixture({ files: { openat2, roots: { root: { path: root } } } });
         const outcome = await h.call("read_file", { path: row.open === "" ? "root" : `root/${row.open}` });
         expect(outcome.text, row.name).not.toBe("outside");
         if (outcome.status === "ok")
@@ -95,7 +95,7 @@ describe.each([true, false])("openat2 where it is installed: %s", (openat2) => {
         }
       }
       {
-        await using h = await fileHouse({ files: { openat2, roots: { root: { path: root } } } });
+        await using h = await fileFixture({ files: { openat2, roots: { root: { path: root } } } });
         await h.call("list_files", { path: "root" });
         const open = descriptors();
         let found = 0;
@@ -138,7 +138,7 @@ it.skipIf(pathCases.length === 0)(
         put(join(base, real), "there");
       const roots = Object.fromEntries(inside.map((path, i) => [`r${i}`, { path: join(base, path) }]));
       {
-        await using h = await fileHouse({ files: { roots } });
+        await using h = await fileFixture({ files: { roots } });
         const tries = inside.map((path, i) => {
           const plain = path.replace(/\/+$/, "");
           return row.path.startsWith(plain)
@@ -171,7 +171,7 @@ it("refuses an invalid root and says why", async () => {
       outOfReach: [join(base, "data")],
       notWritable: [join(base, "project/postern.yaml")],
     };
-    return fileHouse({ files }).then(
+    return fileFixture({ files }).then(
       async (h) => {
         await h[Symbol.asyncDispose]();
         return "taken";
@@ -196,7 +196,7 @@ it("refuses an invalid root and says why", async () => {
 });
 
 it("does not enter a root whose folder was replaced", async () => {
-  await using h = await fileHouse({
+  await using h = await fileFixture({
     files: (base) => {
       put(join(base, "docs/a.md"), "old");
       put(join(base, "other/a.md"), "other");
@@ -217,7 +217,7 @@ it("takes a path without a root from the workspace, or from the only root", asyn
   put(join(base, "one/f"), "one");
   put(join(base, "two/f"), "two");
   const text = async (files: FileToolOptions): Promise<string> => {
-    await using h = await fileHouse({ files });
+    await using h = await fileFixture({ files });
     return (await h.call("read_file", { path: "f" })).text;
   };
   const [one, two] = [{ path: join(base, "one") }, { path: join(base, "two") }];

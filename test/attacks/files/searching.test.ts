@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { corpus } from "../../fakes/corpus.ts";
 import { inShortTurns } from "../../fakes/held-up.ts";
-import { descriptors, type FileHouse, fileHouse, put } from "./file-house.ts";
+import { descriptors, type FileFixture, fileFixture, put } from "./file-fixture.ts";
 
 const attacks = corpus<{ readonly id: string; readonly re: string; readonly attack_js: string }>(
   "redos/regexlib_js.dev.json",
@@ -18,14 +18,14 @@ interface Answer {
   readonly skipped?: Readonly<Record<string, number>>;
 }
 
-async function ask(h: FileHouse, tool: string, given: Record<string, string | number | boolean>): Promise<Answer> {
+async function ask(h: FileFixture, tool: string, given: Record<string, string | number | boolean>): Promise<Answer> {
   const outcome = await h.call(tool, given);
   expect(outcome.status, outcome.text).toBe("ok");
   return outcome.structured as unknown as Answer; // as these tools answer
 }
 
-async function tree(): Promise<FileHouse> {
-  const h = await fileHouse();
+async function tree(): Promise<FileFixture> {
+  const h = await fileFixture();
   put(join(h.workspace, "src/a.ts"), "const needle = 1;\r\nconst b = 2;\r\n");
   put(join(h.workspace, "src/deep/b.md"), "# Needle\n\nneedle needle\n");
   put(join(h.workspace, "build/out.js"), "needle");
@@ -113,7 +113,7 @@ describe("list_files, glob_files and grep_files", () => {
   });
 
   it("say that there is more when a result is cut off", async () => {
-    await using h = await fileHouse({ files: { maxResults: 10 } });
+    await using h = await fileFixture({ files: { maxResults: 10 } });
     for (let i = 0; i < 30; i += 1) put(join(h.workspace, `f${i}.txt`), "x\n".repeat(30));
     expect(await ask(h, "list_files", {})).toMatchObject({ truncated: "results" });
     expect((await ask(h, "glob_files", { pattern: "*.txt" })).paths).toHaveLength(10);
@@ -137,7 +137,7 @@ describe("list_files, glob_files and grep_files", () => {
 it.skipIf(attacks.length === 0)(
   "end 260 published catastrophic patterns in time, and leave the event loop free (case 255)",
   async () => {
-    await using h = await fileHouse({ files: { searchTimeMs: 5_000 }, runtime: { store: "memory" } });
+    await using h = await fileFixture({ files: { searchTimeMs: 5_000 }, runtime: { store: "memory" } });
     await ask(h, "grep_files", { pattern: "warm" });
     const open = descriptors();
     const ends = new Map<string, number>();
@@ -168,7 +168,7 @@ function attackText(make: string): string {
 }
 
 it("kill a search that takes too long, close its descriptors, and search again", async () => {
-  await using h = await fileHouse({ files: { searchTimeMs: 1 } });
+  await using h = await fileFixture({ files: { searchTimeMs: 1 } });
   for (let i = 0; i < 300; i += 1) put(join(h.workspace, `d${i}/f.txt`), "x".repeat(20_000));
   await h.call("list_files", {});
   const outcomes = await Promise.all(Array.from({ length: 5 }, () => h.call("grep_files", { pattern: "(x+)+y|z" })));
@@ -176,7 +176,7 @@ it("kill a search that takes too long, close its descriptors, and search again",
     expect(status === "ok" ? (structured as unknown as Answer).truncated : structured).toEqual(
       status === "ok" ? "time" : expect.objectContaining({ rejected: "search_stopped" }),
     );
-  await using again = await fileHouse();
+  await using again = await fileFixture();
   put(join(again.workspace, "a.txt"), "x");
   expect((await ask(again, "grep_files", { pattern: "x" })).matches).toHaveLength(1);
 });

@@ -4,11 +4,11 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { boss } from "../../fakes/runtime-fixture.ts";
-import { fileHouse, put } from "./file-house.ts";
+import { fileFixture, put } from "./file-fixture.ts";
 
 describe("reading", () => {
   it("read_file gives the content and a file.read event; above the limit it says how to read on (case 253)", async () => {
-    await using h = await fileHouse({ files: { maxFileBytes: 100 } });
+    await using h = await fileFixture({ files: { maxFileBytes: 100 } });
     put(join(h.workspace, "a.txt"), "hello\n");
     expect(await h.call("read_file", { path: "workspace/a.txt" })).toMatchObject({ status: "ok", text: "hello\n" });
     expect(h.emitted).toMatchObject([{ type: "file.read", data: { path: "workspace/a.txt", bytes: 6 } }]);
@@ -22,7 +22,7 @@ describe("reading", () => {
   });
 
   it("reads a file to its end by what each answer says, and misses nothing", async () => {
-    await using h = await fileHouse({ files: { maxFileBytes: 64 } });
+    await using h = await fileFixture({ files: { maxFileBytes: 64 } });
     const whole = Array.from({ length: 40 }, (_, i) => (i % 7 === 3 ? "é".repeat(50) : `zeile ${i} äöü`)).join("\n");
     put(join(h.workspace, "a.txt"), whole);
     let next: Record<string, number> | undefined = {};
@@ -38,7 +38,7 @@ describe("reading", () => {
   });
 
   it("works by lines and by bytes, from any position, also past the end", async () => {
-    await using h = await fileHouse();
+    await using h = await fileFixture();
     put(join(h.workspace, "a.txt"), "one\ntwo\nthree\n");
     const read = async (range: Record<string, number>): Promise<string | undefined> => {
       const [block] = (await h.call("read_file", { path: "a.txt", ...range })).content;
@@ -54,7 +54,7 @@ describe("reading", () => {
   });
 
   it("gives bytes that are no text as media, of the type they show", async () => {
-    await using h = await fileHouse({ files: { maxMediaBytes: 1000 } });
+    await using h = await fileFixture({ files: { maxMediaBytes: 1000 } });
     const png = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(300)]);
     put(join(h.workspace, "a.txt"), png);
     const read = await h.call("read_file", { path: "a.txt" });
@@ -67,7 +67,7 @@ describe("reading", () => {
   });
 
   it("stat_file describes a name, a link included, and gives the digest when asked", async () => {
-    await using h = await fileHouse();
+    await using h = await fileFixture();
     put(join(h.workspace, "a.txt"), "abc");
     symlinkSync("/etc/passwd", join(h.workspace, "link"));
     const stat = async (path: string): Promise<unknown> =>
@@ -84,7 +84,7 @@ describe("reading", () => {
 
 describe("file tools", () => {
   it("refuse to write ../x, /etc/x, through a link or with NUL: file.rejected, nothing written (case 254)", async () => {
-    await using h = await fileHouse();
+    await using h = await fileFixture();
     mkdirSync(join(h.base, "outside"));
     put(join(h.base, "outside", "kept.txt"), "kept");
     symlinkSync(join(h.base, "outside"), join(h.workspace, "folder"));
@@ -129,7 +129,7 @@ describe("file tools", () => {
   });
 
   it("are denied by the sandbox when configuration allows a path outside it (case 149)", async () => {
-    await using h = await fileHouse({
+    await using h = await fileFixture({
       runtime: { policy: { rules: [{ effect: "allow", tool: "write_file" }] } },
     });
     const outcome = await h.call("write_file", { path: "../../../outside.txt", content: "x" });
@@ -137,7 +137,7 @@ describe("file tools", () => {
   });
 
   it("never open pipes, devices and sockets, so none of them can block a call", async () => {
-    await using h = await fileHouse();
+    await using h = await fileFixture();
     execFileSync("mkfifo", [join(h.workspace, "pipe")]);
     const server = createServer().listen(join(h.workspace, "socket"));
     await new Promise((resolve) => server.once("listening", resolve));
@@ -158,7 +158,7 @@ describe("file tools", () => {
   });
 
   it("change nothing in a read-only root", async () => {
-    await using h = await fileHouse({
+    await using h = await fileFixture({
       files: (base) => {
         put(join(base, "docs", "a.md"), "text");
         return { roots: { docs: { path: join(base, "docs") } } };

@@ -6,7 +6,7 @@ import { fileToolsOn } from "../../../src/builtin/files/files.ts";
 import type { ToolOutcome } from "../../../src/index.ts";
 import { readable } from "../../../src/results/readable.ts";
 import { corpus } from "../../fakes/corpus.ts";
-import { descriptors, type FileHouse, fileHouse, put } from "./file-house.ts";
+import { descriptors, type FileFixture, fileFixture, put } from "./file-fixture.ts";
 
 const published = corpus<{ readonly p: string }>("path-traversal/payloads.dev.json").map(({ p }) => p);
 const isWhole = process.env["CORPORA"] === "whole";
@@ -31,7 +31,7 @@ const forms = (payload: string): readonly string[] => [
 ];
 
 /** Canaries wherever a few `..` lead; what lies there must not change. */
-function surround(h: FileHouse): () => string {
+function surround(h: FileFixture): () => string {
   for (const place of ["", "runs", "runs/run_1", "runs/run_1/logs", "etc"]) put(join(h.base, place, "passwd"), canary);
   put(join(h.run, "events.jsonl"), canary);
   return () => pictureOf(h.base, join(h.run, "workspace"));
@@ -63,7 +63,7 @@ describe.skipIf(published.length === 0).each([true, false])(
       fileToolsOn({ ...options, openat2 }, fastDisk);
 
     it("open nothing, leak nothing and leave no descriptor when read, stat and listed in four forms", async () => {
-      await using h = await fileHouse({ tools, runtime: { store: "memory" } });
+      await using h = await fileFixture({ tools, runtime: { store: "memory" } });
       const picture = surround(h);
       const before = picture();
       await h.call("list_files", {}); // the search thread has descriptors of its own
@@ -89,7 +89,7 @@ describe.skipIf(published.length === 0).each([true, false])(
     }, 120_000);
 
     it("find only the workspace when searched and listed", async () => {
-      await using h = await fileHouse({ tools, runtime: { store: "memory" } });
+      await using h = await fileFixture({ tools, runtime: { store: "memory" } });
       surround(h);
       put(join(h.workspace, "own.txt"), "own");
       for (const path of payloads) {
@@ -109,7 +109,7 @@ describe.skipIf(published.length === 0).each([true, false])(
     }, 120_000);
 
     it("change nothing outside when written, appended, edited and moved to", async () => {
-      await using h = await fileHouse({ tools, runtime: { store: "memory" } });
+      await using h = await fileFixture({ tools, runtime: { store: "memory" } });
       const picture = surround(h);
       const before = picture();
       put(join(h.workspace, "own.txt"), "own");
@@ -129,7 +129,7 @@ describe.skipIf(published.length === 0).each([true, false])(
 it.skipIf(naughty.length === 0)(
   "come back byte for byte as naughty names and content, or are refused with a reason",
   async () => {
-    await using h = await fileHouse({ tools: (options) => fileToolsOn(options, fastDisk) });
+    await using h = await fileFixture({ tools: (options) => fileToolsOn(options, fastDisk) });
     let kept = 0;
     for (const [i, text] of naughty.entries()) {
       const written = await h.call("write_file", { path: `content-${i}.txt`, content: text });

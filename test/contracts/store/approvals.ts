@@ -3,7 +3,7 @@ import type { ApprovalRecord } from "../../../src/core/records.ts";
 import { approvalOf, callOf, claimOf, decideOf, holdOf, hourMs, outcomeOf, recordOf, settleOf } from "../records.ts";
 import { type StoreKit, wins } from "./kit.ts";
 
-/** One request for a call, one end of a request, one use of an approval (SPEC 8, D18). */
+/** A call has one request, a request has one end, and an approval has one use. */
 export function approvalContract(kit: StoreKit): void {
   const { commit, state, held, attempted } = kit;
 

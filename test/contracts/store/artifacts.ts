@@ -7,7 +7,7 @@ const sent = "a".repeat(64);
 const kept = "b".repeat(64);
 const other = "c".repeat(64);
 
-/** Which artifacts the rows need (D10). */
+/** The artifacts that the rows need. */
 export function artifactReferenceContract(kit: StoreKit): void {
   const { commit, held } = kit;
   const needed = async (): Promise<readonly string[]> => {
@@ -16,7 +16,7 @@ export function artifactReferenceContract(kit: StoreKit): void {
   };
   const withReference = () => callOf(kit.clock, { arguments: { file: { $artifact: sent } } });
 
-  /** A call that was sent with one artifact and answered with another. */
+  /** Writes a call that was sent with one artifact and answered with another. */
   const answered = async (
     more: Partial<CallRecord>,
     state: "ok" | "failed" | "unknown" = "ok",

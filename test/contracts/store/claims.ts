@@ -14,7 +14,7 @@ import {
 } from "../records.ts";
 import { type StoreKit, wins } from "./kit.ts";
 
-/** At most one execution of a key; what ended is told, what is unknown blocks (SPEC 9). */
+/** A key has at most one execution. A finished call is replayed, and an unknown one blocks its key. */
 export function claimContract(kit: StoreKit): void {
   const { commit, state, held, attempted } = kit;
 

@@ -4,7 +4,7 @@ import type { StoreWrite } from "../../../src/core/records.ts";
 import { all, eventOf } from "../records.ts";
 import { type StoreKit, wins } from "./kit.ts";
 
-/** Bodies under a kind and an id, each version over the one that was read. */
+/** Documents under a kind and an id, written by compare-and-swap. */
 export function documentContract(kit: StoreKit): void {
   const { commit } = kit;
 

@@ -21,7 +21,7 @@ import { type StoreKit, wins } from "./kit.ts";
 
 const minuteMs = 60_000;
 
-/** The log, its followers, and lists. */
+/** The event log, its followers, and the lists. */
 export function readingContract(kit: StoreKit): void {
   const { commit, held, attempted, problems } = kit;
 

@@ -8,7 +8,7 @@ import { createHttpDoor } from "../../src/server/http/http-server.ts";
 import { listen, loopbackHosts } from "../../src/server/http/serve.ts";
 import { ownFolder } from "./own-folder.ts";
 
-/** A runtime behind a listening HTTP server that speaks MCP too: what is offered, as every interface shows it. */
+/** A runtime behind a listening HTTP and MCP server, with clients that show its tools on every interface. */
 export interface ServedRuntime {
   readonly runtime: Runtime;
   readonly url: string;
@@ -24,7 +24,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** Closed after the test, in the order in which it was opened. */
+/** Disposes of it after the test. */
 export function closeAfterTest<Thing extends Disposable>(thing: Thing): Thing {
   cleanups.push(() => thing[Symbol.dispose]());
   return thing;

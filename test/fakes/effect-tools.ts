@@ -9,11 +9,11 @@ import { resultOf } from "./script-fixture.ts";
 export const approval: { readonly decision: "approved"; readonly by: typeof boss } = { decision: "approved", by: boss };
 const input = { type: "object", properties: { to: { type: "string" } } } as const;
 
-/** Tools for scripts that are cut short: `work` has an effect, `hold` lasts until it is let go. */
+/** Tools for scripts that are cut short: `work` has an effect, `hold` runs until it is released. */
 export class EffectTools {
   readonly did: string[] = [];
   isHeld = true;
-  /** What happens in place of holding. */
+  /** Runs instead of the wait in `hold`. */
   release: (() => Promise<string>) | undefined;
   reached: PromiseWithResolvers<void> = Promise.withResolvers<void>();
 
@@ -47,7 +47,7 @@ export class EffectTools {
 export const holdingScript =
   'await call("work", { to: "a" }); await call("hold", {}); await call("work", { to: "b" }); return "end";';
 
-/** A runtime with the bench's tools, and one engine. */
+/** A runtime with these tools and one engine. */
 export function openRuntime(
   effects: EffectTools,
   driver: SandboxDriver = fakeDriver(),
@@ -56,7 +56,7 @@ export function openRuntime(
   return runtimeFixture({ chains: { drivers: [driver], engines: [driver.name] }, ...options }, effects.tools);
 }
 
-/** Sent by a caller that leaves once the script holds. */
+/** Runs a script whose caller leaves when `hold` is reached. */
 export async function runAndLeave(
   h: RuntimeFixture,
   effects: EffectTools,
@@ -71,7 +71,7 @@ export async function runAndLeave(
   await expect(sent).rejects.toThrow(/abort/);
 }
 
-/** `tool status` of each call, as the answer tells. */
+/** Returns `tool status` for each call in the answer's trace. */
 export function traceOf(outcome: ToolOutcome | undefined): readonly string[] {
   const rows = resultOf(outcome)["call_trace"] as readonly { readonly tool: string; readonly status: string }[]; // a ChainRunResult
   return rows.map(({ tool, status }) => `${tool} ${status}`);

@@ -5,8 +5,8 @@ import { type StoreKit, wins } from "./kit.ts";
 
 const minuteMs = 60_000;
 
-/** By which names a call is found, what a list says of time that has passed, and what becomes true with a decision. */
-export function tellingContract(kit: StoreKit): void {
+/** The ids that find a call, lists after an expiry, and the grant that a decision makes. */
+export function lookupContract(kit: StoreKit): void {
   const { commit, held } = kit;
 
   describe("a call by the ids that its callers received", () => {

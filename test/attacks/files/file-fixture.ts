@@ -20,7 +20,7 @@ export interface Emitted {
   readonly data: JsonObject | undefined;
 }
 
-export interface FileHouse extends AsyncDisposable {
+export interface FileFixture extends AsyncDisposable {
   readonly runtime: Runtime;
   readonly session: RuntimeSession;
   /** A temporary folder: `runs/` with the run's own, and whatever else a test puts beside it. */
@@ -32,7 +32,7 @@ export interface FileHouse extends AsyncDisposable {
   call(tool: string, given: JsonObject): Promise<ToolOutcome>;
 }
 
-export interface FileHouseOptions {
+export interface FileFixtureOptions {
   readonly files?: FileToolOptions | ((base: string) => FileToolOptions);
   readonly runtime?: RuntimeOptions;
   readonly tools?: (options: FileToolOptions) => readonly LocalTool[];
@@ -44,7 +44,7 @@ const limits = { maxToolCalls: 10_000_000, totalTimeoutMs: 7 * 86_400_000, maxIn
 const deletesAllowed = { rules: [{ effect: "allow", tool: "delete_file" }] } as const;
 
 /** The real tools on a real runtime over a temporary folder; every call may do everything unasked but what is critical. */
-export async function fileHouse(options: FileHouseOptions = {}): Promise<FileHouse> {
+export async function fileFixture(options: FileFixtureOptions = {}): Promise<FileFixture> {
   const base = realpathSync(ownFolder());
   const runs = openRunFolders(join(base, "runs"));
   const run = runs.open("default", "run_1");

@@ -1,4 +1,4 @@
-/** A process that runs one script and can be killed at any of its moments (test/crash/chain-child.ts). */
+/** Runs one script in a process that kills itself at a chosen moment (test/crash/chain-child.ts). */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
@@ -12,7 +12,7 @@ export interface Ended {
   readonly result: { readonly output_text: string };
 }
 
-/** @returns undefined when it was killed */
+/** Returns undefined when the process was killed. */
 export async function runScriptProcess(folder: string, at: number, engine: string): Promise<Ended | undefined> {
   const living = spawn(process.execPath, [child, folder, String(at), engine], {
     stdio: ["ignore", "pipe", "pipe"],
@@ -31,7 +31,7 @@ export async function runScriptProcess(folder: string, at: number, engine: strin
   return JSON.parse(output);
 }
 
-/** What its tools have done, in order. */
+/** Returns the effects of the script's tools, in order. */
 export function effectsIn(place: string): readonly string[] {
   const path = join(place, "diary");
   return existsSync(path) ? readFileSync(path, "utf8").trim().split("\n") : [];

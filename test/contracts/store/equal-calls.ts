@@ -3,8 +3,8 @@ import type { CallRecord } from "../../../src/core/records.ts";
 import { approvalOf, callOf, claimOf, holdOf, hourMs, recordOf, settleOf } from "../records.ts";
 import { type StoreKit, wins } from "./kit.ts";
 
-/** Calls with equal arguments: without a key they are one call, with keys they are several. */
-export function twinContract(kit: StoreKit): void {
+/** Calls with equal arguments are one call without a key, and several calls with keys. */
+export function equalCallsContract(kit: StoreKit): void {
   const { commit } = kit;
   const plain = (more: Partial<CallRecord> = {}): CallRecord =>
     recordOf(callOf(kit.clock), { match: "twin", fence: kit.store.incarnation, ...more });
