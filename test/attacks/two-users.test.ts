@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
+import { mail } from "../fakes/deciders.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
-import { approved, mail } from "./approvals/approved.ts";
+import { approved } from "./approvals/approved.ts";
 
 /** The same agent, called by somebody else. */
 const other = { principal: { ...asker.principal, user: "somebody else" } };

@@ -2,12 +2,13 @@
  * One process of the crash test: opens the store that earlier processes left, checks the invariants, then makes calls
  * until it is killed. `node child.ts FOLDER LIFE POINT NTH`. Exits with 3 and a message if an invariant is broken.
  */
-import { closeSync, existsSync, fdatasyncSync, openSync, readFileSync, writeSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { join } from "node:path";
 import { spellWith } from "../../src/audit/entry.ts";
-import { createRuntime, defineTool, type Runtime, SystemClock } from "../../src/index.ts";
+import { createRuntime, type Runtime, SystemClock } from "../../src/index.ts";
 import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
+import { payTool, record } from "./effects.ts";
 import { killer, PointStore } from "./points.ts";
 
 const [folder = ".", life = "0", point = "none", nth = "1"] = process.argv.slice(2);
@@ -15,14 +16,6 @@ const effectsFile = join(folder, "effects");
 const acknowledgedFile = join(folder, "acknowledged");
 const at = killer(point, Number(nth));
 const context = { principal: { tenant: "default", agent: "crash" } } as const;
-
-/** Appends a line to a file and syncs it: the record of real effects, kept outside of Postern. */
-function record(file: string, line: string): void {
-  const handle = openSync(file, "a");
-  writeSync(handle, `${line}\n`);
-  fdatasyncSync(handle);
-  closeSync(handle);
-}
 
 function lines(file: string): readonly string[] {
   return existsSync(file)
@@ -32,19 +25,10 @@ function lines(file: string): readonly string[] {
     : [];
 }
 
-const pay = defineTool({
-  name: "pay",
-  description: "Pays once.",
-  risk: "high",
-  effects: "write",
-  idempotent: false,
-  input: { type: "object", properties: { bill: { type: "string" } }, required: ["bill"] },
-  async execute(given) {
-    at("execute.before");
-    record(effectsFile, String((given as { bill: string }).bill)); // the schema says so
-    at("execute.after");
-    return "paid";
-  },
+const pay = payTool((bill) => {
+  at("execute.before");
+  record(effectsFile, bill);
+  at("execute.after");
 });
 
 const clock = new SystemClock();

@@ -3,7 +3,8 @@ import type { Remember } from "../../src/approvals/index.ts";
 import { createRuntime, defineTool } from "../../src/index.ts";
 import { actor } from "../fakes/actors.ts";
 import { FakeClock } from "../fakes/clock.ts";
-import { ann, ask, forRun, remember, statusOf } from "../fakes/granting.ts";
+import { ann } from "../fakes/deciders.ts";
+import { ask, forRun, remember, statusOf } from "../fakes/granting.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Remember } from "../../src/approvals/index.ts";
 import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
 import { FakeClock } from "../fakes/clock.ts";
-import { ann, ask, forRun, mail, remember, statusOf } from "../fakes/granting.ts";
+import { ann, mail } from "../fakes/deciders.ts";
+import { ask, forRun, remember, statusOf } from "../fakes/granting.ts";
 import { asker, eventTypes, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/core/json.ts";
+import { mail } from "../../fakes/deciders.ts";
 import { asker, boss, runtimeFixture } from "../../fakes/runtime-fixture.ts";
-import { approved, mail } from "./approved.ts";
+import { approved } from "./approved.ts";
 
 describe("arguments that look alike", () => {
   const texts: readonly (readonly [string, string])[] = [

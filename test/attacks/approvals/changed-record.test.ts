@@ -3,10 +3,11 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/core/json.ts";
+import { mail } from "../../fakes/deciders.ts";
 import { ownFolder } from "../../fakes/own-folder.ts";
 import { posting } from "../../fakes/probe.ts";
 import { asker, boss, runtimeFixture } from "../../fakes/runtime-fixture.ts";
-import { approved, mail } from "./approved.ts";
+import { approved } from "./approved.ts";
 
 describe("a record edited in the store", () => {
   const folder = ownFolder();

@@ -3,9 +3,10 @@ import { defineTool, type LocalTool } from "../../../src/index.ts";
 import { createPolicy, type Policy } from "../../../src/policy/index.ts";
 import { shownApproval } from "../../../src/server/http/approval-view.ts";
 import { actor } from "../../fakes/actors.ts";
+import { mail } from "../../fakes/deciders.ts";
 import { asker, boss, eventTypes, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../../fakes/sqlite-files.ts";
-import { approved, mail } from "./approved.ts";
+import { approved } from "./approved.ts";
 
 const files = sqliteFiles();
 
