@@ -140,7 +140,7 @@ const tokens: readonly unknown[] = [
   { name: "x", kind: "agent", scopes: "all" },
 ];
 
-/** What it threw or rejected with. */
+/** Returns what the function threw or rejected with. */
 async function thrownBy(verb: () => unknown): Promise<unknown> {
   try {
     return { instead: await verb() };

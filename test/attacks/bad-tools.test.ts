@@ -9,7 +9,7 @@ const echo = { tool: "echo", arguments: { to: "x" } };
 
 const name = "then";
 
-/** What is waited for as if it were a promise. */
+/** A thenable: an object that is awaited like a promise. */
 function thenable(then: (resolve: (value: string) => void, reject: (error: Error) => void) => void): object {
   return { [name]: then };
 }

@@ -6,8 +6,8 @@ import { runsFolder } from "../fakes/run-folder.ts";
 import { type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 /**
- * Every verb of the public face with nonsense. The list is held against the face itself: a verb that is new must be
- * given its nonsense here, or the reason why there is none.
+ * Calls every function of the public API with nonsense. A new function must get its nonsense here, or the reason why it
+ * has none; the test compares the list with the API.
  */
 const by = actor("operator");
 const run = { runId: "run_1" };
@@ -257,12 +257,12 @@ function functionsOf(holder: object): readonly string[] {
   return [...names];
 }
 
-/** What the runtime holds, by name. */
+/** The objects of the runtime, by name. */
 function held(): Readonly<Record<string, unknown>> {
   return Object.fromEntries(members.map((member) => [member, h.runtime[member]]));
 }
 
-/** What a verb does with these: the fault's code, or what it did instead. */
+/** Returns the fault of a call with these arguments, or what the call did instead. */
 async function told(verb: string, given: readonly unknown[]): Promise<unknown> {
   const [member = "", name] = verb.split(".");
   const at: unknown = name === undefined ? h.runtime : Reflect.get({ ...held(), session }, member);

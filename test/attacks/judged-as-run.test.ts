@@ -1,4 +1,4 @@
-/** Rules, adjusters, packs and people judge the content of `{"$artifact": …}`, because the tool gets that content. */
+/** Rules, adjusters, guardrails and people check the content of `{"$artifact": …}`, because the tool gets that content. */
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { createRuntime, defineTool, type RuntimeOptions, type ToolOutcome } from "../../src/index.ts";

@@ -10,12 +10,12 @@ import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const few = 4_000;
 const times = 8;
-/** Work in proportion takes 8 times as long, quadratic work 64 times. */
+/** Proportional work takes 8 times as long, quadratic work 64 times. */
 const mostTimes = 24;
-/** Less than this is too short to compare. */
+/** Shorter times cannot be compared. */
 const shortMs = 60;
 
-/** What a text can be made of so that a search in it finds much, or begins often and finds nothing. */
+/** Pieces of text in which a search finds many matches, or starts often and finds none. */
 const pieces = [
   ...[
     "x\n",
@@ -54,7 +54,7 @@ const pieces = [
   ],
 ];
 
-/** Of the thread, not of the clock on the wall: other processes take no part in it. */
+/** Processor time of this thread, without other processes. */
 function usedMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;
@@ -70,7 +70,7 @@ async function leastMs(tries: number, act: () => unknown): Promise<number> {
   return least;
 }
 
-/** The first piece with which the work grows faster than the text. */
+/** Returns the first piece with which the work grows faster than the text. */
 async function tooSlow(
   read: (text: string) => unknown,
   of: readonly string[] = pieces,

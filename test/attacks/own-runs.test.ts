@@ -1,4 +1,4 @@
-/** A caller with a credential names its runs as it likes, so a limit on a run counts all of them. */
+/** A caller with a credential chooses its run names, so a limit on a run counts all of them. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -27,7 +27,7 @@ const atMostTen: Policy = {
 const runtimeOf = (policy: Policy, more: Partial<RuntimeOptions> = {}): Promise<Runtime> =>
   createRuntime({ tools: [pay, web], autonomy: "A3", approvals: { patience: "suspend" }, policy, ...more });
 
-/** As an agent over HTTP, each call in the run it names. */
+/** Makes calls as an agent over HTTP, each in the run it names. */
 async function overHttp(runtime: Runtime, tool: string, amount: number, runs: readonly (string | undefined)[]) {
   await using http = await httpFixture(runtime, { agentScopes: [] });
   const ends: string[] = [];

@@ -1,4 +1,4 @@
-/** Two API tokens of one agent, each for a user of its own: neither knows anything of the other's, at any route. */
+/** Two API tokens of one agent, each for its own user: neither reads anything of the other, on any route. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

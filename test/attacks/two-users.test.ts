@@ -3,7 +3,7 @@ import { mail } from "../fakes/deciders.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { approved } from "./approvals/approved.ts";
 
-/** The same agent, called by somebody else. */
+/** The same agent, called by another user. */
 const other = { principal: { ...asker.principal, user: "somebody else" } };
 const alone = { principal: { tenant: "default", agent: "a", via: "token:agent" } };
 

@@ -18,10 +18,10 @@ const data = join(cli.folder, "data");
 let running: Awaited<ReturnType<PosternProcess["start"]>>;
 let proxy: Between;
 
-/** Between the command and Postern: it can stop what comes by, on either side. */
+/** A proxy between the command and Postern that can stop requests and answers. */
 class Between {
   readonly #server: Server;
-  /** `before`: Postern never hears of it. `after`: the command never hears the answer. */
+  /** `before`: Postern does not get the request. `after`: the command does not get the answer. */
   stop:
     | { readonly what: (request: IncomingMessage) => boolean; readonly when: "before" | "after"; done(): void }
     | undefined;
@@ -72,7 +72,7 @@ afterAll(() => {
   cli[Symbol.dispose]();
 });
 
-/** Asked for the first time it says nothing, for ever; later it goes on as a model does. */
+/** A model that never answers its first request, and answers later ones as usual. */
 function hangingModel(marker: string): string {
   return `import { existsSync, writeFileSync } from "node:fs";
 const finish = { type: "finish", usage: { inputTokens: {}, outputTokens: {} } };
@@ -101,7 +101,7 @@ async function kill(child: ChildProcess): Promise<void> {
 
 const script = ["--script", "script.json"];
 
-/** Runs what is killed at \`reached\`, and goes on with it; how often the tool's effect was there. */
+/** Runs a command that is killed at `reached`, runs it again, and returns how often the tool had its effect. */
 async function effectsOf(runId: string, words: readonly string[], reached: () => Promise<void>): Promise<number> {
   const before = cli.runs.filter((line) => line === "slow").length;
   const { child } = cli.open(["agent", "run", ...words, "--run-id", runId, "--data", data]);

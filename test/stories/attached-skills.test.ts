@@ -10,7 +10,7 @@ import { runtimeFixture } from "../fakes/runtime-fixture.ts";
 const letters = defineSkill({ name: "letters", instructions: "Be short.", allowedTools: ["mail"] });
 const tables = defineSkill({ name: "tables", instructions: "Be careful.", allowedTools: ["drop", "mail"] });
 const skills = { folders: [], skills: [letters, tables] };
-/** All may run unasked, so that only a skill can be in the way. */
+/** Every tool may run unasked, so that only a skill can refuse it. */
 const open: RuntimeOptions = { policy: { maxRiskUnapproved: "critical", allowUnattendedCritical: true }, skills };
 const principal = { tenant: "default", agent: "bot" };
 const to = { to: "ada" };

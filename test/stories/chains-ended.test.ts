@@ -1,4 +1,4 @@
-/** How scripts end when they are cut short: what they did is told, and the same call sent again repeats none of it. */
+/** Scripts that are cut short: the answer has their trace, and the same call sent again repeats none of it. */
 import { describe, expect, it } from "vitest";
 import { spellWith } from "../../src/audit/entry.ts";
 import type { SandboxDriver } from "../../src/engines/sandbox.ts";

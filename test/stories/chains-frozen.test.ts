@@ -28,7 +28,7 @@ const code = `const a = await call("echo", { to: "first" });
   const b = await call("mail", { to: a.text });
   return b.text;`;
 
-/** A script that waits for its mail in a Postern that has ended. */
+/** A script that waits for an approval in a Postern that has ended. */
 async function frozen(place: string, driver = fakeDriver()): Promise<string> {
   await using h = await at(place, driver);
   const pending = await h.runtime.runChain({ code }, asker);
@@ -50,7 +50,7 @@ function changed(place: string, change: (body: { header: Record<string, Json>; s
   database.close();
 }
 
-/** In every row that has it, as somebody writes who can reach the file. */
+/** Replaces a text in every row that has it, as an intruder with access to the file does. */
 function rewritten(place: string, text: string, by: string): void {
   const database = new DatabaseSync(join(place, "postern.db"));
   const tables = database.prepare("select name from sqlite_master where type = 'table'").all();

@@ -1,4 +1,4 @@
-/** Real engines: a script that moves from one to the next, or is replayed in another build of its own, does nothing twice. */
+/** On real engines, a script that moves to the next engine or to another build does nothing twice. */
 import { afterAll, describe, expect, it } from "vitest";
 import { SystemClock } from "../../src/core/clock.ts";
 import { knownEngines } from "../../src/engines/known-engines.ts";
@@ -42,7 +42,7 @@ async function open(drivers: readonly SandboxDriver[]): Promise<Room> {
   return Object.assign(await runtimeFixture({ chains }, [note]), { did });
 }
 
-/** Another build each time it begins a script, in whose source `LIFE` is how often it did. */
+/** Changes the build at each start of a script; `LIFE` in its source is the number of earlier starts. */
 function rebuilt(driver: SandboxDriver): SandboxDriver {
   let lives = 0;
   return {

@@ -1,4 +1,4 @@
-/** However a script is cut short, thawed, replayed or moved, and whatever it asks for then: each effect at most once. */
+/** A script that is cut short, thawed, replayed or moved has each effect at most once. */
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { SystemClock } from "../../src/core/clock.ts";
@@ -7,7 +7,7 @@ import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { inJavaScript, inPython, runStory, type ScriptLanguage, stories } from "../fakes/freezing-scripts.ts";
 
 const isWhole = process.env["CORPORA"] === "whole";
-/** Of what the whole gate tries at length: processes are started for each life of a Python script. */
+/** `npm run test:whole` tries more stories: each run of a Python script starts a process. */
 const patient = 300_000;
 const real = await Promise.all(
   ["quickjs", "cpython"].map(async (name) => {

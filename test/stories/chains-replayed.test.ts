@@ -1,4 +1,4 @@
-/** A script on an engine that cannot be frozen, with a person in the middle: it is run again, and asks for what it asked for. */
+/** A script on an engine that cannot be frozen waits for a person; it is run again and makes the same requests. */
 import { afterAll, expect, it } from "vitest";
 import { CpythonDriver } from "../../src/engines/cpython/cpython.ts";
 import { asker, boss } from "../fakes/runtime-fixture.ts";

@@ -1,4 +1,4 @@
-/** A script waits for what is not its own, a restart or a free sandbox, and loses nothing by it. */
+/** A script that waits for a restart or for a free sandbox loses nothing. */
 import { expect, it } from "vitest";
 import { SystemClock } from "../../src/core/clock.ts";
 import { CpythonDriver } from "../../src/engines/cpython/cpython.ts";

@@ -1,4 +1,4 @@
-/** What a script was told and went on from it is told again: with what it did since, nobody knows what else would be right. */
+/** A script gets its earlier results again, because its later effects depend on them. */
 import { describe, expect, it } from "vitest";
 import { spellWith } from "../../src/audit/entry.ts";
 import type { SandboxDriver, ScriptStep } from "../../src/engines/sandbox.ts";
@@ -14,7 +14,7 @@ import { sqliteFiles } from "../fakes/sqlite-files.ts";
 const files = sqliteFiles();
 const denied: RuntimeOptions = { policy: { rules: [{ effect: "deny", tool: "set" }] } };
 
-/** A bench with a `set` that has an effect, and fails as often as it is told to. */
+/** Tools with a `set` that has an effect and fails as often as the test says. */
 class Room {
   readonly effects = new EffectTools();
   readonly set: string[] = [];
@@ -39,7 +39,7 @@ class Room {
   }
 }
 
-/** Tells how the first call ended, after it made up for it. */
+/** Returns a script that reports how the first call ended, after it made another call instead. */
 function madeUpFor(first: string, then: string): string {
   return `let told = "done"; try { ${first} } catch (error) { told = error.code; }
     await call("work", { to: "instead" }); ${then} return told;`;
@@ -106,7 +106,7 @@ describe("a script that is run again", () => {
       });
       await using h = await fixture.open({ store, clock });
       const leaving = runAndLeave(h, fixture.effects, held);
-      // It is tried again a while. Time goes on for that alone: what is written meanwhile takes real time.
+      // The write is retried for a while. Only that needs fake time; the other writes take real time.
       for (let seen = 0, steps = 0; fixture.effects.did.length === 0; steps -= 1) {
         await settled(20);
         if (refused > seen) steps = 20;

@@ -1,4 +1,4 @@
-/** What whoever sent a script is told of it: what it waits for, what it did not see, what it left behind. */
+/** What the caller of a script learns: its waiting calls, results it did not read, and failed engines. */
 import { describe, expect, it } from "vitest";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";

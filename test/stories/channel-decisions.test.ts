@@ -14,7 +14,7 @@ const plain = {
 const hook = { name: "chat", secret: "secret://chat/key", users: { U1: "ann" }, allowPrivate: true } as const;
 const asker = { principal: { tenant: "default", agent: "bot", via: "token:agent" } };
 
-/** What the receiver read of a notice whose signature it found good. */
+/** What the receiver read in a notice with a valid signature. */
 interface Notice {
   readonly type: string;
   readonly data: {
@@ -55,7 +55,7 @@ describe("a receiver that is notified over a real line and answers with a signed
     await at[Symbol.asyncDispose]();
   });
 
-  /** Asks for a call, and reads what the receiver was sent of it. */
+  /** Makes a call that needs approval, and returns the notice that the receiver got. */
   async function told(tool: string, to: string): Promise<Notice["data"]["approval"]> {
     const { approvalId } = await runtime.invoke({ tool, arguments: { to } }, asker);
     const noticeIn = ({ body, headers }: Receiver["requests"][number]): Notice =>

@@ -27,7 +27,7 @@ async function running(options: RuntimeOptions): Promise<Runtime> {
   return runtime;
 }
 
-/** A server of 2025-11-25 over HTTP whose one tool answers with the headers and the address it was asked with. */
+/** An HTTP server of 2025-11-25 with one tool that answers with the request's headers and address. */
 async function tellsItsRequest(): Promise<string> {
   const server = createServer(async (request, response) => {
     const { id, method } = await messageOf(request);

@@ -4,7 +4,7 @@ import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const keyed = { ...asker, idempotencyKey: "k" };
 
-/** Ways in which nobody learns how a tool ended, each as an error of the tool. */
+/** Ways in which the end of a tool stays unknown, each as an error of the tool. */
 const lost = [
   ["says so", { unknown: true }],
   ["loses its connection", { code: "ECONNRESET" }],

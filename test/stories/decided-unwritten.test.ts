@@ -12,7 +12,7 @@ async function open(failing: Failing, policy?: Policy): Promise<RuntimeFixture> 
   return runtimeFixture({ clock, store: new FaultyStore(clock, failing), ...(policy && { policy }) });
 }
 
-/** Asks at first, and lets everything pass once `eased` is called. */
+/** A policy that asks at first, and allows everything once `ease` is called. */
 function easing(): { readonly policy: Policy; ease(): void } {
   let inner = createPolicy({ rules: [{ effect: "confirm", tool: "*" }] });
   return {

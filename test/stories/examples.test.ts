@@ -1,4 +1,4 @@
-/** The files that the README's commands name, run as it names them. */
+/** The example files that the README's commands name, run by these commands. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";

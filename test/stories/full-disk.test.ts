@@ -15,7 +15,7 @@ import { asker, boss, runtimeFixture } from "../fakes/runtime-fixture.ts";
 const folder = ownFolder();
 
 describe("a disk that is full from the Nth write on", () => {
-  /** What one life of a runtime does; every answer is written down, in order. */
+  /** Runs one runtime with its calls; records every answer in order. */
   async function live(room: number): Promise<{ readonly refused: number; readonly clean: boolean }> {
     const clock = new FakeClock();
     let writes = 0;

@@ -36,7 +36,7 @@ async function decide(
   return approvalId;
 }
 
-/** A store of which some answers are others. */
+/** Returns the store with some functions replaced. */
 function storeThat(clock: FakeClock, bend: (store: Store) => Partial<Store>): Store {
   const store = new MemoryStore({ clock, spell: spellWith((text) => text) });
   return Object.assign(new PointStore(store, () => {}), bend(store));

@@ -1,4 +1,4 @@
-/** What a model cannot see in descriptions and results, at every interface. */
+/** Text in descriptions and results that people cannot see, at every interface. */
 import { expect, it } from "vitest";
 import { defineTool } from "../../src/index.ts";
 import { Changing, type ListedTool } from "../fakes/changing.ts";

@@ -1,4 +1,4 @@
-/** Tools in `tools.folders` that cannot be offered: the others are, and each is named wherever tools are listed. */
+/** Invalid tools in `tools.folders`: the others are offered, and each invalid one is named in every list. */
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

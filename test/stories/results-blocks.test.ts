@@ -1,4 +1,4 @@
-/** A tool's blocks: readers of text see a line for each, readers of blocks get all that their server said. */
+/** A tool's blocks: text readers see a line for each, and block readers get all that the server sent. */
 import { expect, it, onTestFinished } from "vitest";
 import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
 import { contentOf } from "../../src/mcp/client/adapter.ts";

@@ -1,4 +1,4 @@
-/** What a script gets of a tool's answer does not depend on how large it is. */
+/** The type of a tool's answer in a script does not depend on its size. */
 import { expect, it } from "vitest";
 import { createRuntime, defineTool, type Json } from "../../src/index.ts";
 
@@ -28,7 +28,7 @@ const tools = [
   }),
 ];
 
-/** For each size: what the script makes of the answer. */
+/** Returns the script's value of the answer for each size. */
 async function told(expression: string, tool: string): Promise<readonly Json[]> {
   await using runtime = await createRuntime({ tools, chains: { engines: ["quickjs"] } });
   const seen: Json[] = [];

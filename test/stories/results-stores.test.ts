@@ -1,4 +1,4 @@
-/** Where large results are kept: nowhere, or in a store of the embedder's own. */
+/** Large results without an artifact store, and in a store of the embedder. */
 import { createHash } from "node:crypto";
 import { expect, it, onTestFinished } from "vitest";
 import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
@@ -35,7 +35,7 @@ async function opened(artifacts: NonNullable<RuntimeOptions["artifacts"]>): Prom
   return runtime;
 }
 
-/** The four verbs of the port, over a Map; it refuses whoever an artifact was not put for. */
+/** The four functions of the port over a Map. It refuses every principal without its own copy. */
 function ownStore(): OwnArtifactStore & { readonly pins: Map<string, number>; readonly kept: Map<string, Uint8Array> } {
   const kept = new Map<string, Uint8Array>();
   const owners = new Map<string, Map<string, string>>();

@@ -1,4 +1,4 @@
-/** A run belongs to the first principal of a tenant that used its id (DESIGN 4). */
+/** A run belongs to the first principal of a tenant that used its id. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

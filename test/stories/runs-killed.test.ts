@@ -88,7 +88,7 @@ it("every lost line is projected again, wherever each file was torn", async () =
     await h.runtime.invoke({ tool: "mail", arguments: { to: "b" } }, base);
     await h.runtime.invoke({ tool: "echo", arguments: { to: "c" } }, { ...base, runId: "run_2" });
   }
-  // As a kill would have left it: the place in the log not moved on, the files of different lengths, one run not there at all.
+  // The state that a kill can leave: an old position in the log, files of different lengths, one run missing.
   writeFileSync(join(folder, ".position.json"), position);
   rmSync(join(folder, "run_2"), { recursive: true });
   const run = new RunFolder(folder, "run_1");
@@ -109,7 +109,7 @@ it("every lost line is projected again, wherever each file was torn", async () =
     ]);
     expect(run.calls[1]?.args_digest).toMatch(/^[0-9a-f]{16}$/);
     const found = await h.runtime.runs?.verify({ runId: "run_1" });
-    // Events are the same bytes again. Arguments and results of calls are in no log, and the seal covered them.
+    // The events have the same bytes again. The log has no arguments and results of calls, and the seal covered them.
     expect(found?.problems.map(({ file, line }) => [file, line])).toEqual([["logs/tools.jsonl", undefined]]);
     expect(await h.runtime.runs?.verify({ runId: "run_2" })).toMatchObject({ calls: 1 });
   }
@@ -141,7 +141,7 @@ it("a full disk is logged, breaks no call, tears no line, and loses nothing once
   await using h = await runtimeFixture({ archive: { folder }, log: (problem) => void logged.push(problem) });
   await h.runtime.invoke({ tool: "echo", arguments: { to: "before" } }, base);
   await h.runtime.runs?.flush();
-  // No file of this process may grow beyond what the run's events have now and a little more.
+  // No file of this process may grow much beyond the present size of the run's events.
   const run = new RunFolder(folder, "run_1");
   const limit = Buffer.byteLength(run.text("events.jsonl")) + 300;
   const prlimit = async (size: string): Promise<number | null> => {

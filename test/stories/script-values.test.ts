@@ -1,4 +1,4 @@
-/** What goes into a script and what comes out of it means the same at any size, in JavaScript and in Python. */
+/** Values keep their meaning at any size on their way into and out of a script, in JavaScript and in Python. */
 import { afterAll, describe, expect, it } from "vitest";
 import { SystemClock } from "../../src/core/clock.ts";
 import { knownEngines } from "../../src/engines/known-engines.ts";

@@ -1,4 +1,4 @@
-/** What a server says of its tools, as every interface passes it on. */
+/** A server's descriptions of its tools, as every interface passes them on. */
 import { expect, it } from "vitest";
 import type { ServerConfig } from "../../src/index.ts";
 import { Changing, type ListedTool } from "../fakes/changing.ts";

@@ -1,4 +1,4 @@
-/** Names of a server's tools that clash, pose as others, or come later. */
+/** Names of a server's tools that clash, imitate others, or appear later. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
@@ -65,7 +65,7 @@ it("offers neither of two tools that an operator gave one name", async () => {
   expect(runtime.health().servers[0]?.refused).toEqual([{ tool: "s__b", why }]);
 });
 
-/** Starts on the store it had before. */
+/** Starts Postern on its earlier store. */
 function restarting(server: Changing): (config?: Partial<ServerConfig>) => Promise<Runtime> {
   const folder = ownFolder();
   cleanups.push(() => rmSync(folder, { recursive: true, force: true }));

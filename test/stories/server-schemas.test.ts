@@ -1,4 +1,4 @@
-/** The input schemas of servers as they are: what their authors' own validators take, and what nobody's can. */
+/** Real input schemas of servers: those that their authors' validators accept, and invalid ones. */
 import { expect, it } from "vitest";
 import type { ToolOutcome } from "../../src/index.ts";
 import { Changing, type ListedTool } from "../fakes/changing.ts";

@@ -1,4 +1,4 @@
-/** Whoever is told that something changed asks at once, and a disk may need longer than they do. */
+/** A subscriber may read a change when it is announced, before the disk has answered. */
 import { describe, expect, it } from "vitest";
 import { defineSkill, type Skills } from "../../src/builtin/index.ts";
 import type { FeedEvent } from "../../src/observe/index.ts";
@@ -14,10 +14,10 @@ const run = { tenant: "default", runId: "run_1" };
 
 interface Change {
   readonly output: string;
-  /** What it changes: its id. */
+  /** Makes the object to change, and returns its id. */
   readonly before?: (h: RuntimeFixture) => Promise<string | undefined>;
   readonly make: (h: RuntimeFixture, id: string) => Promise<unknown>;
-  /** As a live page asks that has just been told. */
+  /** Reads the state as a live page does after an announcement. */
   readonly asked: (h: RuntimeFixture) => unknown;
   readonly is: unknown;
 }

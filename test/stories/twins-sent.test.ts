@@ -1,4 +1,4 @@
-/** A client that sends a call again while it still runs, over each protocol, to a real gateway. */
+/** A client sends a call again while it still runs, over each protocol, to a real gateway. */
 import { join } from "node:path";
 import type { Client } from "@modelcontextprotocol/client";
 import { expect, it } from "vitest";

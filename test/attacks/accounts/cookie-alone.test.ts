@@ -6,8 +6,8 @@ import { matrix, pathOf } from "../../fakes/role-matrix.ts";
 import { stubRuntime } from "../../fakes/stub-runtime.ts";
 
 /**
- * A browser sends a cookie to every port of its host. Whoever serves another one of them, an agent for example, has the
- * cookie of whoever looks at its pages, and is no browser itself: it sends what headers it likes.
+ * A browser sends a cookie to every port of its host. A server on another port, such as an agent's, gets the cookies of
+ * its visitors, and can send any headers because it is no browser.
  */
 let users: People;
 let http: HttpFixture;

@@ -23,7 +23,7 @@ async function session(name: string): Promise<Readonly<Record<string, string>>> 
   return inSession(entered(await h.runtime.accounts.signIn(name, goodPassword, here)));
 }
 
-/** What somebody asks for through a token that they made for an agent. */
+/** Makes a call through a token that a person made for an agent. */
 async function asks(name: string, claims: object): Promise<string> {
   const made = await http.ask("/v1/tokens", {
     headers: await session(name),

@@ -25,7 +25,7 @@ async function byToken(): Promise<Readonly<Record<string, string>>> {
   return { authorization: `Bearer ${text}` };
 }
 
-/** Sends the head of a request and half its body; what it returns sends the rest. */
+/** Sends the head of a request and half its body, and returns a function that sends the rest. */
 function begin(path: string, headers: Readonly<Record<string, string>>, from = http): () => Promise<Response> {
   const text = new TextEncoder();
   let finish = (): void => {};
@@ -51,7 +51,7 @@ function begin(path: string, headers: Readonly<Record<string, string>>, from = h
   };
 }
 
-/** It has been read as far as it came. */
+/** Waits until the server has read the body so far. */
 async function readSoFar(): Promise<void> {
   for (let turns = 0; turns < 20; turns += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -7,7 +7,7 @@ import { asker, eventTypes, type RuntimeFixture, runtimeFixture } from "../../fa
 const folder = ownFolder();
 const mail = { tool: "mail", arguments: { to: "x" } };
 
-/** One who never answers; what it was asked, and the signal of each question. */
+/** An approver that never answers, with its requests and their signals. */
 function silent(): { readonly approver: Approver; readonly signals: AbortSignal[] } {
   const signals: AbortSignal[] = [];
   const ask: Approver["ask"] = (_, signal) => {

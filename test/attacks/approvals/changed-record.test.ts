@@ -11,7 +11,7 @@ import { approved } from "./approved.ts";
 
 describe("a record edited in the store", () => {
   const folder = ownFolder();
-  /** Each bound field of the request as it is kept, and of the call it belongs to. */
+  /** Each bound field of the stored request, and of its call. */
   const edits: readonly (readonly [string, (database: DatabaseSync) => unknown])[] = [
     ...(
       [

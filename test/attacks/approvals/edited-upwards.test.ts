@@ -7,7 +7,7 @@ import { asker, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-
 
 const script: Decider = { ...ann, via: "token:tok_1", signedIn: false };
 
-/** Pays; above 100 it is critical. */
+/** A tool `pay` that is critical above 100. */
 async function till(
   options: RuntimeOptions = {},
 ): Promise<{ readonly h: RuntimeFixture; readonly paid: JsonObject[] }> {

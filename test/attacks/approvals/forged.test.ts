@@ -6,7 +6,7 @@ const mail = (to: string): { tool: string; arguments: { to: string } } => ({
   arguments: { to },
 });
 
-/** Guesses of somebody who knows the form and one true id: neighbours, cuttings, other spellings, other things' ids. */
+/** Guesses by an attacker who knows the form and one true id: neighbours, cut ids, other spellings, ids of other objects. */
 function guesses(id: string, count: number): readonly string[] {
   const ugly = ["", "apr_", "constructor", "__proto__", "%", "*", `${id}\0`, `${id} `, ` ${id}`, id.toUpperCase()];
   const uglier = [

@@ -4,7 +4,7 @@ import { ann, approve, ask, bob } from "../../fakes/deciders.ts";
 import { cheap, holder } from "../../fakes/people.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
-/** A runtime with accounts, where Ann has given Bob her word. */
+/** A runtime with accounts, where Ann has delegated to Bob. */
 async function given(route: ApprovalRoute): Promise<RuntimeFixture> {
   const h = await runtimeFixture({
     approvals: { patience: "suspend", routes: [route] },

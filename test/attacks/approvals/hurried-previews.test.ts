@@ -5,11 +5,11 @@ import { asker, boss, type RuntimeFixture, runtimeFixture } from "../../fakes/ru
 interface Wire {
   readonly h: RuntimeFixture;
   readonly ran: unknown[];
-  /** How long a preview takes from now on, in milliseconds, and what it fails of. */
+  /** How long the next previews take, in milliseconds, and the error they fail with. */
   readonly world: { slowMs: number; problem: string | undefined };
 }
 
-/** One tool whose preview takes its time, or fails. */
+/** A runtime with one tool whose preview can be slow or fail. */
 async function openWire(): Promise<Wire & AsyncDisposable> {
   const ran: unknown[] = [];
   const world: Wire["world"] = { slowMs: 0, problem: undefined };

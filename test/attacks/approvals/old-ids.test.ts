@@ -8,7 +8,7 @@ const keyed = { ...asker, idempotencyKey: "mine" } as const;
 
 const ask = async (h: RuntimeFixture): Promise<string> => (await h.runtime.invoke(request, keyed)).approvalId ?? "";
 
-/** A request that was edited, approved and never used, and the one that came after it. */
+/** A request that was edited, approved and never used, and the next request for the same call. */
 async function superseded(h: RuntimeFixture): Promise<{ readonly old: string; readonly newer: string }> {
   const old = await ask(h);
   const edit = {

@@ -4,7 +4,7 @@ import { ann, approve, ask, bob, deny, mail, operatorToken } from "../../fakes/d
 import { cheap, holder } from "../../fakes/people.ts";
 import { type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
-/** A runtime where Ann and Bob have accounts, or nobody has. */
+/** A runtime where Ann and Bob have accounts, or no accounts exist. */
 async function open(route: ApprovalRoute, accounts = true): Promise<RuntimeFixture> {
   const h = await runtimeFixture({
     approvals: { patience: "suspend", routes: [route] },

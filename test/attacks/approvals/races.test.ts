@@ -5,7 +5,7 @@ import { asker, boss } from "../../fakes/runtime-fixture.ts";
 
 const races = process.env["CORPORA"] === "whole" ? 10_000 : 1000;
 const atOnce = 50;
-/** Every row of words that one approval may get; `approved` alone may still be taken back. */
+/** Every sequence of decisions that one request may get; only an approved request may still be revoked. */
 const lives = new Set(["approved", "denied", "skipped", "expired", "withdrawn", "approved withdrawn"]);
 
 it(`${races} requests with all decisions racing have one decision each, and run only if approved`, async () => {

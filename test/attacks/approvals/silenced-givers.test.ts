@@ -29,7 +29,7 @@ async function open(routes: readonly ApprovalRoute[] = [], more: RuntimeOptions 
   return h;
 }
 
-/** What somebody remembers of a first mail. */
+/** Approves a first mail and remembers it as a grant. */
 async function grant(h: RuntimeFixture, by: Decider = ann, more: object = {}): Promise<Grant> {
   const remember = { for: { until: h.clock.now() + hourMs }, reason: "to the team" };
   number += 1;

@@ -7,7 +7,7 @@ import { type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture
 const agent = { principal: { tenant: "default", agent: "local-agent", via: "token:agent" }, scopes: [] } as const;
 const remember = { reason: "a word among people" };
 
-/** A runtime behind its door where people have accounts, and Ann is one of them. */
+/** A runtime behind an HTTP server, where Ann has an account. */
 async function open(): Promise<RuntimeFixture & { readonly http: HttpFixture }> {
   const h = await runtimeFixture({
     approvals: { patience: "suspend" },

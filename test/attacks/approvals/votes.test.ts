@@ -8,7 +8,7 @@ const whole = process.env["CORPORA"] === "whole";
 const races = whole ? 10_000 : 300;
 const atOnce = 50;
 const persons = ["ann", "bob", "cal", "dan"] as const;
-/** Every row of decisions that one request may get; what was approved may still be taken back. */
+/** Every sequence of decisions that one request may get; an approved request may still be revoked. */
 const lives = new Set([
   ...["approved", "modified", "denied", "skipped", "expired", "withdrawn"],
   ...["approved withdrawn", "approved revoked", "modified withdrawn", "modified revoked"],

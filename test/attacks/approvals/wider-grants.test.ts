@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../src/core/json.ts";
 import { ann, approve } from "../../fakes/deciders.ts";
 import { asker, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
-/** What was approved and how much of it is remembered; then what somebody tries to make of it. */
+/** The approved call and its grant, then calls that try to exceed the grant. */
 const attempts: readonly (readonly [string, JsonObject, object, readonly JsonObject[]])[] = [
   [
     "one address",

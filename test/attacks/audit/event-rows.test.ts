@@ -10,7 +10,7 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A log of a few ordinary calls of two tools. */
+/** Makes a log of a few ordinary calls of two tools. */
 async function logged(): Promise<{ readonly store: string; readonly file: string; readonly folder: string }> {
   const folder = mkdtempSync(join(tmpdir(), "postern-rows-"));
   folders.push(folder);
@@ -25,7 +25,7 @@ async function logged(): Promise<{ readonly store: string; readonly file: string
   return kept;
 }
 
-/** The second row of events, changed. */
+/** Changes the second row of events. */
 const changed = (change: (body: string) => string) => (database: DatabaseSync) => {
   const row = database.prepare("select seq, body from event order by seq limit 1 offset 1").get();
   const body = change(String(row?.["body"]));

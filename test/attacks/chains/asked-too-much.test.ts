@@ -1,4 +1,4 @@
-/** What a script asks for beyond its budget, in whatever order and company, costs nobody else anything. */
+/** What a script requests beyond its budget has no effect on other calls. */
 import { describe, expect, it, vi } from "vitest";
 import { fakeDriver } from "../../fakes/fake-sandbox.ts";
 import { asker, runtimeFixture } from "../../fakes/runtime-fixture.ts";

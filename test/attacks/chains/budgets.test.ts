@@ -1,4 +1,4 @@
-/** What is left of a script's budget is left of it whatever happened in between. */
+/** A script keeps its remaining budget over waits and denials. */
 import { expect, it, vi } from "vitest";
 import type { ScriptStep } from "../../../src/engines/sandbox.ts";
 import { countHolds } from "../../fakes/artifact-holds.ts";

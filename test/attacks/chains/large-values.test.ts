@@ -1,4 +1,4 @@
-/** A script that hands over more than it may: refused in its own language, on record, and nobody else waits for it. */
+/** A script that passes on more than it may gets an exception in its language, is recorded, and blocks no other call. */
 import { afterAll, describe, expect, it } from "vitest";
 import { createRuntime, defineTool } from "../../../src/index.ts";
 import { type EngineFixture, engineFixture, enginesHere, wholeResultOf } from "../../fakes/engine-fixture.ts";
@@ -13,7 +13,7 @@ afterAll(async () => {
   await Promise.all(engines.map(({ driver }) => driver[Symbol.asyncDispose]()));
 });
 
-/** Of as many values and names as a call's arguments may hold, `value` and all around it among them. */
+/** Values with as many values and names as a call's arguments may hold, including `value` itself. */
 const shapes = {
   "names out of order":
     'Array.from({ length: 4 }, () => { const one = {}; for (let n = 0; n < 10_000; n++) one["k" + ((n * 7919) % 10_007)] = n; return one; })',

@@ -1,4 +1,4 @@
-/** What an operator and a caller allow holds in scripts as it does outside, and each bound of one is held. */
+/** The limits of operators and callers hold in scripts as outside, and each limit of a script holds. */
 import { describe, expect, it, vi } from "vitest";
 import type { Risk } from "../../../src/core/call.ts";
 import { Session } from "../../../src/core/session.ts";
@@ -162,7 +162,7 @@ it("leave what the script's answer returns held by the caller's session, and no 
   expect(held()).toBe(0);
 });
 
-/** An engine that counts a second and a half of processor time for each life of a script. */
+/** An engine that reports 1.5 seconds of processor time for each run of a script. */
 function counting(seen: number[], stubborn = false): SandboxDriver {
   const driver = fakeDriver();
   const counted = async (limits: SandboxLimits, session: Promise<SandboxSession>): Promise<SandboxSession> => {

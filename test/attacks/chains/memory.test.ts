@@ -1,4 +1,4 @@
-/** Nobody looks at these scripts while they run: time stands still. What ends them is the kernel, and it is told as what it is. */
+/** The fake clock stands still while these scripts run, so only the kernel ends them, and the refusal says that. */
 import { expect, it } from "vitest";
 import { CpythonDriver } from "../../../src/engines/cpython/cpython.ts";
 import { runtimeFixture } from "../../fakes/runtime-fixture.ts";
@@ -6,7 +6,7 @@ import { resultOf } from "../../fakes/script-fixture.ts";
 
 const missing = await new CpythonDriver().unavailable();
 const grows = "kept = []\nwhile True:\n    kept.append(bytearray(b'x' * 10_000_000))";
-/** Full folders are no memory of its process, and pipes would be none: then it takes all it may have, and catches that. */
+/** Full folders and pipes do not count as the process's memory, so the script takes all it may have and catches the error. */
 const keptForIt = `import os
 for folder in ["/tmp", "/workspace"]:
     with open(folder + "/full", "wb") as file:

@@ -95,7 +95,7 @@ describe("two scripts that wait for the same call", () => {
   });
 });
 
-/** The documents of two frozen scripts, each under the other's name. */
+/** Exchanges the documents of two frozen scripts. */
 function exchange(file: string): void {
   const database = new DatabaseSync(file);
   const table = String(

@@ -5,7 +5,7 @@ import { bodyOf, httpFixture } from "../../fakes/http-fixture.ts";
 import { holder } from "../../fakes/people.ts";
 import { runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
-/** The operator wrote the names as people write them; the accounts' are lower case. */
+/** The operator spelled the names with capitals; the accounts are lower case. */
 const users = { U1: "Ann" };
 const user = "U1";
 

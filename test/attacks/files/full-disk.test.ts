@@ -5,7 +5,7 @@ import { type Disk, realDisk } from "../../../src/builtin/files/disk.ts";
 import { fileToolsOn } from "../../../src/builtin/files/files.ts";
 import { descriptors, type FileFixture, fileFixture, put } from "./file-fixture.ts";
 
-/** A disk that fails from its n-th operation on, each write giving way by a few bytes before. */
+/** A disk that fails from its n-th operation on; each write before writes a few bytes less. */
 function failing(code: string, room: number): Disk {
   let done = 0;
   const fail = (): void => {

@@ -70,7 +70,7 @@ describe.each([true, false])("openat2 where it is installed: %s", (openat2) => {
       }
       rmSync(base, { recursive: true });
     }
-    // Links and `..` are refused on principle, also where they would stay inside.
+    // Links and `..` are always refused, also if they would stay inside.
     expect(
       refusedMore.every((name) => /link|dotdot/.test(name)),
       refusedMore.join(),

@@ -160,7 +160,7 @@ it.skipIf(attacks.length === 0)(
   120_000,
 );
 
-/** The collection gives its texts as expressions over `i`; those that grow with `i * 10000` are long enough at 3. */
+/** The collection gives its texts as expressions over `i`. A text that grows with `i * 10000` is long enough at 3. */
 function attackText(make: string): string {
   const at = (i: number): string => String(new Function("i", `return ${make}`)(i));
   const short = at(3);

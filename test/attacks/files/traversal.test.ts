@@ -12,7 +12,7 @@ const published = corpus<{ readonly p: string }>("path-traversal/payloads.dev.js
 const isWhole = process.env["CORPORA"] === "whole";
 const naughty = corpus<string>("naughty-strings/blns.dev.json");
 const canary = "CANARY-OUTSIDE-THE-ROOT";
-/** What is written is not kept longer than the test: nothing is synced. */
+/** Syncs nothing, because no file outlives the test. */
 const fastDisk: Disk = { ...realDisk, sync: async () => {}, syncData: async () => {} };
 
 const decoded = (text: string): string => {
@@ -22,7 +22,7 @@ const decoded = (text: string): string => {
     return unescape(text);
   }
 };
-/** As it is, decoded once and twice, and behind the root's name. */
+/** The payload unchanged, decoded once and twice, and after the root's name. */
 const forms = (payload: string): readonly string[] => [
   payload,
   decoded(payload),
@@ -30,7 +30,7 @@ const forms = (payload: string): readonly string[] => [
   `workspace/${payload}`,
 ];
 
-/** Canaries wherever a few `..` lead; what lies there must not change. */
+/** Writes canaries wherever a few `..` lead; they must not change. */
 function surround(h: FileFixture): () => string {
   for (const place of ["", "runs", "runs/run_1", "runs/run_1/logs", "etc"]) put(join(h.base, place, "passwd"), canary);
   put(join(h.run, "events.jsonl"), canary);
@@ -55,8 +55,8 @@ const leaks = (outcome: ToolOutcome): boolean => /CANARY|root:x:0/.test(JSON.str
 describe.skipIf(published.length === 0).each([true, false])(
   "published traversal payloads (openat2 where it is installed: %s)",
   (openat2) => {
-    // Both ways of reaching answer alike (guard/folder.test.ts), so the second takes a fifth of what the first takes:
-    // all of the corpus in `npm run test:whole`, every fourth payload otherwise.
+    // Both ways of opening give the same answers (guard/folder.test.ts), so the second tries a fifth of the payloads:
+    // the first tries all in `npm run test:whole`, every fourth otherwise.
     const every = (isWhole ? 1 : 4) * (openat2 ? 1 : 5);
     const payloads = published.filter((_, i) => i % every === 0);
     const tools = (options: Parameters<typeof fileToolsOn>[0]): ReturnType<typeof fileToolsOn> =>

@@ -1,4 +1,4 @@
-/** Over the pipes of a real `postern start --stdio`, alone and where it joins one that runs: read as strictly as over HTTP. */
+/** The pipes of a real `postern start --stdio`, alone and joined to a running one, are as strict as HTTP. */
 import type { ChildProcess } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ function callOf(args: string): string {
   return `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"slow","arguments":${args}}}`;
 }
 
-/** Writes lines, reads answers: one at a time. */
+/** Writes lines and reads answers, one at a time. */
 class Piped implements Disposable {
   readonly #child: ChildProcess;
   readonly #lines: AsyncIterator<string>;

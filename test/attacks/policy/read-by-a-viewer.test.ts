@@ -51,7 +51,7 @@ const files: readonly string[] = [
   join(folder, ".postern/operator.token"),
 ];
 
-/** A viewer of another tenant may put any policy to the past; what that policy points to is read by Postern itself. */
+/** A viewer of another tenant may simulate any policy; Postern itself reads the files that the policy names. */
 describe.each(["simulate", "test"])("a policy that a viewer sends to %s", (verb) => {
   async function answerTo(cedar: object): Promise<{ readonly status: number; readonly text: string }> {
     const text = JSON.stringify({ policy: { cedar } });

@@ -63,7 +63,7 @@ it.skipIf(!here)(
   60_000,
 );
 
-/** A machine whose bubblewrap does not run, as far as one process sees it. */
+/** Runs a process in which bubblewrap does not work. */
 const broken = ["--mount", "sh", "-c", 'mount --bind /dev/null /usr/bin/bwrap && exec "$@"', "sh"];
 const canBreak = here && spawnSync("unshare", [...broken, "true"], { timeout: 15_000 }).status === 0;
 if (!canBreak) console.warn("SKIPPED: a shell without a sandbox: needs `unshare` with the right to mount");

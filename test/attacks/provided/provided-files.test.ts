@@ -1,4 +1,4 @@
-/** What a model may try with the tools that providers define: to get out of the folders that are its own. */
+/** What a model may try with provider-defined tools: to leave its own folders. */
 import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";

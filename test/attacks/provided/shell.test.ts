@@ -1,4 +1,4 @@
-/** What a command may try: to get out of its sandbox, to stay longer than it may, to have more than it may. */
+/** What a command may try: to leave its sandbox, to outlive its time, to use more than its limits. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ async function shell(fixture: ProvidedFixture, ...commands: readonly string[]): 
   return output.at(-1) ?? { stdout: "", stderr: "", outcome: {} };
 }
 
-/** Processes of this machine with a word in their command line. */
+/** Returns the processes of this machine with a word in their command line. */
 function running(word: string): readonly string[] {
   return readdirSync("/proc").filter((pid) => {
     if (!/^\d+$/.test(pid)) return false;

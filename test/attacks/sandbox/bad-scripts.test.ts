@@ -1,4 +1,4 @@
-/** The bad input of code mode, on each engine through the public face: contained, told honestly, and nobody else the worse for it. */
+/** Hostile scripts through the public API, on each engine: contained, reported correctly, without effect on other calls. */
 import { afterAll, describe, expect, it } from "vitest";
 import { SystemClock } from "../../../src/core/clock.ts";
 import { SandboxProcess } from "../../../src/engines/child/child-process.ts";
@@ -16,9 +16,9 @@ import { roomyLimits, sketch } from "../../fakes/scripts.ts";
 
 const engines = await enginesHere();
 const cpuMs = 1_000;
-/** Pyodide comes up within them too, beside other suites: that takes it most of 20. */
+/** Pyodide must also start within this time, beside other suites. */
 const totalSecondsOf = (name: string): number => (name === "pyodide" ? 50 : 20);
-/** The script's own limit, a second, and what a busy machine takes to start a process. */
+/** The script's own limit, one second, and the time that a busy machine needs to start a process. */
 const mostMsOf = (name: string): number => totalSecondsOf(name) * 1_000 + 1_000;
 const own = [Object.prototype, Function.prototype, Array.prototype, Map.prototype, Promise.prototype, Error.prototype];
 const before = own.map((it) => Reflect.ownKeys(it).map(String).join());
@@ -27,7 +27,7 @@ afterAll(async () => {
   await Promise.all(engines.map(({ driver }) => driver[Symbol.asyncDispose]()));
 });
 
-/** Where nothing is said it ends as an error; `fine`: it may also end well, having harmed nobody. */
+/** A script ends as an error by default; with `fine` it may also succeed without harm. */
 interface Attack {
   readonly name: string;
   readonly javascript: string;
@@ -216,7 +216,7 @@ describe.each(engines)("on $name", (engine) => {
   );
 });
 
-/** What a changed image does when nothing has checked its seal: it is refused, it fails inside, or the change was of no matter. */
+/** A changed image whose seal is not checked is refused, fails inside, or has a harmless change. */
 async function goesOn(driver: SandboxDriver, image: Uint8Array): Promise<string> {
   try {
     await using session = await driver.restore(image, { ...roomyLimits, wallMs: 10_000, cpuMs: 2_000 });
@@ -274,7 +274,7 @@ function lyingDriver(onNext: string): SandboxDriver {
   };
 }
 
-/** The host is alive, its prototypes are its own, and the one record of the script tells what the tools saw. */
+/** The host is alive, its prototypes are unchanged, and the script's record has what the tools saw. */
 async function expectHonest({ runtime, ran }: EngineFixture): Promise<void> {
   const [script, ...others] = await runtime.calls.list({ tool: "tool_chain" });
   expect(others).toEqual([]);

@@ -1,4 +1,4 @@
-/** What gets out of Python sandboxes elsewhere, and what got out of JavaScript ones, in the engines that run Python. */
+/** Known escapes from Python and JavaScript sandboxes, in the engines that run Python. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ afterAll(async () => {
   await Promise.all(engines.map(({ driver }) => driver[Symbol.asyncDispose]()));
 });
 
-/** Each is an expression; one script tries them all, so that a full Python starts once. */
+/** Each escape is an expression; one script tries them all, so that a full Python starts once. */
 const greedy = [
   `open(${JSON.stringify(place)}).read()`,
   `__import__("pathlib").Path(${JSON.stringify(place)}).read_text()`,
@@ -92,7 +92,7 @@ async function everythingSaid(
   return { end, output: JSON.stringify([end, calls, out]), calls: calls.length };
 }
 
-/** All in one script, as a full Python takes long to start; one that ends its engine has the others tried in the next. */
+/** One script tries all escapes, because a full Python starts slowly. If one ends the engine, the next script tries the rest. */
 async function tryAll(engine: EngineUnderTest, expressions: readonly string[]): Promise<void> {
   for (let left = expressions; left.length > 0; ) {
     const { end, output, calls } = await everythingSaid(engine, attempts(left));
@@ -115,7 +115,7 @@ describe.each(engines)("on $name", (engine) => {
   it("runs the escapes of JavaScript sandboxes without effect", async () => {
     const rows = corpus<Escape>("sandbox-escape/vm2_js.dev.json").filter((_, i) => isWhole || i % 20 === 0);
     if (engine.name === "pyodide") {
-      // It has JavaScript beneath it: each is run there.
+      // This engine runs on JavaScript, so each JavaScript escape is run there.
       await tryAll(
         engine,
         rows.map(({ code }) => `__import__("pyodide.code").code.run_js(${JSON.stringify(code)})`),

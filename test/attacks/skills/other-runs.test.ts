@@ -1,4 +1,4 @@
-/** An agent names its runs as it likes, so what it is held to always holds in all of them. */
+/** An agent chooses its run names, so its attached skills restrict all of them. */
 import { expect, it } from "vitest";
 import { defineSkill, type SkillsOptions } from "../../../src/builtin/index.ts";
 import { createRuntime, defineTool, type Runtime } from "../../../src/index.ts";
