@@ -29,7 +29,7 @@ const step = fc.oneof(
 );
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** Plays steps on a real runtime over files, and knows each artifact it was ever told of. */
+/** Makes random steps on a real runtime over files, and knows each artifact it received. */
 class Player {
   readonly home: ArtifactFixture = new ArtifactFixture({
     approvals: { patience: "suspend", ttlMs: 4 * hourMs },
@@ -76,7 +76,7 @@ class Player {
     }
   }
 
-  /** A report by number, or something that is read from the newest artifact. */
+  /** Returns a report by number, or the content of the newest artifact. */
   #arguments({ n, named }: { readonly n: number; readonly named: boolean }): JsonObject {
     const newest = this.#known.at(-1);
     return named && newest !== undefined ? { text: { $artifact: newest } } : { n };
@@ -91,7 +91,7 @@ class Player {
     return approvals[nth % Math.max(1, approvals.length)];
   }
 
-  /** What the lists that an operator reads say must be there, worked out without the store's own index. */
+  /** Computes the needed artifacts from the lists that an operator reads, without the store's own index. */
   async needed(): Promise<ReadonlySet<string>> {
     const { runtime, clock } = this.home;
     const live = (at: number | undefined): boolean => at === undefined || at > clock.now();

@@ -180,7 +180,7 @@ describe("a kill between the artifact and the row that refers to it", () => {
   });
 });
 
-/** Two calls with keys; the process dies where the outcome of the second would have been written. */
+/** Makes two calls with keys; the process dies before it writes the outcome of the second. */
 function killed(folder: string): string {
   const at = (path: string): string => JSON.stringify(new URL(`../../${path}`, import.meta.url).href);
   return `

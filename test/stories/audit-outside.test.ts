@@ -31,7 +31,7 @@ function open(audit: Watched = {}): Promise<Runtime> {
   });
 }
 
-/** One life: some entries, each signed. */
+/** Runs one process that writes some entries, each signed. */
 async function live(entries: number, audit: Watched = {}): Promise<void> {
   await using runtime = await open(audit);
   for (let i = 0; i < entries; i += 1) {
@@ -84,7 +84,7 @@ describe("the anchor file", () => {
   });
 });
 
-/** Three places a head can be kept at; each test runs with all of them. */
+/** Three witnesses of a checkpoint; each test runs with all of them. */
 const places: Readonly<Record<string, () => Promise<Watched & AsyncDisposable>>> = {
   "a file": async () => ({ witness: { file: join(ownFolder(), "heads") }, [Symbol.asyncDispose]: async () => {} }),
   "an object of the caller": async () => {

@@ -1,4 +1,4 @@
-/** A script that is run again: held against what it did, call by call; what it was told stays so, what is used stays used. */
+/** A script that is run again is compared with its earlier calls; its results and its used budget stay. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { spellWith } from "../../src/audit/entry.ts";
@@ -18,7 +18,7 @@ interface Room extends RuntimeFixture {
   readonly did: string[];
 }
 
-/** With a `work` that has an effect and is not asked about, a `shaky` that fails at first, and a `slow`. */
+/** A runtime with `work`, which has an effect and runs unasked, `shaky`, which fails at first, and `slow`. */
 async function open(durability: "snapshot" | "replay" = "replay", options: RuntimeOptions = {}): Promise<Room> {
   const driver = fakeDriver({ durability });
   const did: string[] = [];
@@ -49,7 +49,7 @@ async function open(durability: "snapshot" | "replay" = "replay", options: Runti
   return Object.assign(made, { did });
 }
 
-/** Sends it, answers the first request, and sends it again. */
+/** Sends a script, decides its first request, and sends it again. */
 async function resumed(
   { runtime }: RuntimeFixture,
   code: string,
@@ -61,7 +61,7 @@ async function resumed(
 }
 
 let names = 0;
-/** A script that knows whether it runs for the first time, as none should. */
+/** Returns a script that differs between its first run and later ones, as no script should. */
 function fickle(first: string, then: string, later = ""): string {
   names += 1;
   const lives = `globalThis.lives${names}`;

@@ -13,7 +13,7 @@ interface Room extends AsyncDisposable {
   readonly took: unknown[];
 }
 
-/** Tools with big answers and with pictures, one that takes text, and the engine itself. */
+/** A runtime with tools that answer long texts and pictures, one that takes text, and a real engine. */
 async function open(): Promise<Room> {
   const took: unknown[] = [];
   const safe = { risk: "safe", effects: "read", idempotent: true } as const;

@@ -1,4 +1,4 @@
-/** What a decision lets go on, where a script is about. */
+/** Tools in scripts that run at their decision, or ask a person themselves. */
 import { expect, it } from "vitest";
 import type { ToolContext } from "../../src/index.ts";
 import { settled } from "../fakes/clock.ts";

@@ -5,7 +5,7 @@ import { afterAll, afterEach, expect, it } from "vitest";
 import { enginesHere } from "../fakes/engine-fixture.ts";
 import { effectsIn, runScriptProcess } from "../fakes/script-process.ts";
 
-/** How many of the moments are tried; every one with POSTERN_KILLS=100. */
+/** The number of moments that are tried; POSTERN_KILLS=100 tries all. */
 const kills = Number(process.env["POSTERN_KILLS"] ?? 3);
 const engines = await enginesHere();
 afterAll(async () => {

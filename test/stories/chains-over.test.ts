@@ -1,4 +1,4 @@
-/** A script that can go on no more is over, and what it had open is closed with it. */
+/** A script that cannot continue is over, and its open requests and documents are closed. */
 import { describe, expect, it } from "vitest";
 import { spellWith } from "../../src/audit/entry.ts";
 import type { SandboxDriver } from "../../src/engines/sandbox.ts";
@@ -14,7 +14,7 @@ import { sqliteFiles } from "../fakes/sqlite-files.ts";
 const files = sqliteFiles();
 let names = 0;
 
-/** Does one thing the first time it is run, and nothing the next time, as none should. */
+/** Returns a script that makes a call in its first run only, as no script should. */
 function once(first: string): string {
   names += 1;
   const lives = `globalThis.over${names}`;

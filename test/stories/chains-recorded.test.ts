@@ -1,4 +1,4 @@
-/** What a script does is on record before anybody outside can know of it, and its reads share their transactions. */
+/** A script's calls are recorded before anything outside can depend on them, and its reads share transactions. */
 import { copyFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { spellWith } from "../../src/audit/entry.ts";
@@ -18,7 +18,7 @@ const chains = { engines: ["quickjs"], limits: { maxRiskUnapproved: "high", maxT
 const reads = (count: number): string =>
   `for (let i = 0; i < ${count}; i++) await tools.echo({ to: "x".repeat(900) + i });`;
 
-/** `write` has an effect. */
+/** A runtime whose tool `write` has an effect. */
 function open(
   store: SqliteStore,
   { onWrite = () => {}, ...options }: RuntimeOptions & { readonly onWrite?: () => unknown } = {},
@@ -93,7 +93,7 @@ describe("a script on a disk", () => {
 });
 
 describe("a script whose reads cannot be recorded", () => {
-  /** From the first read after the effect on nothing can be written, until what is left of the reads was tried. */
+  /** From the first read after the effect on, writes fail until the store has tried to write the other reads. */
   async function failing(name: string) {
     const { database, store } = opened(name);
     let [effects, isFull] = [0, false];

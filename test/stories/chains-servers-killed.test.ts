@@ -9,7 +9,7 @@ import type { Gateway } from "../fakes/gateway.ts";
 
 const both = { javascript: "script.ts", python: "script.py" } as const;
 
-/** The same glue, a call in the same line of each. */
+/** The same script in each language, with a call in the same line. */
 function glue(gateway: Gateway, language: keyof typeof both): string {
   const [big, copy] = ["big.txt", "copy.txt"].map((name) => JSON.stringify(gateway.file(name)));
   return language === "javascript"
@@ -29,7 +29,7 @@ tools.filesystem.write_file(path=${copy}, content=big)
 {"isReference": big.ref != "", "inline": len(big.text), "sum": both[0].text, "said": both[1].text}`;
 }
 
-/** What the call comes to is the script's value. */
+/** Returns a script whose value is the call's result. */
 const cutShort = {
   javascript: `await tools.memory.create_entities({ entities: [{ name: "once", entityType: "x", observations: [] }] });
 try { await tools.work({ job: "slow" }); } catch (error) { return error.message; }
@@ -115,7 +115,7 @@ interface Kept {
   readonly data: { readonly tool?: string };
 }
 
-/** In the run's folder every call of the script stands under the script, whichever process made it. */
+/** In the run's folder, every call of the script is below the script, whichever process made it. */
 function expectNested({ folder }: Gateway, id: string): void {
   const path = readdirSync(folder, { recursive: true, encoding: "utf8" }).find((name) =>
     name.endsWith("story/events.jsonl"),

@@ -1,4 +1,4 @@
-/** A script's own limits are heard whatever it waits for, a stop loses nothing, and what is over leaves nothing open. */
+/** A script's limits hold during every wait, a stop loses nothing, and a script that is over leaves nothing open. */
 import { describe, expect, it } from "vitest";
 import { spellWith } from "../../src/audit/entry.ts";
 import type { SandboxDriver, SandboxSession } from "../../src/engines/sandbox.ts";
@@ -14,7 +14,7 @@ import { sqliteFiles } from "../fakes/sqlite-files.ts";
 const files = sqliteFiles();
 const waiting = 'await call("work", { to: "a" }); await call("mail", { to: "m" }); return "sent";';
 
-/** An engine that is opened when the test says so; it counts the sessions that were closed again. */
+/** An engine that opens when the test says so, and counts its closed sessions. */
 class Slow {
   readonly #driver = fakeDriver();
   opening: Promise<void> | undefined;
@@ -247,7 +247,7 @@ describe("a script that is over", () => {
     expect(traceOf(done)).toEqual(["mail ok", "work ok", "hold ok", "work ok"]);
   });
 
-  /** Frozen documents in a store. */
+  /** Counts the frozen documents in a store. */
   async function kept({ documents }: Store): Promise<number> {
     const ids = await documents.list("frozen-script", "");
     const bodies = await Promise.all(ids.map((id) => documents.get("frozen-script", id)));

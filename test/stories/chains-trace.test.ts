@@ -1,4 +1,4 @@
-/** SPEC 12.5: the trace comes with every outcome, however long it is and however the script ended. */
+/** Every outcome of a script has its complete trace, however long it is and however the script ended. */
 import { describe, expect, it } from "vitest";
 import type { Json, JsonObject, RuntimeOptions, ToolOutcome } from "../../src/index.ts";
 import { answerOf } from "../../src/mcp/server/answer.ts";
@@ -30,7 +30,7 @@ function rowsOf(value: { readonly structured?: Json }): readonly Json[] {
   return structuredOf(value)["call_trace"] as readonly Json[]; // it always has them
 }
 
-/** Bytes of text and structured content, without the sentence that a server adds to a cut text. */
+/** Returns the bytes of text and structured content, without the sentence that a server adds to a cut text. */
 function toldBytes(outcome: ToolOutcome): number {
   const { structuredContent } = answerOf(outcome, "tool_chain");
   return Buffer.byteLength(outcome.text) + Buffer.byteLength(JSON.stringify(structuredContent));

@@ -12,7 +12,7 @@ import { type Receiver, receiver } from "../fakes/receiver.ts";
 
 const key = `whsec_${randomBytes(32).toString("base64")}`;
 
-/** The real command, told where to tell people; its secret is set as an operator sets it. */
+/** Starts the real command with a channel whose secret is set as an operator sets it. */
 async function told(at: Receiver): Promise<PosternProcess> {
   const postern = new CommandLine();
   const lines = [

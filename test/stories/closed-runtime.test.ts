@@ -1,4 +1,4 @@
-/** What is asked of a runtime after its end: nothing runs, and the answer says why. */
+/** Calls on a closed runtime: nothing runs, and the answer says why. */
 import { expect, it } from "vitest";
 import { createRuntime, defineTool } from "../../src/index.ts";
 import { settled } from "../fakes/clock.ts";
@@ -29,7 +29,7 @@ const mail = { tool: "mail", arguments: { to: "x" } };
 const slow = { tool: "echo", arguments: { to: "x", slow: true } };
 const closing = { status: "error", refusal: { code: "session_closed" } };
 
-/** Something runs while the runtime closes; ended, the close is over. */
+/** Runs a call while the runtime closes, then ends the call and waits for the close. */
 async function whileClosing(h: RuntimeFixture, then: (close: Promise<void>) => Promise<void>): Promise<void> {
   const stop = new AbortController();
   const running = h.runtime.invoke(slow, { ...asker, signal: stop.signal }).catch(() => undefined);

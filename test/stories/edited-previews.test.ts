@@ -5,7 +5,7 @@ import { bodyOf, httpFixture } from "../fakes/http-fixture.ts";
 import { type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 interface Shown {
-  /** What the world adds to it. */
+  /** The part of the preview that the arguments do not determine. */
   world: string;
   fails?: Error;
   shown: number;
@@ -13,7 +13,7 @@ interface Shown {
 
 const pay = { tool: "pay", arguments: { to: "x" } } as const;
 
-/** A runtime with a tool that shows what it would do, and two who must agree to it. */
+/** A runtime with a tool that has a preview, and a quorum of two. */
 async function open(state: Shown, options: RuntimeOptions = {}, more: object = {}): Promise<RuntimeFixture> {
   const approvals = { patience: "suspend", routes: [{ quorum: 2 }] } as const;
   return runtimeFixture({ approvals, ...options }, [

@@ -6,7 +6,7 @@ import { bodyOf, httpFixture } from "../fakes/http-fixture.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const suspended: RuntimeOptions = { approvals: { patience: "suspend" } };
-/** The more it pays, the riskier it is. */
+/** A tool whose risk grows with the amount. */
 const pay = {
   ...{ name: "pay", description: "Pays.", risk: "high", effects: "write", idempotent: false },
   input: { type: "object", properties: { n: { type: "number" } }, required: ["n"] },

@@ -8,12 +8,12 @@ import { urgencyOf } from "../../src/store/urgency.ts";
 import { type HttpFixture, httpFixture } from "../fakes/http-fixture.ts";
 import { expectWork } from "../fakes/in-time.ts";
 
-/** What a console may have before it: in whole with `npm run test:whole`, a tenth of the calls otherwise. */
+/** The size of a full installation with `npm run test:whole`, with a tenth of the calls otherwise. */
 const calls = process.env["CORPORA"] === "whole" ? 40_000 : 4_000;
 const pending = 10_000;
 const runs = 200;
 
-/** What takes seconds here took hours there. */
+/** A clock that runs ahead, so that the test's seconds stand for hours. */
 class HurriedClock extends SystemClock {
   aheadMs = 0;
 
@@ -48,7 +48,7 @@ describe(`with ${pending} pending requests and ${2 * (calls + pending)} events`,
         store: `sqlite:${join(folder, "postern.db")}`,
         archive: { folder: join(folder, "runs") },
       },
-      // Nearly all of it is somebody else's to decide.
+      // Other people decide nearly all of the requests.
       approvals: { patience: "suspend", routes: [{ match: { tools: ["mail"] }, to: { users: ["nobody here"] } }] },
       limits: { maxToolCalls: 1_000_000 },
     });

@@ -1,4 +1,4 @@
-/** The main job with real processes, and `kill -9` in the middle of it. */
+/** The gateway's main use with real processes, and `kill -9` in the middle of it. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CallToolResult } from "@modelcontextprotocol/client";

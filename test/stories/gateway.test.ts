@@ -1,4 +1,4 @@
-/** The main job with real processes: the sample's servers, real clients, a person in another terminal, and `kill -9`. */
+/** The gateway's main use with real processes: the sample's servers, real clients and a person in another terminal. */
 import { readFileSync } from "node:fs";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";

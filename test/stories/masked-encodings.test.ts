@@ -25,7 +25,7 @@ const written: Readonly<Record<string, string>> = {
   "a form": new URLSearchParams({ password: value }).toString(),
 };
 
-/** A tool that borrows the value and gives back what a test made of it. */
+/** A tool that borrows the value and returns a test's encoding of it. */
 async function telling(result: unknown): Promise<RuntimeFixture> {
   const redactor = createRedactor();
   const secrets = environmentSecrets({ redactor, environment: { POSTERN_SECRET_MAIL_TOKEN: value } });

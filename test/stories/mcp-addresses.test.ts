@@ -1,4 +1,4 @@
-/** MCP over HTTP as clients really ask: with slashes, with one accepted type or none, and in search of a way to sign in. */
+/** MCP over HTTP as real clients use it: with slashes, with one accepted type or none, and in search of a sign-in. */
 import { expect, it } from "vitest";
 import { Changing } from "../fakes/changing.ts";
 import { closeAfterTest, type ServedRuntime, serveRuntime } from "../fakes/served-runtime.ts";
@@ -17,7 +17,7 @@ async function scene(): Promise<ServedRuntime> {
   return serveRuntime({ servers: { s: server.config({ risk: "safe" }) } });
 }
 
-/** `fetch` would add an `Accept` of its own where there is none. */
+/** Sends the request without `fetch`, which would add its own `Accept`. */
 async function post(
   { url, token }: ServedRuntime,
   path: string,

@@ -1,4 +1,4 @@
-/** What a server answers beside text reaches MCP clients as it was sent. */
+/** MCP clients get media blocks of a server as it sent them. */
 import { expect, it } from "vitest";
 import { Changing } from "../fakes/changing.ts";
 import { closeAfterTest, serveRuntime } from "../fakes/served-runtime.ts";
@@ -18,7 +18,7 @@ const sent = [
   { type: "resource", resource: { uri: "file:///d.bin", blob: bytes, mimeType: "application/octet-stream" } },
 ];
 
-/** A failure prints both. */
+/** Shortens the long data, so that a failure message is readable. */
 function shortened(content: unknown): unknown {
   return JSON.parse(JSON.stringify(content).replaceAll(bytes, "long"));
 }

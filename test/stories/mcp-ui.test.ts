@@ -1,4 +1,4 @@
-/** Pages that MCP clients show for tools (MCP Apps): ours, and those of upstream servers. */
+/** Pages that MCP clients show for tools (MCP Apps): ours and those of upstream servers. */
 import { describe, expect, it } from "vitest";
 import { createRuntime, defineTool } from "../../src/index.ts";
 import type { DeclaredUi } from "../../src/tools/kinds.ts";

@@ -1,4 +1,4 @@
-/** Clients whose libraries write null for what is not given. */
+/** Clients whose libraries send null for absent members. */
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";

@@ -64,7 +64,7 @@ const rows: readonly [what: string, options: RuntimeOptions, call: { tool: strin
   ],
 ];
 
-/** A request and its end have new names at each try. */
+/** Removes the ids and times, which differ at each try. */
 function plain(text: string): string {
   return text.replaceAll(/(apr|call)_[0-9a-f-]+|\d{4}-\d\d-\d\dT[\d:.]+Z/g, "…");
 }

@@ -4,7 +4,7 @@ import type { OpenStore, Store, StoreContext } from "../../src/store/index.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
-/** A store made around another one, as an author of a package would: of the package it takes types alone. */
+/** A store around another one, as a package's author would write it with our types alone. */
 function counting(open: OpenStore): {
   readonly open: OpenStore;
   readonly writes: string[];

@@ -1,4 +1,4 @@
-/** A server that changes what its tools are (D22): between its starts, and while it runs. Real processes, a real store. */
+/** A server that changes its tools' definitions between its starts and while it runs. Real processes, a real store. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ afterEach(async () => {
 
 interface Scene {
   readonly server: Changing;
-  /** Starts it, on the store it had before. */
+  /** Starts Postern on its earlier store. */
   start(): Promise<Runtime>;
 }
 
@@ -43,7 +43,7 @@ function scene(config: Partial<ServerConfig> = {}): Scene {
   return { server, start };
 }
 
-/** While it runs: the server says that its tools changed, and Postern has seen what this one is now. */
+/** Changes the tools while the server runs, and waits until Postern has the new definition. */
 async function announced(runtime: Runtime, now: ListedTool | undefined): Promise<void> {
   const wanted = now && definitionOf(now as UpstreamTool).digest; // a listed tool is what the server sends
   expect(await runtime.invoke({ tool: "files__announce" }, asker)).toMatchObject({ status: "ok" });

@@ -15,14 +15,14 @@ function blocks(language: string): readonly string[] {
   return [...guide.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, "gm"))].map(([, text = ""]) => text);
 }
 
-/** `npx postern call …   # denied: why` */
+/** Reads `npx postern call …   # denied: why`. */
 const commands = blocks("sh")
   .flatMap((block) => block.split("\n"))
   .flatMap((line) => {
     const [, words, outcome] = /^npx postern (call .*?)\s+# (\w+)/.exec(line) ?? [];
     return words === undefined || outcome === undefined ? [] : [{ words: words.split(/\s+/), outcome }];
   });
-/** `npx postern policy …`, as a shell would split it. */
+/** Splits `npx postern policy …` as a shell does. */
 const questions = blocks("sh")
   .flatMap((block) => block.split("\n"))
   .flatMap((line) => /^npx postern (policy\b[^#]*)/.exec(line)?.[1]?.trim() ?? [])

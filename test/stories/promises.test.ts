@@ -1,4 +1,4 @@
-/** What must hold whatever happens, each as a test that fails when the code behind it is taken away. */
+/** Central promises; each test fails when the code behind it is removed. */
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -55,7 +55,7 @@ describe("a claim", () => {
   });
 });
 
-/** The same four tools, which end or do not. */
+/** The same four kinds of tools with this function. */
 function four(execute: () => unknown): readonly ProbeTool[] {
   const tool = (name: string, more: Partial<ProbeTool>): ProbeTool => probe({ name, execute, ...more })[0];
   return [

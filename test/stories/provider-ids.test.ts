@@ -4,7 +4,7 @@ import { createRuntime, type Runtime } from "../../src/index.ts";
 interface Stage {
   readonly runtime: Runtime;
   readonly ran: string[];
-  /** Lets the tool end. */
+  /** Ends the tool's wait. */
   readonly end: () => void;
 }
 

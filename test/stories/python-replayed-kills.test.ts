@@ -6,7 +6,7 @@ import { effectsIn, runScriptProcess } from "../fakes/script-process.ts";
 const missing = await new CpythonDriver().unavailable();
 if (missing !== undefined) console.warn(`SKIPPED: cpython: ${missing}`);
 
-/** Moments of a life: the call that waits is the 13th; what follows it is seen by its caller. */
+/** Moments of a process: the call that waits is the 13th, and the caller sees what follows it. */
 const whileWaiting = 14;
 const afterTheDecision = 15;
 

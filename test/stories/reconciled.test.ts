@@ -1,4 +1,4 @@
-/** A tool that finds out later what became of its call, and what it answered. */
+/** A tool that finds out later how its call ended, and with which answer. */
 import { describe, expect, it } from "vitest";
 import type { CallContext, RuntimeOptions, ToolContext } from "../../src/index.ts";
 import { environmentSecrets } from "../../src/secrets/index.ts";
@@ -9,7 +9,7 @@ import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fix
 const keyed: CallContext = { ...asker, idempotencyKey: "k" };
 const call = { tool: "probe", arguments: { n: 1 } };
 
-/** A call that was cut off, and what its tool says of it when it is asked. */
+/** Makes a call that is cut off, whose hook returns this answer. */
 async function lost(
   found: (context: ToolContext) => unknown,
   options: RuntimeOptions = {},

@@ -1,4 +1,4 @@
-/** An artifact as an argument: bytes fit every schema that takes a text, and what does not fit is refused before anything runs. */
+/** An artifact as an argument: bytes fit every schema that takes text; other schemas refuse them before anything runs. */
 
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";

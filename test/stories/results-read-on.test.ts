@@ -1,4 +1,4 @@
-/** What is too large for one answer reaches its reader whole: an agent over MCP, a program over HTTP, a person at a terminal. */
+/** A result too large for one answer reaches its reader completely: over MCP, over HTTP and in a terminal. */
 import { readFileSync, writeFileSync } from "node:fs";
 import type { CallToolResult, Client } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -19,13 +19,13 @@ function first({ content }: CallToolResult): string {
   return block?.type === "text" ? block.text : "";
 }
 
-/** What the sentence at the end of a cut text says. */
+/** Reads the sentence at the end of a cut text. */
 function readOn(text: string): { readonly artifact: string; readonly offset: number } {
   const [, call = ""] = /call `read_artifact` with (\{[^}]*\})/.exec(text) ?? [];
   return JSON.parse(call);
 }
 
-/** As a model would: every part, each from where the one before it says. */
+/** Reads every part as a model does, each from the position that the part before names. */
 async function whole(client: Client, from: { readonly artifact: string; readonly offset: number }): Promise<string> {
   const parts: string[] = [];
   for (let offset: number | undefined = from.offset; offset !== undefined; ) {

@@ -1,4 +1,4 @@
-/** Bytes that are too many to hold: a tool gives a stream, another one reads it, and nobody has all of it in memory. */
+/** Bytes that do not fit in memory: one tool gives a stream, another reads it, and no part holds all of it. */
 import { createHash } from "node:crypto";
 import { expect, it, onTestFinished } from "vitest";
 import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";

@@ -12,7 +12,7 @@ const child = join(import.meta.dirname, "../crash/by-hand-child.ts");
 const ann = { by: "ann", via: "session:ann" };
 const byHand = { begin: "run_begun", describe: "run_described", finish: "run_finished" } as const;
 
-/** Everything that stands in the folders of runs, but how far they follow the log. */
+/** Returns all files of the run folders, without their position in the log. */
 function contents(folder: string): Readonly<Record<string, string>> {
   if (!existsSync(folder)) return {};
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());

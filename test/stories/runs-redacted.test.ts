@@ -19,7 +19,7 @@ const said: Readonly<Record<string, string>> = {
   URL: `https://ann:${encodeURIComponent(value)}@example.org/`,
 };
 
-/** Each name and each file below the folder, hidden ones too, as it is on the disk. */
+/** Returns each name and the bytes of each file below the folder, hidden ones too. */
 function everythingIn(folder: string): string {
   const paths = globSync(["**/*", "**/.*", "**/.*/**/*"], { cwd: folder });
   const files = paths.filter((path) => statSync(join(folder, path)).isFile());

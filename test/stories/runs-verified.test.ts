@@ -13,7 +13,7 @@ const folder = runsFolder();
 const run = join(folder, "run_1");
 const good = join(runsFolder(), "good");
 
-/** One run with everything in it: begun, asked, approved, refused, failed, finished, sealed. */
+/** Makes one run with all kinds of events: begun, asked, approved, refused, failed, finished, sealed. */
 beforeAll(async () => {
   h = await runtimeFixture({ archive: { folder } }, [
     {

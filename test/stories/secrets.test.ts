@@ -8,7 +8,7 @@ import { asker, boss, runtimeFixture } from "../fakes/runtime-fixture.ts";
 const value = "hunter2-hunter2-hunter2";
 const anything = { type: "object" } as const;
 
-/** A tool that borrows, keeps what it borrowed, and shows it where it can. */
+/** A tool that borrows a secret, keeps it, and shows it in every field it can. */
 async function lending(options: RuntimeOptions = {}): ReturnType<typeof runtimeFixture> {
   const redactor = createRedactor();
   const secrets = environmentSecrets({ redactor, environment: { POSTERN_SECRET_MAIL_TOKEN: value } });

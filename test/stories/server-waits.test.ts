@@ -7,13 +7,13 @@ import { FakeClock } from "../fakes/clock.ts";
 
 interface Busy {
   readonly url: string;
-  /** Requests that it was sent. */
+  /** The number of requests that the server got. */
   readonly asked: () => number;
   readonly free: () => void;
   readonly busy: () => void;
 }
 
-/** A server of 2025-11-25 that answers everything with this status until it is free. */
+/** A server of 2025-11-25 that answers every request with this status until `free` is called. */
 async function busyServer(status: number, retryAfter: string): Promise<Busy> {
   let isBusy = true;
   let asked = 0;

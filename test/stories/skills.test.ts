@@ -30,7 +30,7 @@ beforeAll(() => {
 
 const run = { tenant: "default", runId: "run_1" };
 const context = { ...asker, runId: "run_1", patience: "deny" } as const;
-/** All may run unasked, so that only a skill can be in the way. */
+/** Every tool may run unasked, so that only a skill can refuse it. */
 const open: RuntimeOptions = {
   policy: { maxRiskUnapproved: "critical", allowUnattendedCritical: true },
   skills: { folders: [folder] },

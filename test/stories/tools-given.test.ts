@@ -1,4 +1,4 @@
-/** Tools as they are given: in lists, in sets, in folders, and asked for many at once. Through the package's face. */
+/** Tools in lists, in toolsets and in folders, and batches of calls, through the public API. */
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -58,7 +58,7 @@ describe("a toolset", () => {
 });
 
 describe("a batch of calls", () => {
-  /** Tools whose answers the test gives; what began is written down. */
+  /** Makes tools whose answers the test gives, and records which ones have started. */
   async function openTools(safe: readonly string[], alone: readonly string[]) {
     const began: string[] = [];
     const answers = new Map<string, () => void>();

@@ -35,7 +35,7 @@ const noJson = {
     ...["ValueError", "...", "{(1, 2): 3}", "json", "again", "later()", "{1: again}", "iter([1])", "A()"],
   ],
 };
-/** What a value needs to be there. */
+/** The code that a value needs before it. */
 const before: ReadonlyMap<string, string> = new Map([
   ["json", "import json\n"],
   ["again", "again = []\nagain.append(again)\n"],
@@ -67,7 +67,7 @@ await onEachEngine(({ language, name, room: open, check }) => {
       ? noJson.python.map((value) => `${before.get(value) ?? ""}tools.any(a=${value})`)
       : noJson.javascript.map((value) => `await tools.any({ a: ${value} });`);
     for (const code of name === "pyodide" ? tried.slice(0, 3) : tried) {
-      // it starts in seconds, and its prelude is CPython's
+      // Pyodide starts slowly, and its prelude is CPython's.
       const ended = await run(code, code);
       expect(resultOf(ended), code).toMatchObject({
         ...{ status: "error", error_kind: "script" },

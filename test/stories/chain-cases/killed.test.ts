@@ -5,7 +5,7 @@ import { engineTimeoutMs, isAlive, onEachEngine } from "../../fakes/engine-cases
 import { type EngineFixture, fixtureWithEngine, recordedDriver, resultOf } from "../../fakes/engine-fixture.ts";
 import { boss } from "../../fakes/runtime-fixture.ts";
 
-/** Counts the moments around each frame, and kills the process itself at one of them. */
+/** Counts the moments around each frame, and kills the process at one of them. */
 class Killer {
   readonly #at: number;
   moments = 0;
@@ -50,7 +50,7 @@ class Killer {
   }
 }
 
-/** Its engine is known when it has checked something. */
+/** Copies the driver without its start and restore. The engine is known after a first check. */
 function watchedOf(driver: SandboxDriver): Omit<SandboxDriver, "start" | "restore"> {
   const { name, capabilities } = driver;
   return {
