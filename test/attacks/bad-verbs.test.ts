@@ -263,7 +263,7 @@ function held(): Readonly<Record<string, unknown>> {
 }
 
 /** Returns the fault of a call with these arguments, or what the call did instead. */
-async function told(verb: string, given: readonly unknown[]): Promise<unknown> {
+async function faultOf(verb: string, given: readonly unknown[]): Promise<unknown> {
   const [member = "", name] = verb.split(".");
   const at: unknown = name === undefined ? h.runtime : Reflect.get({ ...held(), session }, member);
   try {
@@ -291,7 +291,7 @@ describe("every function of the public API", () => {
   const nonsense = Object.entries(verbs).filter((entry): entry is [string, Nonsense] => typeof entry[1] !== "string");
   it.each(nonsense)("%s names the input it cannot accept, and the next call works", async (verb, lists) => {
     for (const given of lists) {
-      const fault = await told(verb, given);
+      const fault = await faultOf(verb, given);
       expect(fault, `${verb}(${JSON.stringify(given)})`).toBeInstanceOf(RuntimeFault);
       expect((fault as RuntimeFault).message, `${verb}(${JSON.stringify(given)})`).toMatch(/[.!]$/); // a fault was just seen
     }

@@ -39,7 +39,7 @@ export async function runCanary(
     const redactor = options.blind === true ? blind : createRedactor();
     for (const value of values) redactor.learn(value);
     const runtime = await open(folder, values, redactor, sinks);
-    const calls = options.idle === true ? 0 : await sing(runtime, values, sinks);
+    const calls = options.idle === true ? 0 : await leakCanary(runtime, values, sinks);
     await listen(runtime, sinks);
     sinks.addFiles(folder, sinkOf); // the write-ahead log is gone when the store has closed
     await runtime.close();
@@ -122,7 +122,7 @@ function streamed(event: CallEvent): unknown {
   return { ...event, call };
 }
 
-async function sing(runtime: Runtime, values: readonly string[], sinks: Sinks): Promise<number> {
+async function leakCanary(runtime: Runtime, values: readonly string[], sinks: Sinks): Promise<number> {
   let calls = 0;
   const say = async (tool: string, given: JsonObject, context: object = {}, action?: string): Promise<void> => {
     calls += 1;

@@ -41,7 +41,7 @@ export interface RaceResult extends RaceOrder {
   readonly leakedDescriptors: number;
 }
 
-interface Stage {
+interface RaceFolders {
   readonly base: string;
   readonly root: string;
   readonly outside: string;
@@ -55,7 +55,7 @@ const inside = "INSIDE";
 const secret = "OUTSIDE";
 
 export async function race(order: RaceOrder): Promise<RaceResult> {
-  const stage = setStage();
+  const stage = makeFolders();
   const files = { root: { path: stage.root, writable: true } };
   const tools = fileTools({ roots: files, write: true, openat2: order.guard === "openat2" });
   const runtime = await createRuntime({ tools, autonomy: "A4", store: "memory", limits });
@@ -94,7 +94,7 @@ export function faultsOf({ operation, swap, guard, swapsPerSecond, served }: Rac
 }
 
 /** Makes the folders: `dir` and `link`, or `dir/f` and `dir/l`, are swapped; the links lead to the same names outside. */
-function setStage(): Stage {
+function makeFolders(): RaceFolders {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "postern-race-")));
   const [root, outside] = [join(base, "root"), join(base, "outside")];
   for (const [folder, content] of [
@@ -110,7 +110,7 @@ function setStage(): Stage {
   return { base, root, outside };
 }
 
-function swapped({ root }: Stage, swap: RaceOrder["swap"]): readonly [string, string] {
+function swapped({ root }: RaceFolders, swap: RaceOrder["swap"]): readonly [string, string] {
   return swap === "folder" ? [join(root, "dir"), join(root, "link")] : [join(root, "dir/f"), join(root, "dir/l")];
 }
 
@@ -129,7 +129,7 @@ function invoke(session: RuntimeSession, [tool, given]: readonly [string, JsonOb
 async function attempts(
   { operation, seconds }: RaceOrder,
   session: RuntimeSession,
-  { outside }: Stage,
+  { outside }: RaceFolders,
 ): Promise<Pick<RaceResult, "tries" | "served" | "escapes">> {
   const until = performance.now() + seconds * 1000;
   let [tries, served, escapes] = [0, 0, 0];
@@ -139,13 +139,13 @@ async function attempts(
     tries += 1;
     if (outcome.status === "ok") served += 1;
     if (JSON.stringify(outcome).includes(operation === "list" ? "only-outside" : secret)) escapes += 1;
-    if (operation === "write" || operation === "append") escapes += mend(outside);
+    if (operation === "write" || operation === "append") escapes += restoreOutside(outside);
   }
-  return { tries, served, escapes: escapes + mend(outside) };
+  return { tries, served, escapes: escapes + restoreOutside(outside) };
 }
 
 /** Returns 1 if something outside changed, and restores it, so that each escape counts once. */
-function mend(outside: string): number {
+function restoreOutside(outside: string): number {
   const names = readdirSync(outside);
   if (names.length === 2 && readFileSync(join(outside, "f"), "utf8") === secret) return 0;
   for (const name of names) rmSync(join(outside, name), { recursive: true });

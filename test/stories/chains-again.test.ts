@@ -62,7 +62,7 @@ async function resumed(
 
 let names = 0;
 /** Returns a script that differs between its first run and later ones, as no script should. */
-function fickle(first: string, then: string, later = ""): string {
+function changingScript(first: string, then: string, later = ""): string {
   names += 1;
   const lives = `globalThis.lives${names}`;
   return `${lives} = (${lives} ?? 0) + 1; if (${lives} === 1) { ${first} } else { ${later} } ${then}`;
@@ -74,7 +74,7 @@ const refusedCall = 'try { await call("nope", { to: "x" }); } catch {}';
 describe("a script that is replayed", () => {
   it("may ask the host for less than before if its calls are the same", async () => {
     await using h = await open();
-    const result = await resumed(h, fickle('await host("progress", { text: "on" });', rest));
+    const result = await resumed(h, changingScript('await host("progress", { text: "on" });', rest));
     expect(result).toMatchObject({ status: "ok", output_text: "sent", tool_calls: 2 });
     expect(h.did).toEqual(["a"]);
   });
@@ -85,7 +85,7 @@ describe("a script that is replayed", () => {
     ["makes one more call", "", 'await call("work", { to: "b" });'],
   ])("ends before any of it runs if it %s", async (_what, first, later) => {
     await using h = await open();
-    const result = await resumed(h, fickle(first, rest, later));
+    const result = await resumed(h, changingScript(first, rest, later));
     expect(result).toMatchObject({ status: "error", error_kind: "diverged" });
     expect(h.did).toEqual(["a"]);
     expect(h.ran).toEqual([]);
@@ -95,7 +95,7 @@ describe("a script that is replayed", () => {
   it("that diverges gets the trace of all it has done, and opens no request", async () => {
     await using h = await open();
     const both = 'await Promise.allSettled([call("mail", { to: "new" }), call("work", { to: "b" })]);';
-    const result = await resumed(h, fickle("", rest, both));
+    const result = await resumed(h, changingScript("", rest, both));
     expect(result["call_trace"]).toMatchObject([
       { tool: "mail", code: "idempotency_conflict" },
       { tool: "work", status: "ok" },
@@ -107,7 +107,7 @@ describe("a script that is replayed", () => {
 
   it("ends if it returns before it has repeated its earlier calls", async () => {
     await using h = await open();
-    const result = await resumed(h, fickle("", rest, "return 1;"));
+    const result = await resumed(h, changingScript("", rest, "return 1;"));
     expect(result).toMatchObject({
       status: "error",
       error_kind: "diverged",

@@ -15,7 +15,7 @@ const files = sqliteFiles();
 let names = 0;
 
 /** Returns a script that makes a call in its first run only, as no script should. */
-function once(first: string): string {
+function inFirstRun(first: string): string {
   names += 1;
   const lives = `globalThis.over${names}`;
   return `${lives} = (${lives} ?? 0) + 1; if (${lives} === 1) { ${first} } return "end";`;
@@ -84,7 +84,7 @@ describe("a script's request is withdrawn", () => {
   it("if the caller left during the wait and the script, sent again, did not make that call", async () => {
     const driver = fakeDriver({ durability: "replay" });
     await using h = await scriptFixture({ approvals: { patience: "wait" } }, driver);
-    const code = once('await call("mail", { to: "m" });');
+    const code = inFirstRun('await call("mail", { to: "m" });');
     const controller = new AbortController();
     const running = h.runtime.runChain({ code }, { ...asker, signal: controller.signal });
     await settled(100);
@@ -97,7 +97,7 @@ describe("a script's request is withdrawn", () => {
 
   it("if the script waited for several and, run again, did not make those calls", async () => {
     await using h = await scriptFixture({}, fakeDriver({ durability: "replay" }));
-    const code = once('await Promise.all([call("mail", { to: "m" }), call("drop", { to: "d" })]);');
+    const code = inFirstRun('await Promise.all([call("mail", { to: "m" }), call("drop", { to: "d" })]);');
     await h.runtime.runChain({ code }, asker);
     expect(await statesOf(h)).toEqual(["pending", "pending"]);
     expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ error_kind: "diverged" });

@@ -40,14 +40,14 @@ class Room {
 }
 
 /** Returns a script that reports how the first call ended, after it made another call instead. */
-function madeUpFor(first: string, then: string): string {
+function fallbackScript(first: string, then: string): string {
   return `let told = "done"; try { ${first} } catch (error) { told = error.code; }
     await call("work", { to: "instead" }); ${then} return told;`;
 }
 
 describe("a script that is run again", () => {
-  const script = { code: madeUpFor('await call("set", { to: "a" });', 'await call("mail", { to: "m" });') };
-  const held = { code: madeUpFor('await call("set", { to: "a" });', 'await call("hold", {});') };
+  const script = { code: fallbackScript('await call("set", { to: "a" });', 'await call("mail", { to: "m" });') };
+  const held = { code: fallbackScript('await call("set", { to: "a" });', 'await call("hold", {});') };
 
   it("gets the refusal it got before the wait, even if the policy now allows the call", async () => {
     const fixture = new Room();
@@ -126,7 +126,7 @@ describe("a script that is run again", () => {
   it("does not use a late approval of a request that it continued without", async () => {
     const fixture = new Room();
     await using h = await fixture.open({ approvals: { patience: "wait" } });
-    const code = madeUpFor('await call("mail", { to: "m" });', 'await call("hold", {});');
+    const code = fallbackScript('await call("mail", { to: "m" });', 'await call("hold", {});');
     const leaving = runAndLeave(h, fixture.effects, { code });
     await settled(100);
     await h.clock.advance(56_000);

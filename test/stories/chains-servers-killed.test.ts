@@ -10,7 +10,7 @@ import type { Gateway } from "../fakes/gateway.ts";
 const both = { javascript: "script.ts", python: "script.py" } as const;
 
 /** The same script in each language, with a call in the same line. */
-function glue(gateway: Gateway, language: keyof typeof both): string {
+function scriptOf(gateway: Gateway, language: keyof typeof both): string {
   const [big, copy] = ["big.txt", "copy.txt"].map((name) => JSON.stringify(gateway.file(name)));
   return language === "javascript"
     ? `type Sum = { text: string };
@@ -59,7 +59,7 @@ describe.each(engines.filter(({ missing }) => missing === undefined))(
       await using gateway = await chainGateway(name);
       const big = `${"0123456789abcdef".repeat(64)}\n`.repeat(4096);
       writeFileSync(gateway.file("big.txt"), big);
-      const path = script(gateway, glue(gateway, language), both[language]);
+      const path = script(gateway, scriptOf(gateway, language), both[language]);
       const pending = await gateway.command("chain", "run", path, "--run", "story", "--json");
       expect(pending.code, pending.out + pending.err).toBe(4);
       const { approval_id: approval, call_id: id } = JSON.parse(pending.out);

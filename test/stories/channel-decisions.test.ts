@@ -56,7 +56,7 @@ describe("a receiver that is notified over a real line and answers with a signed
   });
 
   /** Makes a call that needs approval, and returns the notice that the receiver got. */
-  async function told(tool: string, to: string): Promise<Notice["data"]["approval"]> {
+  async function askAndReadNotice(tool: string, to: string): Promise<Notice["data"]["approval"]> {
     const { approvalId } = await runtime.invoke({ tool, arguments: { to } }, asker);
     const noticeIn = ({ body, headers }: Receiver["requests"][number]): Notice =>
       new Webhook(secret).verify(body, headers as Record<string, string>) as Notice; // ours are single
@@ -90,7 +90,7 @@ describe("a receiver that is notified over a real line and answers with a signed
   }
 
   it("decides, and the call that was approved runs once", async () => {
-    const approval = await told("mail", "ann");
+    const approval = await askAndReadNotice("mail", "ann");
     expect(approval.decided_in).toBe("channel");
     expect(await answer(approval)).toEqual([200, "approved"]);
     expect((await runtime.approvals.get(approval.approval_id))?.decision).toMatchObject({
@@ -102,7 +102,7 @@ describe("a receiver that is notified over a real line and answers with a signed
   });
 
   it("is refused when the same message is repeated, is old, or has another key; then the call still waits", async () => {
-    const approval = await told("mail", "bob");
+    const approval = await askAndReadNotice("mail", "bob");
     const other = `whsec_${randomBytes(32).toString("base64")}`;
     expect(await answer(approval, { secondsAgo: 301 })).toEqual([401, "signature_refused"]);
     expect(await answer(approval, { secondsAgo: -360 })).toEqual([401, "signature_refused"]);
@@ -110,14 +110,14 @@ describe("a receiver that is notified over a real line and answers with a signed
     expect((await runtime.approvals.get(approval.approval_id))?.state).toBe("pending");
     const id = `msg_${randomBytes(8).toString("hex")}`;
     expect(await answer(approval, { id })).toEqual([200, "approved"]);
-    const next = await told("mail", "carol");
+    const next = await askAndReadNotice("mail", "carol");
     expect(await answer(approval, { id })).toEqual([409, "webhook_replayed"]);
     expect(await answer(next, { id })).toEqual([409, "webhook_replayed"]);
     expect((await runtime.approvals.get(next.approval_id))?.state).toBe("pending");
   });
 
   it("is refused for a critical call, as the notice says", async () => {
-    const approval = await told("drop", "everything");
+    const approval = await askAndReadNotice("drop", "everything");
     expect(approval.decided_in).toBe("console");
     expect(await answer(approval)).toEqual([403, "console_only"]);
     expect((await runtime.approvals.get(approval.approval_id))?.state).toBe("pending");

@@ -13,7 +13,7 @@ import { type Receiver, receiver } from "../fakes/receiver.ts";
 const key = `whsec_${randomBytes(32).toString("base64")}`;
 
 /** Starts the real command with a channel whose secret is set as an operator sets it. */
-async function told(at: Receiver): Promise<PosternProcess> {
+async function startWithChannel(at: Receiver): Promise<PosternProcess> {
   const postern = new CommandLine();
   const lines = [
     "channels:",
@@ -35,7 +35,7 @@ const bodyOf = ({ requests }: Receiver, at: number): { readonly type: string; re
 describe("channels of a running Postern", () => {
   it("deliver a request; what was not delivered at a kill is sent again under the same id", async () => {
     await using at = await receiver();
-    using postern = await told(at);
+    using postern = await startWithChannel(at);
     at.answers.push({ status: 503 });
     const first = await postern.start("data");
     expect((await postern.run("call", "send", "text=hello", "--data", "data")).code).toBe(4);
@@ -68,7 +68,7 @@ describe("channels of a running Postern", () => {
 
   it("log their acts: secrets by name, tests of channels, alarms by the person who acknowledged them", async () => {
     await using at = await receiver();
-    using postern = await told(at);
+    using postern = await startWithChannel(at);
     const { child, end } = await postern.start("data");
     const data = join(postern.folder, "data");
     const { url = "" } = readServerFile(data) ?? {};

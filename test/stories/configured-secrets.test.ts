@@ -28,7 +28,7 @@ async function running(options: RuntimeOptions): Promise<Runtime> {
 }
 
 /** An HTTP server of 2025-11-25 with one tool that answers with the request's headers and address. */
-async function tellsItsRequest(): Promise<string> {
+async function echoServer(): Promise<string> {
   const server = createServer(async (request, response) => {
     const { id, method } = await messageOf(request);
     const answer = (result: object): void => {
@@ -41,7 +41,8 @@ async function tellsItsRequest(): Promise<string> {
     else if (method === "initialize")
       answer({ protocolVersion: "2025-11-25", capabilities, serverInfo: { name: "telling", version: "1" } });
     else if (method === "tools/list") answer({ tools: [{ name: "tell", inputSchema: { type: "object" } }] });
-    else if (method === "tools/call") answer({ content: [{ type: "text", text: told(request.headers, request.url) }] });
+    else if (method === "tools/call")
+      answer({ content: [{ type: "text", text: requestText(request.headers, request.url) }] });
     else response.writeHead(400).end();
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -55,7 +56,7 @@ async function messageOf(body: AsyncIterable<Buffer>): Promise<{ readonly id?: n
   return text === "" ? {} : JSON.parse(text);
 }
 
-function told(headers: IncomingHttpHeaders, url = ""): string {
+function requestText(headers: IncomingHttpHeaders, url = ""): string {
   return `${url}\n${Object.entries(headers)
     .map(([name, value]) => `${name}: ${String(value)}`)
     .join("\n")}`;
@@ -93,7 +94,7 @@ describe("a secret that a server's configuration contains", () => {
   });
 
   it("is masked in what a server returns of its headers and address, and in the log", async () => {
-    withVariables({ POSTERN_T_BEARER: "tuna-sandwich-77", POSTERN_T_HOST: await tellsItsRequest() });
+    withVariables({ POSTERN_T_BEARER: "tuna-sandwich-77", POSTERN_T_HOST: await echoServer() });
     const server: ServerConfig = {
       url: `http://${of("POSTERN_T_HOST")}/mcp?api_key=written-out-1&page=second-page`,
       revision: "2025-11-25",

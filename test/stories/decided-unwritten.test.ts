@@ -13,7 +13,7 @@ async function open(failing: Failing, policy?: Policy): Promise<RuntimeFixture> 
 }
 
 /** A policy that asks at first, and allows everything once `ease` is called. */
-function easing(): { readonly policy: Policy; ease(): void } {
+function loosenablePolicy(): { readonly policy: Policy; ease(): void } {
   let inner = createPolicy({ rules: [{ effect: "confirm", tool: "*" }] });
   return {
     policy: {
@@ -61,7 +61,7 @@ describe("an approval with a grant is one write", () => {
 describe("a withdrawal by the policy that cannot be written is answered as audit_unavailable", () => {
   it("for a request that is no longer needed", async () => {
     const failing: Failing = new Map();
-    const { policy, ease } = easing();
+    const { policy, ease } = loosenablePolicy();
     await using h = await open(failing, policy);
     await ask(h);
     ease();

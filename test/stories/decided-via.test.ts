@@ -7,7 +7,7 @@ import { bodyOf, httpFixture, inSession } from "../fakes/http-fixture.ts";
 import { cheap, entered, goodPassword, here, holder } from "../fakes/people.ts";
 import { type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
-async function told(h: RuntimeFixture, type: string): Promise<AuditEvent> {
+async function firstEventOf(h: RuntimeFixture, type: string): Promise<AuditEvent> {
   const [event] = await h.runtime.audit.query({ type });
   if (event === undefined) throw new Error(`There is no \`${type}\`.`);
   return event;
@@ -30,7 +30,7 @@ describe("the log names the credential", () => {
     await h.runtime.approvals.revoke(taken, by);
     await h.runtime.approvals.withdraw(await ask(h, mail("7")), by);
     for (const as of ["approved", "denied", "skipped", "modified", "revoked", "withdrawn"])
-      expect(await told(h, `gate.${as}`)).toMatchObject({ decided_by: by.user, decided_via: by.via });
+      expect(await firstEventOf(h, `gate.${as}`)).toMatchObject({ decided_by: by.user, decided_via: by.via });
   });
 
   it("of a vote, a grant and its end, a delegation and its end", async () => {
@@ -46,9 +46,9 @@ describe("the log names the credential", () => {
     const delegation = await delegations.make({ to: "bob", until: h.clock.now() + 60_000 }, ann);
     if (delegation.delegated) await delegations.revoke(delegation.delegation.id, bob);
     for (const type of ["approval.voted", "grant.made", "approval.delegated"])
-      expect(await told(h, type)).toMatchObject({ decided_by: "ann", decided_via: "session:1" });
+      expect(await firstEventOf(h, type)).toMatchObject({ decided_by: "ann", decided_via: "session:1" });
     for (const type of ["grant.revoked", "approval.delegation_revoked"])
-      expect(await told(h, type)).toMatchObject({ decided_by: "bob", decided_via: "session:2" });
+      expect(await firstEventOf(h, type)).toMatchObject({ decided_by: "bob", decided_via: "session:2" });
   });
 
   it("of an approver in code, and of an expiry", async () => {
@@ -56,11 +56,11 @@ describe("the log names the credential", () => {
     await using h = await runtimeFixture({ approvals: { approver, patience: "suspend", ttlMs: 1000 } });
     await ask(h);
     await h.clock.advance(10);
-    expect(await told(h, "gate.approved")).toMatchObject({ decided_by: "code", decided_via: "approver:code" });
+    expect(await firstEventOf(h, "gate.approved")).toMatchObject({ decided_by: "code", decided_via: "approver:code" });
     await using silent = await runtimeFixture({ approvals: { patience: "suspend", ttlMs: 1000 } });
     await ask(silent);
     await silent.clock.advance(1000);
-    expect(await told(silent, "gate.expired")).toMatchObject({ decided_by: "clock", decided_via: "postern" });
+    expect(await firstEventOf(silent, "gate.expired")).toMatchObject({ decided_by: "clock", decided_via: "postern" });
   });
 
   it("that the server accepted, also in the export, and verifies as intact", async () => {

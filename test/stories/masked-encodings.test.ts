@@ -26,7 +26,7 @@ const written: Readonly<Record<string, string>> = {
 };
 
 /** A tool that borrows the value and returns a test's encoding of it. */
-async function telling(result: unknown): Promise<RuntimeFixture> {
+async function encodingTool(result: unknown): Promise<RuntimeFixture> {
   const redactor = createRedactor();
   const secrets = environmentSecrets({ redactor, environment: { POSTERN_SECRET_MAIL_TOKEN: value } });
   const execute = async (): Promise<unknown> => result;
@@ -37,7 +37,7 @@ async function telling(result: unknown): Promise<RuntimeFixture> {
 }
 
 async function answered(result: unknown): Promise<string> {
-  await using made = await telling(result);
+  await using made = await encodingTool(result);
   const outcome = await made.runtime.invoke({ tool: "tell", arguments: {} }, asker);
   expect(outcome.status).toBe("ok");
   const kept = await made.runtime.calls.list();
@@ -66,7 +66,7 @@ describe.each(Object.entries(written))("a secret in %s", (_, text) => {
   });
 
   it("is refused in arguments", async () => {
-    await using made = await telling("");
+    await using made = await encodingTool("");
     const outcome = await made.runtime.invoke({ tool: "tell", arguments: { text } }, asker);
     expect(outcome.refusal?.code).toBe("secret_in_arguments");
   });

@@ -8,13 +8,13 @@ import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 function counting(open: OpenStore): {
   readonly open: OpenStore;
   readonly writes: string[];
-  readonly houses: StoreContext[];
+  readonly contexts: StoreContext[];
 } {
   const writes: string[] = [];
   const houses: StoreContext[] = [];
   return {
     writes,
-    houses,
+    contexts: houses,
     async open(given) {
       houses.push(given);
       const inner = await open(given);
@@ -38,8 +38,8 @@ it("an own store is opened with the runtime's clock, log and serializer, and clo
   const held = await h.runtime.invoke({ tool: "mail", arguments: { to: "ann" } }, asker);
   expect(held.status).toBe("pending");
   expect(own.writes).toContain("hold");
-  expect(own.houses).toHaveLength(1);
-  expect(own.houses[0]?.clock).toBe(h.clock);
+  expect(own.contexts).toHaveLength(1);
+  expect(own.contexts[0]?.clock).toBe(h.clock);
   expect((await h.runtime.approvals.list({ tenant: asker.principal.tenant })).length).toBe(1);
   await h.runtime.close();
   await h[Symbol.asyncDispose]();

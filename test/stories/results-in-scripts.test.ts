@@ -29,7 +29,7 @@ const tools = [
 ];
 
 /** Returns the script's value of the answer for each size. */
-async function told(expression: string, tool: string): Promise<readonly Json[]> {
+async function valuesInScript(expression: string, tool: string): Promise<readonly Json[]> {
   await using runtime = await createRuntime({ tools, chains: { engines: ["quickjs"] } });
   const seen: Json[] = [];
   for (const rows of [3, 70, 3_000]) {
@@ -56,5 +56,5 @@ it.each([
     "[r.structured.content === r.text, JSON.parse(r.text).length === n, Object.keys(r.structured).length === 1]",
   ],
 ])("the answer of `%s` has the same type with 3, 70 and 3,000 rows", async (tool, expression) => {
-  expect(await told(expression, tool)).toEqual(Array(3).fill([true, true, true]));
+  expect(await valuesInScript(expression, tool)).toEqual(Array(3).fill([true, true, true]));
 });

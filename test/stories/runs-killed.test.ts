@@ -12,7 +12,7 @@ const kills = Number(process.env["POSTERN_KILLS"] ?? 5);
 const child = join(import.meta.dirname, "../crash/runs-child.ts");
 const base = { ...asker, runId: "run_1" } as const;
 
-async function liveAndDie(
+async function runUntilKilled(
   folder: string,
   afterMs: number,
   words: readonly string[] = [process.execPath],
@@ -38,7 +38,7 @@ function reopened(folder: string): Promise<Runtime> {
 it(`files are valid after a kill, and equal the audit log after a restart (case 203), ${kills} times`, async () => {
   const folder = runsFolder();
   for (let life = 0; life < kills; life += 1) {
-    await liveAndDie(folder, 150 + ((life * 7919) % 211));
+    await runUntilKilled(folder, 150 + ((life * 7919) % 211));
     {
       await using runtime = await reopened(folder);
       for (const runId of ["run_0", "run_1", "run_2"]) {
@@ -60,7 +60,7 @@ it(`files are valid after a kill, and equal the audit log after a restart (case 
 
 it("a call that died while it ran gets its end from the audit log", async () => {
   const folder = runsFolder();
-  await liveAndDie(folder, 100);
+  await runUntilKilled(folder, 100);
   await using runtime = await reopened(folder);
   const unknown = await runtime.audit.query({ type: "tool_call.unknown", limit: 1_000 });
   for (const { refs } of unknown) {

@@ -22,12 +22,12 @@ interface Change {
   readonly is: unknown;
 }
 
-const give = (h: RuntimeFixture) =>
+const delegate = (h: RuntimeFixture) =>
   h.runtime.approvals.delegations.make({ to: "bob", until: h.clock.now() + 60_000 }, ann);
-const given = async (h: RuntimeFixture) => (await give(h)) && h.runtime.approvals.delegations.list()[0]?.id;
+const delegationId = async (h: RuntimeFixture) => (await delegate(h)) && h.runtime.approvals.delegations.list()[0]?.id;
 const granted = async (h: RuntimeFixture) =>
   (await remember(h, await ask(h))) && h.runtime.approvals.grants.list()[0]?.id;
-const deputies = (h: RuntimeFixture) => h.runtime.approvals.delegations.list({ live: true }).map(({ to }) => to);
+const delegates = (h: RuntimeFixture) => h.runtime.approvals.delegations.list({ live: true }).map(({ to }) => to);
 const grants = (h: RuntimeFixture) => h.runtime.approvals.grants.list({ state: "live" }).map(({ tool }) => tool);
 
 function skillsOf({ runtime: { skills } }: RuntimeFixture): Skills {
@@ -36,12 +36,12 @@ function skillsOf({ runtime: { skills } }: RuntimeFixture): Skills {
 }
 
 const changes: Readonly<Record<string, Change>> = {
-  "a delegation": { output: "approval.delegated", make: give, asked: deputies, is: ["bob"] },
+  "a delegation": { output: "approval.delegated", make: delegate, asked: delegates, is: ["bob"] },
   "the end of a delegation": {
     output: "approval.delegation_revoked",
-    before: given,
+    before: delegationId,
     make: (h, id) => h.runtime.approvals.delegations.revoke(id, ann),
-    asked: deputies,
+    asked: delegates,
     is: [],
   },
   "a grant": { output: "grant.made", before: ask, make: remember, asked: grants, is: ["mail"] },

@@ -8,7 +8,7 @@ import { asker, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-
 const script: Decider = { ...ann, via: "token:tok_1", signedIn: false };
 
 /** A tool `pay` that is critical above 100. */
-async function till(
+async function openPayRuntime(
   options: RuntimeOptions = {},
 ): Promise<{ readonly h: RuntimeFixture; readonly paid: JsonObject[] }> {
   const paid: JsonObject[] = [];
@@ -41,7 +41,7 @@ function edit({ runtime }: RuntimeFixture, id: string, by: Decider, more: object
 
 describe("an edit that makes a call critical", () => {
   it("needs a person who signed in, and the typed name of the tool", async () => {
-    const { h, paid } = await till();
+    const { h, paid } = await openPayRuntime();
     await using _ = h;
     const id = await asked(h);
     expect(await edit(h, id, script)).toMatchObject({ decided: false, code: "sign_in_needed" });
@@ -55,7 +55,7 @@ describe("an edit that makes a call critical", () => {
   });
 
   it("needs as many persons as the route of critical calls demands", async () => {
-    const { h, paid } = await till({
+    const { h, paid } = await openPayRuntime({
       approvals: {
         patience: "suspend",
         routes: [{ name: "two", match: { risk: "critical" }, quorum: 2, typedConfirmation: false }],
@@ -83,7 +83,7 @@ describe("an edit that makes a call critical", () => {
   });
 
   it("is allowed only to the people whom the route of critical calls names", async () => {
-    const { h } = await till({
+    const { h } = await openPayRuntime({
       approvals: {
         patience: "suspend",
         routes: [{ name: "boss", match: { risk: "critical" }, to: { users: ["bob"] }, typedConfirmation: false }],
@@ -96,7 +96,7 @@ describe("an edit that makes a call critical", () => {
   });
 
   it("is not remembered where a critical approval cannot be", async () => {
-    const { h } = await till();
+    const { h } = await openPayRuntime();
     await using _ = h;
     const id = await asked(h);
     const remember = { for: "run", reason: "fine" } as const;
@@ -105,7 +105,7 @@ describe("an edit that makes a call critical", () => {
   });
 
   it("keeps the first requirements when it is edited back", async () => {
-    const { h } = await till();
+    const { h } = await openPayRuntime();
     await using _ = h;
     const { approvalId: id = "" } = await h.runtime.invoke({ tool: "pay", arguments: { amount: 900 } }, asker);
     const down = { decision: "modified", arguments: { amount: 5 } } as const;

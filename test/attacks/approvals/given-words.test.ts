@@ -5,7 +5,7 @@ import { cheap, holder } from "../../fakes/people.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 /** A runtime with accounts, where Ann has delegated to Bob. */
-async function given(route: ApprovalRoute): Promise<RuntimeFixture> {
+async function openWithDelegation(route: ApprovalRoute): Promise<RuntimeFixture> {
   const h = await runtimeFixture({
     approvals: { patience: "suspend", routes: [route] },
     accounts: { passwordCost: cheap },
@@ -22,7 +22,7 @@ describe("a delegation", () => {
   const forAnn: ApprovalRoute = { name: "ann", to: { users: ["ann"] } };
 
   it("counts while its giver may decide", async () => {
-    await using h = await given(forAnn);
+    await using h = await openWithDelegation(forAnn);
     expect(await approve(h, await ask(h), bob)).toMatchObject({
       approval: { decision: { by: "bob", onBehalfOf: "ann" } },
     });
@@ -32,7 +32,7 @@ describe("a delegation", () => {
     ["was disabled", { disabled: true }],
     ["decides nothing any more, though the route names them", { roles: ["viewer"] as const }],
   ])("counts for nothing once its giver %s", async (_, change) => {
-    await using h = await given(forAnn);
+    await using h = await openWithDelegation(forAnn);
     const id = await ask(h);
     await h.runtime.accounts.change("ann", change, holder);
     expect(await approve(h, id, bob)).toMatchObject({ decided: false, code: "decider_not_allowed" });
@@ -43,7 +43,7 @@ describe("a delegation", () => {
     ["role", { to: { roles: ["admin"] } }],
     ["group", { to: { groups: ["ops"] } }],
   ])("carries no %s that its giver lost or got since", async (_, route) => {
-    await using h = await given(route);
+    await using h = await openWithDelegation(route);
     const { accounts, delegations } = { accounts: h.runtime.accounts, delegations: h.runtime.approvals.delegations };
     const before = { roles: ["approver" as const], groups: [] };
     const now = { roles: ["approver" as const, "admin" as const], groups: ["ops"] };
@@ -59,7 +59,7 @@ describe("a delegation", () => {
   });
 
   it("cannot be delegated again", async () => {
-    await using h = await given(forAnn);
+    await using h = await openWithDelegation(forAnn);
     const cal: Decider = { ...bob, user: "cal", via: "session:cal" };
     const handedOn = await h.runtime.approvals.delegations.make({ to: "cal", until: h.clock.now() + 1000 }, bob);
     expect(handedOn).toMatchObject({ delegated: true });
@@ -67,7 +67,7 @@ describe("a delegation", () => {
   });
 
   it("makes no second person of its giver or of its receiver", async () => {
-    await using h = await given({ name: "two", quorum: 2, to: { users: ["ann", "bob"] } });
+    await using h = await openWithDelegation({ name: "two", quorum: 2, to: { users: ["ann", "bob"] } });
     const id = await ask(h);
     await approve(h, id, bob);
     expect(await approve(h, id, { ...bob, via: "token:tok_b", signedIn: false })).toMatchObject({
@@ -79,14 +79,14 @@ describe("a delegation", () => {
   });
 
   it("does not cover what its giver asked for", async () => {
-    await using h = await given(forAnn);
+    await using h = await openWithDelegation(forAnn);
     const principal = { ...asker.principal, user: "ann" };
     const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, { principal });
     expect(await approve(h, approvalId, bob)).toMatchObject({ decided: false, code: "decider_not_allowed" });
   });
 
   it("ends at its exact millisecond", async () => {
-    await using h = await given(forAnn);
+    await using h = await openWithDelegation(forAnn);
     const early = await ask(h);
     await h.clock.advance(3_599_999);
     const late = await ask(h, { tool: "mail", arguments: { to: "late" } });

@@ -9,15 +9,15 @@ import { type ProvidedFixture, providedFixture } from "../../fakes/provided-fixt
 const here = existsSync("/usr/bin/bwrap");
 if (!here) console.warn("SKIPPED: attacks on the shell tool: this machine lacks `bwrap`");
 
-interface Said {
+interface CommandResult {
   readonly stdout: string;
   readonly stderr: string;
   readonly outcome: object;
 }
 
-async function shell(fixture: ProvidedFixture, ...commands: readonly string[]): Promise<Said> {
+async function shell(fixture: ProvidedFixture, ...commands: readonly string[]): Promise<CommandResult> {
   const { structured } = await fixture.call("shell_call", { action: { commands: [...commands], timeout_ms: 20_000 } });
-  const { output } = structured as unknown as { readonly output: readonly Said[] };
+  const { output } = structured as unknown as { readonly output: readonly CommandResult[] };
   return output.at(-1) ?? { stdout: "", stderr: "", outcome: {} };
 }
 

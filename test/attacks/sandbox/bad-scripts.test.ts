@@ -186,7 +186,7 @@ describe.each(engines)("on $name", (engine) => {
       if (attack.fine !== true) expect(result.status).not.toBe("ok");
       if (result.status !== "ok" && attack.kinds !== undefined) expect(result.error_kind).toMatch(attack.kinds);
       expect(outcome.text.length).toBeLessThan(80_000);
-      await expectHonest(at);
+      await expectTrueRecord(at);
     },
     60_000,
   );
@@ -207,17 +207,17 @@ describe.each(engines)("on $name", (engine) => {
         if (other.name !== engine.name && other.missing === undefined)
           await expect(other.driver.restore(image, roomyLimits)).rejects.toThrow();
       for (const changed of images) {
-        const end = await goesOn(driver, changed);
+        const end = await resumesChangedImage(driver, changed);
         expect(["refused", "failed", "done"]).toContain(end);
       }
-      expect(await goesOn(driver, image)).toBe("done");
+      expect(await resumesChangedImage(driver, image)).toBe("done");
     },
     120_000,
   );
 });
 
 /** A changed image whose seal is not checked is refused, fails inside, or has a harmless change. */
-async function goesOn(driver: SandboxDriver, image: Uint8Array): Promise<string> {
+async function resumesChangedImage(driver: SandboxDriver, image: Uint8Array): Promise<string> {
   try {
     await using session = await driver.restore(image, { ...roomyLimits, wallMs: 10_000, cpuMs: 2_000 });
     await session.settle([{ place: 0, status: "ok", value: { text: "" } }]);
@@ -243,7 +243,7 @@ describe("a sandbox that forges its frames", () => {
     ["dies in the middle of a frame", "raw(Buffer.from([0, 0, 1, 0, 123])); process.exit(0)", "crash"],
     ["says nothing", "for (;;) ;", "cpu"],
   ])("%s: it is ended, and nothing was called (cases 205, 221)", async (_, forged, kind) => {
-    await using at = await fixtureWithEngine(() => [lyingDriver(forged)], {
+    await using at = await fixtureWithEngine(() => [forgingDriver(forged)], {
       approvals: { patience: "deny" },
       chains: { cpuMs: 500, limits: { totalTimeoutMs: 20_000 } },
     });
@@ -255,11 +255,11 @@ describe("a sandbox that forges its frames", () => {
     else expect(result.error_kind).toBe(kind);
     if (kind !== "script") expect(result.call_trace).toEqual([]);
     expect(at.ran).toEqual([]);
-    await expectHonest(at);
+    await expectTrueRecord(at);
   });
 });
 
-function lyingDriver(onNext: string): SandboxDriver {
+function forgingDriver(onNext: string): SandboxDriver {
   return {
     name: "liar",
     engine: "liar 1",
@@ -275,7 +275,7 @@ function lyingDriver(onNext: string): SandboxDriver {
 }
 
 /** The host is alive, its prototypes are unchanged, and the script's record has what the tools saw. */
-async function expectHonest({ runtime, ran }: EngineFixture): Promise<void> {
+async function expectTrueRecord({ runtime, ran }: EngineFixture): Promise<void> {
   const [script, ...others] = await runtime.calls.list({ tool: "tool_chain" });
   expect(others).toEqual([]);
   expect(["ok", "failed"]).toContain(script?.state);

@@ -79,7 +79,7 @@ function attempts(expressions: readonly string[]): string {
   return `found = []\nfor attempt in [\n  ${tries},\n]:\n    tools.echo()\n    try:\n        found.append(repr(attempt())[:2000])\n    except BaseException as error:\n        found.append(type(error).__name__)\nfound`;
 }
 
-async function everythingSaid(
+async function allOutputOf(
   { driver }: EngineUnderTest,
   source: string,
 ): Promise<{ readonly end: ScriptStep; readonly output: string; readonly calls: number }> {
@@ -95,14 +95,14 @@ async function everythingSaid(
 /** One script tries all escapes, because a full Python starts slowly. If one ends the engine, the next script tries the rest. */
 async function tryAll(engine: EngineUnderTest, expressions: readonly string[]): Promise<void> {
   for (let left = expressions; left.length > 0; ) {
-    const { end, output, calls } = await everythingSaid(engine, attempts(left));
-    expectNothingSaid(output);
+    const { end, output, calls } = await allOutputOf(engine, attempts(left));
+    expectNoLeak(output);
     expect(calls, JSON.stringify(end)).toBeGreaterThan(0);
     left = left.slice(calls);
   }
 }
 
-function expectNothingSaid(output: string): void {
+function expectNoLeak(output: string): void {
   expect(output).not.toContain(canary);
   expect(output).not.toMatch(/uid=\d|root:[x*]:|PATH=.*node_modules/);
 }
@@ -122,7 +122,7 @@ describe.each(engines)("on $name", (engine) => {
       );
       return;
     }
-    for (const { code } of rows) expectNothingSaid((await everythingSaid(engine, code)).output);
+    for (const { code } of rows) expectNoLeak((await allOutputOf(engine, code)).output);
   }, 900_000);
 });
 

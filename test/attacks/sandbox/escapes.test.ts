@@ -40,7 +40,7 @@ afterAll(async () => {
 });
 
 /** All output of the script: its value, its prints, its calls' arguments, its error. */
-async function everythingSaid(source: string): Promise<{ readonly end: ScriptStep; readonly output: string }> {
+async function allOutputOf(source: string): Promise<{ readonly end: ScriptStep; readonly output: string }> {
   const about = { language: "javascript", tools: someTools, chainId: "c", owner: "one" } as const;
   await using former = await driver.start({ ...about, source: leaving }, limits);
   expect((await driveScript(former)).end.step).toBe("done");
@@ -66,7 +66,7 @@ const greedy = [
 it.skipIf(rows.length === 0).each(rows.map((row, i) => [`${i} ${row.src}`, row.code] as const))(
   "contains %s",
   async (_, code) => {
-    const { end, output } = await everythingSaid(code);
+    const { end, output } = await allOutputOf(code);
     expect(end.step).not.toBe("calls");
     expect(end.step === "failed" && (end.why === "crash" || end.why === "protocol") ? end : "contained").toBe(
       "contained",
@@ -78,7 +78,7 @@ it.skipIf(rows.length === 0).each(rows.map((row, i) => [`${i} ${row.src}`, row.c
 );
 
 it.each(greedy)("reads no canary by %s", async (code) => {
-  const { output } = await everythingSaid(code);
+  const { output } = await allOutputOf(code);
   expect(output).not.toContain(canary);
   expect(output).not.toContain(kept);
   expect(output).not.toContain("/work/");
