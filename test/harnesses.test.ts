@@ -22,7 +22,7 @@ it("the race fails when its attacker swaps nothing", async () => {
   expect([code, err]).toEqual([1, expect.stringMatching(/PROBLEM read, folder, walk: the attacker made 0 swaps/)]);
 });
 
-it("the race fails when it is told to race nothing", async () => {
+it("the race fails when it has nothing to race", async () => {
   const { code, err } = await idle("race/files.ts", "--seconds", "0.05", "--only", "nothing");
   expect([code, err]).toEqual([1, expect.stringContaining("names no operation")]);
 });
@@ -33,6 +33,6 @@ it("the canary fails when nothing is called", async () => {
 });
 
 it("the crash run fails when no process is killed at its point", async () => {
-  const { code, err } = await idle("crash/run.ts", "--kills", "2", "--houses", "1");
+  const { code, err } = await idle("crash/run.ts", "--kills", "2", "--folders", "1");
   expect([code, err]).toEqual([1, expect.stringMatching(/never came by its point.*nothing was killed/s)]);
 });

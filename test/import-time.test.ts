@@ -96,8 +96,8 @@ const oldNode = (process.env["PATH"] ?? "")
   .map((folder) => join(folder, "node"))
   .find((node) => /^v(?:20|22|23)\./.test(spawnSync(node, ["--version"], { encoding: "utf8" }).stdout ?? ""));
 
-it.skipIf(oldNode === undefined)("an old Node that imports the entry is told which one it takes", async () => {
-  const told = `import(${JSON.stringify(join(built, "index.js"))}).catch(({ code }) => console.log(code))`;
-  const { stdout } = await run(oldNode ?? "", ["--input-type=module", "--eval", told]);
+it.skipIf(oldNode === undefined)("an old Node that imports the entry names the Node that Postern needs", async () => {
+  const output = `import(${JSON.stringify(join(built, "index.js"))}).catch(({ code }) => console.log(code))`;
+  const { stdout } = await run(oldNode ?? "", ["--input-type=module", "--eval", output]);
   expect(stdout).toBe("node_too_old\n");
 });

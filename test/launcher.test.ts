@@ -24,16 +24,16 @@ it.each(["12.22.12", "20.20.2", "23.11.1"])("says on Node %s in one sentence wha
   );
 });
 
-it("who imports the package on Node 20 is told the same, before anything of it is run", () => {
+it("an import of the package on Node 20 says the same, before any of it runs", () => {
   const entry = join(import.meta.dirname, "../src/index.ts");
-  const told = `await import(${JSON.stringify(entry)}).catch(({ code, message }) => console.log(code, message))`;
-  const { stdout } = launchedOn("20.20.2", "--input-type=module", "--eval", told);
+  const output = `await import(${JSON.stringify(entry)}).catch(({ code, message }) => console.log(code, message))`;
+  const { stdout } = launchedOn("20.20.2", "--input-type=module", "--eval", output);
   expect(stdout).toBe(
     "node_too_old Postern needs Node 24 or newer, and this is Node 20.20.2: get it from https://nodejs.org/en/download or with `nvm install 24`.\n",
   );
 });
 
-it("is written so that Node 12 can read it", () => {
+it("uses only syntax that Node 12 can read", () => {
   const source = readFileSync(launcher, "utf8");
   expect(source).not.toMatch(/\?\.|\?\?|\bawait\b|"node:|#[a-z]\w*[ (;=]|\blet\b|\bconst\b/);
 });

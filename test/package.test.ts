@@ -11,7 +11,7 @@ const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as
 /** npm adds it by itself. */
 const shipped = [...manifest.files, "README.md"];
 
-it("every link of the README leads to a file that the package holds too", () => {
+it("every link of the README leads to a file in the package", () => {
   const readme = readFileSync(join(root, "README.md"), "utf8");
   const links = [...readme.matchAll(/\]\(([^)\s#]+)[^)]*\)/g)].flatMap(([, link]) => link ?? []);
   const own = links.filter((link) => !link.includes("://"));
@@ -49,7 +49,7 @@ const entryModules = `
 `;
 
 /** Milliseconds differ from machine to machine (import-time.test.ts); how much is read does not. */
-it("the entry loads at most 30 files of ours: what only calls need is loaded by the first one", () => {
+it("the entry loads at most 30 of our files: the first call loads what only calls need", () => {
   const options = ["--disable-warning=ExperimentalWarning", "--input-type=module", "--eval"];
   const out = execFileSync(process.execPath, [...options, entryModules], { encoding: "utf8" });
   const loaded = JSON.parse(out) as readonly string[]; // what the script above printed

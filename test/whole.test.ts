@@ -9,7 +9,7 @@ function spelled(pattern: string): readonly string[] {
   return choices.split(",").flatMap((choice) => spelled(pattern.replace(all, choice)));
 }
 
-it("what the whole run is asked for is there, each once", () => {
+it("the whole run includes each listed suite once", () => {
   const found = heavy.flatMap(spelled).map((pattern) => [pattern, globSync(pattern)] as const);
   expect(found.filter(([, files]) => files.length === 0)).toEqual([]);
   const files = found.flatMap(([, each]) => each);

@@ -91,7 +91,7 @@ it.each([
   { model: "anthropic/claude-stub", variable: "ANTHROPIC_API_KEY", path: "/v1/messages", key: "k-1" },
   { model: "openai/gpt-stub", variable: "OPENAI_API_KEY", path: "/v1/responses", key: "Bearer k-1" },
   { model: "@ai-sdk/openai#openai/gpt-stub", variable: "OPENAI_API_KEY", path: "/v1/responses", key: "Bearer k-1" },
-])("runs $model with its real package, over an approval", async ({ model, variable, path, key }) => {
+])("runs $model with its real package, through an approval", async ({ model, variable, path, key }) => {
   process.env[variable] = "k-1";
   asked.length = 0;
   const ran = cli.runs.length;
@@ -121,7 +121,7 @@ it("names the variable that holds the key when it is not set", async () => {
   }
 });
 
-it("ends a run whose model fails with code 1, its reason, and how to go on", async () => {
+it("ends a run whose model fails with code 1, the reason, and how to continue", async () => {
   process.env["OPENAI_API_KEY"] = "k-1";
   const own = process.env["OPENAI_BASE_URL"];
   process.env["OPENAI_BASE_URL"] = "http://127.0.0.1:9/v1";

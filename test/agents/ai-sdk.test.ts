@@ -109,7 +109,7 @@ async function resume(runtime: Runtime, model: MockLanguageModelV4, stored: stri
   return result.text;
 }
 
-it("streams", async () => {
+it("streams text and tool calls", async () => {
   const { runtime, sent } = await mailRuntime("safe");
   await using agent = aiSdkTools(runtime);
   let step = 0;

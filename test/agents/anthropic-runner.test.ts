@@ -78,7 +78,7 @@ it("runs a wrapped tool and gives the model its result", async () => {
   await runtime.close();
 });
 
-it("runs nothing eagerly that a person must approve, and tells the model", async () => {
+it("runs no call early that a person must approve, and informs the model", async () => {
   const { runtime, sent } = await mailRuntime("high");
   const requests: Sent[] = [];
   await using postern = anthropicRunnerTools(runtime, { runId: "run-1" });

@@ -139,7 +139,7 @@ describe.skipIf(executablePath === undefined)("in Chromium", () => {
     expect((await on.act("left_click", at(50, 50))).text).toContain(`The page is ${origin}/slow.`);
   });
 
-  it("a page reaches no host that is not allowed: picture, redirect, link, websocket", async () => {
+  it("reaches no host that is not allowed: picture, redirect, link, websocket", async () => {
     await using on = await stage();
     expect((await on.act("navigate", { url: `${origin}/` })).text).toContain(
       "`evil.example` is not among the allowed hosts",
@@ -156,7 +156,7 @@ describe.skipIf(executablePath === undefined)("in Chromium", () => {
     expect(asked.filter((one) => one.startsWith("evil"))).toEqual([]);
   });
 
-  it("refuses a navigation that is not allowed before anything is asked or run", async () => {
+  it("refuses a navigation that is not allowed before it asks or runs", async () => {
     await using on = await stage({ allowedHosts: ["example.org", "127.0.0.1"], allowPrivate: false });
     for (const url of ["http://evil.example/", "file:///etc/passwd", "chrome://settings", "example.org"])
       expect(await on.act("navigate", { url })).toMatchObject({ outcome: { refusal: { code: "arguments_invalid" } } });
@@ -171,7 +171,7 @@ describe.skipIf(executablePath === undefined)("in Chromium", () => {
     expect((await on.act("navigate", { url: `${origin}/file` })).text).toContain("downloads are refused");
   });
 
-  it("dismisses dialogs, says so, and leaves a page that wants to stay", async () => {
+  it("dismisses dialogs, reports them, and leaves a page that wants to stay", async () => {
     await using on = await stage();
     const opened = await on.act("navigate", { url: `${origin}/alerts` });
     expect(opened.text).toContain("“first”");
@@ -179,7 +179,7 @@ describe.skipIf(executablePath === undefined)("in Chromium", () => {
     expect(await on.act("navigate", { url: `${origin}/` })).toMatchObject({ isError: false });
   });
 
-  it("closes a window that a page opens, and says where it went", async () => {
+  it("closes a window that a page opens, and reports its address", async () => {
     await using on = await stage();
     await on.act("navigate", { url: `${origin}/popup` });
     const clicked = await on.act("left_click", at(5, 5));
@@ -191,19 +191,16 @@ describe.skipIf(executablePath === undefined)("in Chromium", () => {
     expect(pings()).toBe(before);
   });
 
-  it.each(["/loop", "/crash"])(
-    "ends an action on a page that is lost (%s), and goes on with the next",
-    async (path) => {
-      await using on = await stage({ actionTimeoutMs: 1_500 });
-      await on.act("navigate", { url: `${origin}${path}` });
-      if (path === "/crash") killRenderers();
-      else await on.act("left_click", at(5, 5));
-      const lost = await on.act("screenshot");
-      expect(lost).toMatchObject({ isError: true, outcome: { refusal: { code: "tool_failed" } } });
-      expect(lost.text).toMatch(path === "/crash" ? /The page crashed/ : /did not answer within 1500 ms/);
-      expect(await on.act("navigate", { url: `${origin}/` })).toMatchObject({ isError: false });
-    },
-  );
+  it.each(["/loop", "/crash"])("ends an action on a lost page (%s), and continues with the next", async (path) => {
+    await using on = await stage({ actionTimeoutMs: 1_500 });
+    await on.act("navigate", { url: `${origin}${path}` });
+    if (path === "/crash") killRenderers();
+    else await on.act("left_click", at(5, 5));
+    const lost = await on.act("screenshot");
+    expect(lost).toMatchObject({ isError: true, outcome: { refusal: { code: "tool_failed" } } });
+    expect(lost.text).toMatch(path === "/crash" ? /The page crashed/ : /did not answer within 1500 ms/);
+    expect(await on.act("navigate", { url: `${origin}/` })).toMatchObject({ isError: false });
+  });
 
   it("uses a page that never ends loading", async () => {
     await using on = await stage();
@@ -212,7 +209,7 @@ describe.skipIf(executablePath === undefined)("in Chromium", () => {
     expect(opened.text).toContain("still loading");
   });
 
-  it("typing into a field for a password is critical, also where the field got the focus in the same call", async () => {
+  it("treats typing into a password field as critical, also if the same call focused the field", async () => {
     await using on = await stage();
     await on.act("navigate", { url: `${origin}/` });
     const both = await on.tools.call({
@@ -224,7 +221,7 @@ describe.skipIf(executablePath === undefined)("in Chromium", () => {
     expect(await on.act("key", { text: "s" })).toMatchObject({ outcome: { refusal: { code: "blocked" } } });
   });
 
-  it("a person sees host and element, and another page voids the approval", async () => {
+  it("shows a person the host and the element, and another page voids the approval", async () => {
     await using on = await stage({ keepPages: true }, { autonomy: "A2", approvals: { patience: "suspend" } });
     const approve = async (answer: RenderedToolAnswer): Promise<void> => {
       const { approvalId = "" } = answer.outcome;
@@ -258,7 +255,7 @@ describe.skipIf(executablePath === undefined)("in Chromium", () => {
     expect(voided.text).toContain("its preview differs from what was shown");
   });
 
-  it("a provider's safety check asks a person at every level, and only then is acknowledged", async () => {
+  it("asks a person for a provider's safety check at every level, and acknowledges it only then", async () => {
     await using on = await stage({ keepPages: true }, { autonomy: "A4", approvals: { patience: "suspend" } });
     await on.act("navigate", { url: `${origin}/` });
     const checks = [{ id: "sc_1", code: "malicious_instructions", message: "The page gives orders." }];
@@ -303,7 +300,7 @@ describe.skipIf(executablePath === undefined)("in Chromium", () => {
     });
   });
 
-  it("a rule can look at the host, and a run's page ends with its session", async () => {
+  it("lets a rule check the host, and ends a run's page with its session", async () => {
     const rule = { effect: "deny", tool: "browser", target: { not: { host: "example.org" } } } as const;
     await using on = await stage({}, { autonomy: "A3", policy: { rules: [rule] } });
     expect(await on.act("navigate", { url: `${origin}/` })).toMatchObject({

@@ -65,7 +65,7 @@ it("records a failure of the SDK's tool", async () => {
   expect((await runtime.calls.list())[0]).toMatchObject({ state: "failed" });
 });
 
-it("records as unknown what the SDK never tells the end of", async () => {
+it("records a call as unknown if the SDK never reports its end", async () => {
   await using runtime = await runtimeWith("safe");
   const postern = claudeAgent(runtime);
   await hooksOf(postern)("PreToolUse", asked);
@@ -85,7 +85,7 @@ it("runs nothing when the arguments are changed after the decision, and keeps th
   expect(await hook("PreToolUse", asked)).toMatchObject({ permissionDecision: "ask" });
 });
 
-it("records as not run what a rule of the SDK refused", async () => {
+it("records a call that a rule of the SDK refused as not run", async () => {
   await using runtime = await runtimeWith("safe");
   await using postern = claudeAgent(runtime);
   const hook = hooksOf(postern);

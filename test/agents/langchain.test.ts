@@ -80,7 +80,7 @@ it("pauses the graph, and runs an approved call once when it is resumed twice at
   await runtime.close();
 });
 
-it("runs nothing when the graph is resumed and no person has decided", async () => {
+it("runs nothing when the graph is resumed before a person decided", async () => {
   const { runtime, sent } = await mailRuntime("high");
   const graph = graphOf(runtime, true);
   await graph.invoke({ messages: [asks({ to: "ada" })] }, config);

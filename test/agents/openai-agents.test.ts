@@ -121,7 +121,7 @@ async function resume(agent: Agent, stored: string): Promise<unknown> {
   return (await runner.run(agent, state)).finalOutput;
 }
 
-it("tells the model in words that a person must decide", async () => {
+it("says to the model in words that a person must decide", async () => {
   const { runtime } = await mailRuntime("high");
   const model = new OneTurn([toAda]);
   const agent = agentOf(runtime, model);

@@ -31,7 +31,7 @@ async function place(make: (options: Parameters<typeof textEditorTool>[0]) => An
   return { runtime: await createRuntime({ tools, autonomy: "A4" }), folder };
 }
 
-it("takes OpenAI's own items of apply_patch and gives items of OpenAI's own type", async () => {
+it("takes OpenAI's own items of apply_patch and returns items of OpenAI's own type", async () => {
   const { runtime, folder } = await place(applyPatchTool);
   await using tools = openAgentTools(runtime);
   const declared = openaiTools(tools.list()) as unknown as OpenAiSdkTool[];
@@ -67,7 +67,7 @@ it("reads OpenAI's own shell item", () => {
   ]);
 });
 
-it("takes Anthropic's own block of the text editor and gives a block of Anthropic's own type", async () => {
+it("takes Anthropic's own block of the text editor and returns a block of Anthropic's own type", async () => {
   const { runtime, folder } = await place(textEditorTool);
   writeFileSync(join(folder, "a.txt"), "one\n");
   await using tools = openAgentTools(runtime);
@@ -87,7 +87,7 @@ it("takes Anthropic's own block of the text editor and gives a block of Anthropi
   expect(readFileSync(join(folder, "a.txt"), "utf8")).toBe("1\n");
 });
 
-it("makes of a diff what OpenAI's own library makes of it (property)", async () => {
+it("applies a diff as OpenAI's own library does (property)", async () => {
   const { runtime, folder } = await place(applyPatchTool);
   await using session = runtime.openSession({ maxToolCalls: 1_000_000 });
   const line = fc.constantFrom("a", "b", "c", "  d", "");

@@ -1,6 +1,6 @@
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { nested, watched } from "../fakes/ends.ts";
+import { fixtureWithEnds, nested } from "../fakes/ends.ts";
 import { asker, boss, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } };
@@ -15,7 +15,7 @@ const deepProxy = (): unknown =>
     },
   );
 
-describe("arguments nobody should send", () => {
+describe("arguments that are wrong", () => {
   const cycle: Record<string, unknown> = { z: 1, to: "x" };
   cycle["a"] = cycle;
   const refused: readonly (readonly [string, () => unknown])[] = [
@@ -78,8 +78,8 @@ describe("arguments nobody should send", () => {
     ["not a number where JSON has null", () => ({ to: Number.NaN })],
   ];
 
-  it.each(refused)("%s / a typed refusal, one event, and the next call works", async (what, given) => {
-    const { h, ends } = await watched();
+  it.each(refused)("%s: gets a typed refusal and one event, and the next call works", async (what, given) => {
+    const { h, ends } = await fixtureWithEnds();
     await using _h = h;
     const session = h.runtime.openSession({}, asker);
     const outcome = await session.invoke({ tool: "echo", arguments: given() as never });
@@ -116,8 +116,8 @@ describe("arguments nobody should send", () => {
     ["the same deep inside", "`a.__proto__` is a name", () => JSON.parse('{"a":{"__proto__":{"slow":true}},"to":"x"}')],
   ];
 
-  it.each(lost)("%s / refused with its place, for JSON would change it silently", async (_what, says, given) => {
-    const { h, ends } = await watched();
+  it.each(lost)("%s: is refused with its place, because JSON would change it silently", async (_what, says, given) => {
+    const { h, ends } = await fixtureWithEnds();
     await using _h = h;
     const outcome = await h.runtime.invoke({ tool: "echo", arguments: given() as never }, asker);
     expect(outcome).toMatchObject({ status: "error", refusal: { code: "arguments_invalid" } });
@@ -127,7 +127,7 @@ describe("arguments nobody should send", () => {
     ends.expectOneEach(2);
   });
 
-  it("what JSON can say is taken in every spelling: left out, without a prototype, a date, from another realm", async () => {
+  it("are accepted in each form JSON can express: left out, no prototype, a date, another realm", async () => {
     await using h = await runtimeFixture();
     for (const given of [
       { to: "x", cc: undefined },
@@ -154,9 +154,9 @@ describe("arguments nobody should send", () => {
   ];
 
   it.each(taken)(
-    "the name %s / is a name like any other: nothing is polluted, the log tells it as it was",
+    "the name %s is an ordinary name: it pollutes nothing, and the log has it as sent",
     async (_name, text) => {
-      const { h, ends } = await watched();
+      const { h, ends } = await fixtureWithEnds();
       await using _h = h;
       const outcome = await h.runtime.invoke({ tool: "echo", arguments: JSON.parse(text) as never }, asker);
       expect(outcome.status).toBe("ok");
@@ -173,7 +173,7 @@ describe("arguments nobody should send", () => {
     },
   );
 
-  it("an object whose getter answers something else each time / shown, hashed and run are one reading", async () => {
+  it("an object with a changing getter is read once for showing, hashing and running", async () => {
     await using h = await runtimeFixture();
     let reads = 0;
     const given = {
@@ -189,7 +189,7 @@ describe("arguments nobody should send", () => {
     expect(h.ran).toEqual([open?.arguments]);
   });
 
-  it("an object that is changed while a schema looks at it / the tool gets what was sent", async () => {
+  it("an object that changes during validation reaches the tool as it was sent", async () => {
     const ran: unknown[] = [];
     const given = { to: "x" };
     const standard = {
@@ -222,7 +222,7 @@ describe("arguments nobody should send", () => {
     expect(ran).toEqual([{ to: "x" }]);
   });
 
-  it("a schema that throws, or answers nonsense / a typed end, nothing runs, the next call works", async () => {
+  it("a schema that throws or answers nonsense ends typed: nothing runs, the next call works", async () => {
     for (const validate of [
       () => {
         throw new Error("no");
@@ -235,7 +235,7 @@ describe("arguments nobody should send", () => {
       () => ({ issues: "many" }),
     ]) {
       const ran: unknown[] = [];
-      const { h, ends } = await watched({}, [
+      const { h, ends } = await fixtureWithEnds({}, [
         {
           name: "odd",
           description: "Odd.",
@@ -258,7 +258,7 @@ describe("arguments nobody should send", () => {
     }
   });
 
-  it("10 MB of text / runs, and the log's line stays small", async () => {
+  it("10 MB of text runs, and the log's line stays small", async () => {
     await using h = await runtimeFixture();
     expect((await h.runtime.invoke({ tool: "echo", arguments: { to: "x".repeat(10_000_000) } }, asker)).status).toBe(
       "ok",

@@ -140,7 +140,7 @@ const tokens: readonly unknown[] = [
   { name: "x", kind: "agent", scopes: "all" },
 ];
 
-/** What it threw or rejected with. */
+/** Returns what the function threw or rejected with. */
 async function thrownBy(verb: () => unknown): Promise<unknown> {
   try {
     return { instead: await verb() };
@@ -161,22 +161,23 @@ async function refuses(verb: Verb, odds: readonly unknown[], codes: readonly str
   expect(await eventTypes(h.runtime)).toEqual(["gate.required"]);
 }
 
-it.each(lists)("%s by a filter nobody knows / refused, and not answered with everything", (_what, odds, verb) =>
+it.each(lists)("%s with an unknown filter is refused, and not answered with everything", (_what, odds, verb) =>
   refuses(verb, [...notFilters, ...odds], ["filter_invalid"]),
 );
 
-it.each(approvalVerbs)("%s that is none / refused with the value, nothing is written", (_what, odds, verb) =>
+it.each(approvalVerbs)("%s that is invalid is refused with the value, and nothing is written", (_what, odds, verb) =>
   refuses(verb, odds, ["request_invalid", "decision_invalid", "delegation_invalid"]),
 );
 
-it.each(accountVerbs)("%s that is none, of people / refused with the value, nothing is written", (_what, odds, verb) =>
-  refuses(verb, odds, ["account_invalid"]),
+it.each(accountVerbs)(
+  "%s that is invalid, in accounts, is refused with the value, and nothing is written",
+  (_what, odds, verb) => refuses(verb, odds, ["account_invalid"]),
 );
 
-it("a token to make that is none / refused, nothing is written", () =>
+it("an invalid token to make is refused, and nothing is written", () =>
   refuses(({ accounts }, odd) => accounts.makeToken(odd, someone, admin), tokens, ["token_refused"]));
 
-it("what is refused is named, and so is what it must be", async () => {
+it("a refusal names the wrong value and what it must be", async () => {
   await using h = await runtimeFixture();
   const { approvals, accounts } = h.runtime;
   await expect(approvals.list(5 as never)).rejects.toThrow("The filter is 5; it must be an object.");

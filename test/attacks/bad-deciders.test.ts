@@ -21,7 +21,7 @@ const nobody: readonly (readonly [string, unknown])[] = [
   ["a text", "ann"],
 ];
 
-it.each(nobody)("%s as decider beside 60 calls / told to who said it, and all 60 run", async (_what, by) => {
+it.each(nobody)("%s as decider beside 60 calls: the decider gets the refusal, and all 60 run", async (_what, by) => {
   await using h = await runtimeFixture();
   const { approvalId = "" } = await h.runtime.invoke(mail, asker);
   const word = by as Decider;
@@ -37,14 +37,17 @@ it.each(nobody)("%s as decider beside 60 calls / told to who said it, and all 60
     approvals.delegations.revoke("dlg_none", word),
   ];
   const calls = Array.from({ length: 60 }, () => h.runtime.invoke(echo, asker));
-  for (const said of await Promise.allSettled(words()))
-    expect(said).toMatchObject({ status: "rejected", reason: { name: "RuntimeFault", code: "decision_invalid" } });
+  for (const settledDecision of await Promise.allSettled(words()))
+    expect(settledDecision).toMatchObject({
+      status: "rejected",
+      reason: { name: "RuntimeFault", code: "decision_invalid" },
+    });
   for (const { status } of await Promise.all(calls)) expect(status).toBe("ok");
   expect(await approvals.get(approvalId)).toMatchObject({ state: "pending" });
   expect(await h.runtime.audit.verify()).toMatchObject({ intact: true });
 });
 
-it("a decision that is no object, or whose reason is no text / told to who said it, the request stays open", async () => {
+it("a decision that is no object or has no text as reason is refused, and the request stays open", async () => {
   await using h = await runtimeFixture();
   const { approvalId = "" } = await h.runtime.invoke(mail, asker);
   for (const odd of [null, undefined, "denied", { decision: "denied", by: boss, reason: 7 }])
@@ -66,22 +69,25 @@ const verbs: readonly (readonly [string, string, (runtime: Runtime, by: never) =
   ["the tokens", "account_invalid", ({ accounts }, by) => accounts.listTokens(by)],
 ];
 
-it.each(verbs)("nobody's word on %s / refused as %s, nothing is written", async (_what, code, say) => {
-  await using h = await runtimeFixture();
-  for (const by of [
-    null,
-    7,
-    {},
-    { by: "ann" },
-    { by: "ann", via: 7 },
-    { by: "", via: "x" },
-    { by: "a", via: "b", tenant: 7 },
-  ])
-    await expect(say(h.runtime, by as never)).rejects.toMatchObject({ name: "RuntimeFault", code });
-  expect(await eventTypes(h.runtime)).toEqual([]);
-});
+it.each(verbs)(
+  "an empty decider cannot act on %s: it is refused as %s, and nothing is written",
+  async (_what, code, say) => {
+    await using h = await runtimeFixture();
+    for (const by of [
+      null,
+      7,
+      {},
+      { by: "ann" },
+      { by: "ann", via: 7 },
+      { by: "", via: "x" },
+      { by: "a", via: "b", tenant: 7 },
+    ])
+      await expect(say(h.runtime, by as never)).rejects.toMatchObject({ name: "RuntimeFault", code });
+    expect(await eventTypes(h.runtime)).toEqual([]);
+  },
+);
 
-it("a resume by somebody else / there is no such approval for them, nothing runs; its own principal's runs", async () => {
+it("a resume by another principal finds no approval and runs nothing; its own principal's runs", async () => {
   await using h = await runtimeFixture();
   const id = await approved(h, mail);
   for (const other of [
@@ -104,7 +110,7 @@ it("a resume by somebody else / there is no such approval for them, nothing runs
 it.each([
   ["a number as its name", { by: 7 }],
   ["an object as its reason", { reason: {} }],
-])("an approver that answers with %s / has denied, nothing runs, and a call beside it does", async (_what, more) => {
+])("an approver that answers with %s denies: nothing runs, and a call beside it does", async (_what, more) => {
   const approver = { name: "odd", ask: async () => ({ decision: "approved", ...more }) as never };
   await using h = await runtimeFixture({ approvals: { approver } });
   const [held, beside] = await Promise.all([h.runtime.invoke(mail, asker), h.runtime.invoke(echo, asker)]);

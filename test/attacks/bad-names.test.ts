@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { CallRequest } from "../../src/index.ts";
-import { watched } from "../fakes/ends.ts";
+import { fixtureWithEnds } from "../fakes/ends.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } };
 
-describe("names nobody should give", () => {
+describe("names that are wrong", () => {
   const names: readonly (readonly [string, unknown])[] = [
     ["__proto__", "__proto__"],
     ["constructor", "constructor"],
@@ -27,8 +27,8 @@ describe("names nobody should give", () => {
     ["a line break", "echo\n{}"],
   ];
 
-  it.each(names)("of a tool, %s / unknown, one bounded event", async (_what, tool) => {
-    const { h, ends } = await watched();
+  it.each(names)("of a tool, %s: the tool is unknown, with one bounded event", async (_what, tool) => {
+    const { h, ends } = await fixtureWithEnds();
     await using _h = h;
     const outcome = await h.runtime.invoke({ tool: tool as never, arguments: { to: "x" } }, asker);
     expect(outcome.refusal?.code).toBe("tool_unknown");
@@ -39,8 +39,8 @@ describe("names nobody should give", () => {
     expect(JSON.stringify(event).length).toBeLessThan(2000);
   });
 
-  it.each(names)("of an action, %s / unknown, one bounded event", async (_what, action) => {
-    const { h, ends } = await watched();
+  it.each(names)("of an action, %s: the action is unknown, with one bounded event", async (_what, action) => {
+    const { h, ends } = await fixtureWithEnds();
     await using _h = h;
     const outcome = await h.runtime.invoke({ tool: "echo", action: action as never, arguments: { to: "x" } }, asker);
     expect(outcome.refusal?.code).toBe("tool_unknown");
@@ -65,18 +65,18 @@ describe("names nobody should give", () => {
     ["an empty key", { idempotencyKey: "" }],
     ["a key that is no text", { idempotencyKey: { toString: () => "k" } }],
     ["a key of half a pair", { idempotencyKey: "\ud800" }],
-    ["a patience nobody knows", { patience: "forever" }],
-    ["a patience every object has", { patience: "constructor" }],
+    ["an unknown patience", { patience: "forever" }],
+    ["a patience named as a member of every object", { patience: "constructor" }],
     ["a deadline that is no number", { deadline: Number.NaN }],
     ["a deadline without end", { deadline: Number.POSITIVE_INFINITY }],
     ["a wait that is no number", { approvalWaitMs: Number.NaN }],
     ["a negative wait", { approvalWaitMs: -1 }],
     ["a wait that is text", { approvalWaitMs: "soon" }],
-    ["a signal that is none", { signal: {} }],
+    ["a signal that is no AbortSignal", { signal: {} }],
   ];
 
   it.each(contexts)(
-    "%s / refused as context_invalid before anything is done, and the next call works",
+    "%s is refused as context_invalid before anything is done, and the next call works",
     async (_what, context) => {
       await using h = await runtimeFixture();
       await expect(h.runtime.invoke(echo, { ...asker, ...context } as never)).rejects.toMatchObject({
@@ -99,7 +99,7 @@ describe("names nobody should give", () => {
     expect(await h.runtime.approvals.list()).toEqual([]);
   });
 
-  it("a request that is none / rejected, and the next call works", async () => {
+  it("a request that is no object is rejected, and the next call works", async () => {
     await using h = await runtimeFixture();
     for (const request of [
       null,

@@ -37,13 +37,13 @@ const options: readonly (readonly [string, object])[] = [
   ["nonsense", { nonsense: 1 }],
 ];
 
-it.each(options)("an option `%s` that is none / named with its value, nothing is opened", async (name, given) => {
+it.each(options)("an invalid option `%s` is named with its value, and nothing is opened", async (name, given) => {
   const made = createRuntime(given as RuntimeOptions);
   await expect(made).rejects.toMatchObject({ name: "RuntimeFault", code: "options_invalid" });
   await expect(made).rejects.toThrow(`\`${name}\``);
 });
 
-it("options that are none at all / told", async () => {
+it("options that are no object are refused", async () => {
   for (const odd of [null, 5, "x", []])
     await expect(createRuntime(odd as never)).rejects.toMatchObject({ code: "options_invalid" });
 });
@@ -57,14 +57,14 @@ const contexts: readonly (readonly [string, unknown])[] = [
   ["a bigint as tenant", { principal: { tenant: 1n, agent: "a" } }],
   ["a credential that is a number", { principal: { tenant: "t", agent: "a", via: 7 } }],
   ["an owner that is a list", { principal: { tenant: "t", agent: "a", owner: [] } }],
-  ["a level nobody knows", { autonomy: "A9" }],
+  ["an unknown level", { autonomy: "A9" }],
   ["scopes that are a text", { scopes: "mail" }],
   ["scopes that are a number", { scopes: 5 }],
   ["a reason that is a number", { reason: 5 }],
   ["progress that is a number", { onProgress: 5 }],
 ];
 
-it.each(contexts)("%s as context / refused as context_invalid beside calls that run", async (_what, context) => {
+it.each(contexts)("%s as context is refused as context_invalid beside calls that run", async (_what, context) => {
   await using h = await runtimeFixture();
   const beside = Array.from({ length: 20 }, () => h.runtime.invoke(echo, asker));
   await expect(h.runtime.invoke(echo, context as never)).rejects.toMatchObject({
@@ -74,14 +74,14 @@ it.each(contexts)("%s as context / refused as context_invalid beside calls that 
   for (const { status } of await Promise.all(beside)) expect(status).toBe("ok");
 });
 
-it("limits nobody knows for a session / named", async () => {
+it("unknown limits of a session are named", async () => {
   await using h = await runtimeFixture();
   for (const odd of [{ foo: 1 }, { maxToolCalls: "9" }, { maxToolCalls: -1 }, null, 5])
     expect(() => h.runtime.openSession(odd as never)).toThrow(expect.objectContaining({ code: "limits_invalid" }));
   expect(h.runtime.openSession({ maxToolCalls: 3 }).limits.maxToolCalls).toBe(3);
 });
 
-it("an id that is no text, or a filter nobody knows / told, and not answered with everything", async () => {
+it("an id that is no text and an unknown filter are refused, and not answered with everything", async () => {
   await using h = await runtimeFixture();
   const { runtime } = h;
   for (const odd of [undefined, null, 5, {}]) {
@@ -93,7 +93,7 @@ it("an id that is no text, or a filter nobody knows / told, and not answered wit
       await expect(ask(odd as never)).rejects.toMatchObject({ name: "RuntimeFault", code: "filter_invalid" });
 });
 
-it("a note with a word of the log's own / refused, and so is what cannot stand in the log", async () => {
+it("a note with an event name of the log's own, or with what the log cannot hold, is refused", async () => {
   await using h = await runtimeFixture();
   const { runtime } = h;
   for (const own of ["tool_call.succeeded", "tool_call.attempted", "gate.required", "gate.approved", "gate.blocked"])
@@ -111,15 +111,15 @@ const odd: readonly (readonly [string, string, () => unknown])[] = [
   ["no reasons", "`decide(…).reasons` of the policy is missing", () => ({ ...decision, reasons: undefined })],
   ["an empty list of reasons", "reasons", () => ({ ...decision, reasons: [] })],
   ["a reason without a rule", "reasons[0].rule", () => ({ ...decision, reasons: [{ says: "ALLOW" }] })],
-  ["a word nobody knows", "verdict", () => ({ ...decision, verdict: "YES" })],
-  ["a risk nobody knows", "risk", () => ({ ...decision, risk: "tiny" })],
+  ["an unknown verdict", "verdict", () => ({ ...decision, verdict: "YES" })],
+  ["an unknown risk", "risk", () => ({ ...decision, risk: "tiny" })],
   ["no version", "policyVersion", () => ({ ...decision, policyVersion: 5 })],
   ["a promise", "verdict", async () => decision],
   ["nothing", "a decision", () => undefined],
 ];
 
 it.each(odd)(
-  "an own policy that answers %s / the call ends as internal, recorded, beside calls that run",
+  "an own policy that answers %s ends the call as internal, recorded, beside calls that run",
   async (_what, says, decide) => {
     const policy = {
       version: "1",
@@ -137,12 +137,12 @@ it.each(odd)(
   },
 );
 
-it("a policy without its functions / told when the runtime is made", async () => {
+it("a policy without its functions is refused when the runtime is created", async () => {
   for (const policy of [{ decide: 5 }, { decide() {}, version: "1" }, { decide() {}, offers() {} }])
     await expect(createRuntime({ policy: policy as never })).rejects.toMatchObject({ code: "policy_invalid" });
 });
 
-it("a caller that asks nobody is told so; where nobody could be asked, that there is no approver", async () => {
+it("a caller that does not ask learns so; without an approver the refusal says that none exists", async () => {
   await using h = await runtimeFixture();
   const own = await h.runtime.invoke(mail, { ...asker, patience: "deny" });
   expect(own.refusal?.code).toBe("approval_unavailable");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ToolContext } from "../../src/index.ts";
-import { nested, watched } from "../fakes/ends.ts";
+import { fixtureWithEnds, nested } from "../fakes/ends.ts";
 import { collectGarbage } from "../fakes/garbage.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
@@ -9,7 +9,7 @@ const echo = { tool: "echo", arguments: { to: "x" } };
 
 const name = "then";
 
-/** What is waited for as if it were a promise. */
+/** A thenable: an object that is awaited like a promise. */
 function thenable(then: (resolve: (value: string) => void, reject: (error: Error) => void) => void): object {
   return { [name]: then };
 }
@@ -144,8 +144,8 @@ describe("a tool that misbehaves", () => {
     ],
   ];
 
-  it.each(answers)("%s / one bounded end, and the next call works", async (_what, execute, status) => {
-    const { h, ends } = await watched({}, [
+  it.each(answers)("%s: has one bounded end, and the next call works", async (_what, execute, status) => {
+    const { h, ends } = await fixtureWithEnds({}, [
       {
         name: "bad",
         description: "Misbehaves.",
@@ -177,10 +177,10 @@ describe("a tool that misbehaves", () => {
   });
 
   it.each(answers.filter(([, , status]) => status === "error"))(
-    "and has effects: %s / failed or unknown, never ok, never run again by itself",
+    "with effects, %s: ends failed or unknown, never ok, and never runs again by itself",
     async (_what, execute) => {
       let runs = 0;
-      const { h, ends } = await watched({ autonomy: "A4" }, [
+      const { h, ends } = await fixtureWithEnds({ autonomy: "A4" }, [
         {
           name: "bad",
           description: "Misbehaves.",
@@ -206,10 +206,10 @@ describe("a tool that misbehaves", () => {
     },
   );
 
-  it("goes on after its end / what it still says, calls or borrows is nobody's", async () => {
+  it("continues after its end: its progress, calls and secret requests are refused", async () => {
     let context: ToolContext | undefined;
     const progress: string[] = [];
-    const { h, ends } = await watched({}, [
+    const { h, ends } = await fixtureWithEnds({}, [
       {
         name: "late",
         description: "Late.",
@@ -239,11 +239,11 @@ describe("a tool that misbehaves", () => {
   });
 
   it.each([
-    ["20 MB / 4096 bytes and a reference", 20_000_000, "ok"],
-    ["200 MB / 4096 bytes and a reference", 200_000_000, "ok"],
-    ["300 MB, above its limit / a refusal that names the limit", 300_000_000, "error"],
+    ["20 MB, of which 4096 bytes and a reference are inline", 20_000_000, "ok"],
+    ["200 MB, of which 4096 bytes and a reference are inline", 200_000_000, "ok"],
+    ["300 MB and gets a refusal that names the limit", 300_000_000, "error"],
   ])(
-    "answers with %s; nothing of it stays in memory",
+    "answers with %s, and nothing of it stays in memory",
     async (_, characters, status) => {
       const kept = async (): Promise<number> => {
         await collectGarbage();

@@ -6,8 +6,8 @@ import { runsFolder } from "../fakes/run-folder.ts";
 import { type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 /**
- * Every verb of the public face with nonsense. The list is held against the face itself: a verb that is new must be
- * given its nonsense here, or the reason why there is none.
+ * Calls every function of the public API with nonsense. A new function must get its nonsense here, or the reason why it
+ * has none; the test compares the list with the API.
  */
 const by = actor("operator");
 const run = { runId: "run_1" };
@@ -257,13 +257,13 @@ function functionsOf(holder: object): readonly string[] {
   return [...names];
 }
 
-/** What the runtime holds, by name. */
+/** The objects of the runtime, by name. */
 function held(): Readonly<Record<string, unknown>> {
   return Object.fromEntries(members.map((member) => [member, h.runtime[member]]));
 }
 
-/** What a verb does with these: the fault's code, or what it did instead. */
-async function told(verb: string, given: readonly unknown[]): Promise<unknown> {
+/** Returns the fault of a call with these arguments, or what the call did instead. */
+async function faultOf(verb: string, given: readonly unknown[]): Promise<unknown> {
   const [member = "", name] = verb.split(".");
   const at: unknown = name === undefined ? h.runtime : Reflect.get({ ...held(), session }, member);
   try {
@@ -274,7 +274,7 @@ async function told(verb: string, given: readonly unknown[]): Promise<unknown> {
   }
 }
 
-describe("every verb of the public face", () => {
+describe("every function of the public API", () => {
   it("is listed here, and nothing else is", () => {
     const own = functionsOf(h.runtime);
     const inside = Object.entries({ ...held(), session }).flatMap(([member, holder]) => {
@@ -289,9 +289,9 @@ describe("every verb of the public face", () => {
   });
 
   const nonsense = Object.entries(verbs).filter((entry): entry is [string, Nonsense] => typeof entry[1] !== "string");
-  it.each(nonsense)("%s names what it cannot understand, and disturbs nothing", async (verb, lists) => {
+  it.each(nonsense)("%s names the input it cannot accept, and the next call works", async (verb, lists) => {
     for (const given of lists) {
-      const fault = await told(verb, given);
+      const fault = await faultOf(verb, given);
       expect(fault, `${verb}(${JSON.stringify(given)})`).toBeInstanceOf(RuntimeFault);
       expect((fault as RuntimeFault).message, `${verb}(${JSON.stringify(given)})`).toMatch(/[.!]$/); // a fault was just seen
     }

@@ -3,7 +3,7 @@ import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } };
 
-describe("watchers, hooks and progress that misbehave", () => {
+describe("hooks, subscribers and progress sinks that misbehave", () => {
   it("change nothing of the call", async () => {
     await using h = await runtimeFixture({
       hooks: {

@@ -38,7 +38,7 @@ const shell = defineTool({
   },
 });
 
-it("what stands behind a reference is judged as if it stood there: by guardrails and by the tool's own risk check", async () => {
+it("guardrails and the tool's risk check see the content behind a reference", async () => {
   await using runtime = await createRuntime({
     tools: [echo, send, shell],
     autonomy: "A3",
@@ -70,7 +70,7 @@ it("what stands behind a reference is judged as if it stood there: by guardrails
   expect(ran).toEqual(["shell 5000", "mail 5000"]);
 });
 
-it("bytes that are no text are looked at as well", async () => {
+it("guardrails check bytes that are no text as well", async () => {
   await using runtime = await createRuntime({
     tools: [
       defineTool({
@@ -108,7 +108,7 @@ it("bytes that are no text are looked at as well", async () => {
   expect(sent.status).toBe("pending");
 });
 
-it("stands in lists as well, and what only looks like a reference is what it is", async () => {
+it("guardrails check references in lists, and text that only looks like a reference stays text", async () => {
   const seen: unknown[] = [];
   const many = z.object({ texts: z.array(z.unknown()) });
   await using runtime = await createRuntime({
@@ -138,7 +138,7 @@ it("stands in lists as well, and what only looks like a reference is what it is"
   expect(seen).toEqual([{ texts: [{ in: ["long".padEnd(5000, ".")] }, 5, null] }, { texts: [{ $artifact: 5 }] }]);
 });
 
-it("that is gone between the look and the reading is refused, and nothing runs", async () => {
+it("refuses a call whose artifact disappears between the check and the read, and runs nothing", async () => {
   await using runtime = await createRuntime({
     tools: [echo, shell],
     autonomy: "A3",

@@ -1,4 +1,4 @@
-/** Rules, adjusters, packs and people judge the content of `{"$artifact": …}`, because the tool gets that content. */
+/** Rules, adjusters, guardrails and people check the content of `{"$artifact": …}`, because the tool gets that content. */
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { createRuntime, defineTool, type RuntimeOptions, type ToolOutcome } from "../../src/index.ts";
@@ -46,7 +46,7 @@ async function scene(policy: Policy = {}, more: Partial<RuntimeOptions> = {}) {
   return { runtime, mails, behind, call, [Symbol.asyncDispose]: () => runtime[Symbol.asyncDispose]() };
 }
 
-it("raises a mail to a group whose address is an artifact", async () => {
+it("raises the risk of a mail to a group whose address is an artifact", async () => {
   await using s = await scene();
   expect((await s.call("mail", await s.behind("everyone@acme.com"))).status).toBe("pending");
   expect((await s.call("mail", await s.behind("ada@acme.com"))).status).toBe("ok");
@@ -82,7 +82,7 @@ it("compares the content with earlier calls, in both directions", async () => {
   expect((await s.call("mail", await s.behind("bob@acme.com"))).refusal?.code).toBe("permission_denied");
 });
 
-it("blocks a repetition whose argument is once text and once an artifact", async () => {
+it("blocks a repetition whose argument is first text and then an artifact", async () => {
   await using s = await scene({ pack: { antiFlap: { cooldownSeconds: 600 } } });
   expect((await s.call("mail", await s.behind("ada@acme.com"), "hello")).status).toBe("ok");
   expect((await s.call("mail", "ada@acme.com", "hello")).refusal?.code).toBe("antiflap_blocked");
@@ -98,7 +98,7 @@ it("shows the approver what the artifacts hold", async () => {
   ]);
 });
 
-it("shows the approver the artifacts of an edit instead", async () => {
+it("shows the approver the artifacts of an edit, not those of the request", async () => {
   await using s = await scene({}, { approvals: { patience: "suspend" } });
   const { approvalId = "" } = await s.call("mail", await s.behind("everyone@acme.com"));
   const to = await s.behind("ada@acme.com");
@@ -108,7 +108,7 @@ it("shows the approver the artifacts of an edit instead", async () => {
   expect(artifacts?.map(({ text }) => text)).toEqual(["ada@acme.com"]);
 });
 
-it("lets a grant answer only where the content fits its conditions", async () => {
+it("lets a grant answer only if the content fits its conditions", async () => {
   await using s = await scene({ rules: [{ effect: "confirm", tool: "mail" }] });
   const { approvalId = "" } = await s.call("mail", await s.behind("ada@acme.com"));
   const scope = { arguments: { "$.to": { like: "*@acme.com" } } };
@@ -118,7 +118,7 @@ it("lets a grant answer only where the content fits its conditions", async () =>
   expect((await s.call("mail", await s.behind("eve@evil.com"))).status).toBe("pending");
 });
 
-it("asks a person about an artifact that is too large to look at, and says so", async () => {
+it("asks a person about an artifact that is too large to check, and says so", async () => {
   await using s = await scene({}, { autonomy: "A4" });
   const fits = await s.behind("x", 1_048_576);
   expect((await s.call("mail", "ada@acme.com", fits)).status).toBe("ok");
@@ -131,7 +131,7 @@ it("asks a person about an artifact that is too large to look at, and says so", 
   expect(approval?.artifacts?.[0]).not.toHaveProperty("text");
 });
 
-it("still reads the small artifacts beside a large one", async () => {
+it("still checks the small artifacts beside a large one", async () => {
   const rules = [
     { effect: "allow", tool: "made" },
     { effect: "allow", tool: "mail", arguments: { "$.to": { like: "*@acme.com" } } },
@@ -142,7 +142,7 @@ it("still reads the small artifacts beside a large one", async () => {
   expect((await s.call("mail", await s.behind("eve@evil.com"), large)).refusal?.code).toBe("permission_denied");
 });
 
-it("lets a safe reading tool take a large artifact, unless a rule would have looked at it", async () => {
+it("lets a safe reading tool take a large artifact, unless a rule needs its content", async () => {
   await using free = await scene();
   expect((await free.call("count", "ada", await free.behind("x", 2_000_000))).status).toBe("ok");
   await using ruled = await scene({

@@ -10,12 +10,12 @@ import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const few = 4_000;
 const times = 8;
-/** Work in proportion takes 8 times as long, quadratic work 64 times. */
+/** Proportional work takes 8 times as long, quadratic work 64 times. */
 const mostTimes = 24;
-/** Less than this is too short to compare. */
+/** Shorter times cannot be compared. */
 const shortMs = 60;
 
-/** What a text can be made of so that a search in it finds much, or begins often and finds nothing. */
+/** Pieces of text in which a search finds many matches, or starts often and finds none. */
 const pieces = [
   ...[
     "x\n",
@@ -54,7 +54,7 @@ const pieces = [
   ],
 ];
 
-/** Of the thread, not of the clock on the wall: other processes take no part in it. */
+/** Processor time of this thread, without other processes. */
 function usedMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;
@@ -70,7 +70,7 @@ async function leastMs(tries: number, act: () => unknown): Promise<number> {
   return least;
 }
 
-/** The first piece with which the work grows faster than the text. */
+/** Returns the first piece with which the work grows faster than the text. */
 async function tooSlow(
   read: (text: string) => unknown,
   of: readonly string[] = pieces,
@@ -92,18 +92,18 @@ function knowing(): Redactor {
   return redactor;
 }
 
-describe("a text eight times as long takes no more than its share of time", () => {
-  it("when a card or a terminal shows it", async () => {
+describe("the time for a text eight times as long grows in proportion", () => {
+  it("for showing it on a card or in a terminal", async () => {
     expect(await tooSlow(withHiddenShown)).toBeUndefined();
     expect(await tooSlow(showHidden)).toBeUndefined();
   });
 
-  it("when secrets are masked in it, whatever is escaped", async () => {
+  it("for masking secrets in it, with any escapes", async () => {
     const escaped = pieces.filter((piece) => /[\\%&'\r\n]/.test(piece));
     expect(await tooSlow((text) => knowing().redact(text), escaped, 4 * few)).toBeUndefined();
   });
 
-  it("when a call is checked, decided on and held", async () => {
+  it("for checking, deciding and holding its call", async () => {
     const redactor = knowing();
     const rules = [
       { effect: "confirm", tool: "mail", arguments: { "$.to": { like: "*a*b*c*" } } },
@@ -126,7 +126,7 @@ describe("a text eight times as long takes no more than its share of time", () =
   });
 });
 
-it("counts 200,000 recipients in one object", async () => {
+it("for counting 200,000 recipients in one object", async () => {
   await using h = await runtimeFixture({ policy: { rules: [{ effect: "confirm", tool: "send" }] } }, [
     {
       ...{ name: "send", description: "Sends.", risk: "medium", effects: "write", idempotent: false },

@@ -1,4 +1,4 @@
-/** A caller with a credential names its runs as it likes, so a limit on a run counts all of them. */
+/** A caller with a credential chooses its run names, so a limit on a run counts all of them. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -27,13 +27,13 @@ const atMostTen: Policy = {
 const runtimeOf = (policy: Policy, more: Partial<RuntimeOptions> = {}): Promise<Runtime> =>
   createRuntime({ tools: [pay, web], autonomy: "A3", approvals: { patience: "suspend" }, policy, ...more });
 
-/** As an agent over HTTP, each call in the run it names. */
+/** Makes calls as an agent over HTTP, each in the run it names. */
 async function overHttp(runtime: Runtime, tool: string, amount: number, runs: readonly (string | undefined)[]) {
-  await using house = await httpFixture(runtime, { agentScopes: [] });
+  await using http = await httpFixture(runtime, { agentScopes: [] });
   const ends: string[] = [];
   for (const run_id of runs) {
     const body = { tool, arguments: tool === "pay" ? { amount } : {}, ...(run_id !== undefined && { run_id }) };
-    const answer = await house.ask("/v1/calls", { as: "agent", method: "POST", body });
+    const answer = await http.ask("/v1/calls", { as: "agent", method: "POST", body });
     ends.push(((await answer.json()) as { status: string }).status);
   }
   return ends;
@@ -58,7 +58,7 @@ describe("a limit on a run", () => {
     expect(await overHttp(runtime, "web", 0, ["a", "b"])).toEqual(["ok", "pending"]);
   });
 
-  it("counts the run alone when the operator's side opened it", async () => {
+  it("counts a run alone if the operator opened it", async () => {
     await using runtime = await runtimeOf(atMostTwo);
     const call = async (runId: string): Promise<string> =>
       (await runtime.invoke({ tool: "pay", arguments: { amount: 1 } }, { runId })).status;
@@ -66,7 +66,7 @@ describe("a limit on a run", () => {
     expect(ends).toEqual(["ok", "ok", "denied", "ok"]);
   });
 
-  it("counts a run that the operator's side opened for an agent by itself", async () => {
+  it("counts a run that the operator opened for an agent by itself", async () => {
     await using runtime = await runtimeOf(atMostTwo);
     const { via: _via, ...principal } = agent;
     const call = async (runId: string, who: Principal): Promise<string> =>
@@ -94,7 +94,7 @@ describe("a limit on a run", () => {
     expect(changes.map(({ runId }) => runId)).toEqual(["b"]);
   });
 
-  it("cannot be escaped with the name of a run of another day", async () => {
+  it("cannot be avoided with the name of a run of another day", async () => {
     const clock = new FakeClock();
     await using runtime = await runtimeOf(atMostTwo, { clock });
     const call = async (runId?: string): Promise<readonly [string, string]> => {

@@ -1,4 +1,4 @@
-/** Nothing that can be reached from a runtime runs a tool but through the gates: its members, and what they list. */
+/** Nothing that can be reached from a runtime runs a tool except through the gates. */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { defineSkill } from "../../src/builtin/index.ts";
 import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
@@ -45,7 +45,7 @@ afterEach(async () => {
   ran.mockClear();
 });
 
-/** Every member, those of its prototypes among them; a getter's value is what it gives. */
+/** Returns every member, including those of the prototypes and the values of getters. */
 function membersOf(value: object): readonly (readonly [string, unknown])[] {
   const members: (readonly [string, unknown])[] = [];
   for (let at: object | null = value; at !== null && !isOfTheLanguage(at); at = Object.getPrototypeOf(at))
@@ -54,14 +54,14 @@ function membersOf(value: object): readonly (readonly [string, unknown])[] {
       try {
         members.push([String(key), Reflect.get(at, key, value)]);
       } catch {
-        // a getter that throws gives nothing away
+        // a getter that throws reveals nothing
       }
     }
   if (value instanceof Map || value instanceof Set) members.push(["values", [...value.values()]]);
   return members;
 }
 
-/** What every object, list or map of this kind has. */
+/** The members that every object, list or map has. */
 function isOfTheLanguage(prototype: object): boolean {
   const maker: unknown = Object.getOwnPropertyDescriptor(prototype, "constructor")?.value;
   return typeof maker === "function" && Function.prototype.toString.call(maker).includes("[native code]");
@@ -88,7 +88,7 @@ async function walk(path: string, value: unknown, seen: Seen): Promise<void> {
   }
 }
 
-it("gives nobody a function of a tool, whatever is asked of it", async () => {
+it("the public API reaches no function of a tool", async () => {
   const seen: Seen = { objects: new Set(), functions: new Map() };
   await walk("runtime", runtime, seen);
   expect(seen.functions.size).toBeGreaterThan(100); // it was walked
@@ -102,7 +102,7 @@ it("gives nobody a function of a tool, whatever is asked of it", async () => {
   expect(ran.mock.calls).toEqual([]);
 });
 
-it("offers what doors and loops need, as frozen data, of a server's tools too", () => {
+it("offers the data that servers and agent loops need, frozen, also for upstream tools", () => {
   const offers = runtime.offered(asker.principal);
   expect(offers.map(({ tool }) => tool)).toEqual(expect.arrayContaining(["mail", "files__read", "tool_chain"]));
   expect(offers.find(({ tool }) => tool === "mail")).toMatchObject({
@@ -118,7 +118,7 @@ it("offers what doors and loops need, as frozen data, of a server's tools too", 
   }
 });
 
-/** Where an offer could be written: it is what the gates read. */
+/** Returns the paths at which an offer is not frozen. The gates read it, so it must be. */
 function thawedIn(value: unknown, path = ""): readonly string[] {
   if (typeof value !== "object" || value === null) return [];
   const inner = Object.entries(value).flatMap(([name, member]) => thawedIn(member, `${path}.${name}`));

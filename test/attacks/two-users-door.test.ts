@@ -1,4 +1,4 @@
-/** Two API tokens of one agent, each for a user of its own: neither knows anything of the other's, at any route. */
+/** Two API tokens of one agent, each for its own user: neither reads anything of the other, on any route. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -33,16 +33,16 @@ async function users(): Promise<Users> {
   const tokenOf = async (user: string) =>
     (await accounts.makeToken({ name: user, kind: "agent", agent: "bot", user }, root, holder)).text;
   const tokens = { ann: await tokenOf("ann"), bob: await tokenOf("bob") };
-  const door = await httpFixture(h.runtime, { accounts, clock: h.clock });
+  const http = await httpFixture(h.runtime, { accounts, clock: h.clock });
   return {
     h,
     ask: async (user, path, body) => {
-      const answered = await door.ask(path, { body, headers: { authorization: `Bearer ${tokens[user]}` } });
+      const answered = await http.ask(path, { body, headers: { authorization: `Bearer ${tokens[user]}` } });
       return { status: answered.status, body: (await answered.json()) as Answer }; // every answer is an object
     },
-    operator: (path, ask) => door.ask(path, { as: "operator", ...ask }),
+    operator: (path, ask) => http.ask(path, { as: "operator", ...ask }),
     [Symbol.asyncDispose]: async () => {
-      await door[Symbol.asyncDispose]();
+      await http[Symbol.asyncDispose]();
       await h[Symbol.asyncDispose]();
     },
   };
@@ -50,7 +50,7 @@ async function users(): Promise<Users> {
 
 const code = 'await call("mail", { to: "m" }); return "the secret of ann";';
 
-it("calls, requests, scripts and runs of one user / for another one of the same agent there is none", async () => {
+it("calls, requests, scripts and runs of one user do not exist for another user of the agent", async () => {
   await using at = await users();
   const { body: called } = await at.ask("ann", "/v1/calls", { tool: "echo", arguments: { to: "x" }, run_id: "anns" });
   const { body: held } = await at.ask("ann", "/v1/calls", { tool: "mail", arguments: { to: "x" }, run_id: "anns" });
@@ -93,7 +93,7 @@ async function sizes(at: Users, path: string, member: string): Promise<Readonly<
   return { ann: await size("ann"), bob: await size("bob") };
 }
 
-it("a script of one user, approved / another one of the same agent cannot let it go on, nor read its answer", async () => {
+it("another user of the agent cannot resume an approved script, nor read its answer", async () => {
   await using at = await users();
   const { body: script } = await at.ask("ann", "/v1/calls", { tool: "tool_chain", arguments: { code } });
   await at.operator(`/v1/approvals/${String(script["approval_id"])}/approve`, { body: {} });

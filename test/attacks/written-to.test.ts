@@ -5,7 +5,7 @@ import { z } from "zod";
 import { type CallEvent, createRuntime, defineTool, type Runtime, type ToolOutcome } from "../../src/index.ts";
 import type { Guardrail } from "../../src/policy/index.ts";
 import { settled } from "../fakes/clock.ts";
-import { ask as askMail, remember, status } from "../fakes/granting.ts";
+import { ask as askMail, remember, statusOf } from "../fakes/granting.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { type ProbeTool, posting } from "../fakes/probe.ts";
 import { runtimeFixture } from "../fakes/runtime-fixture.ts";
@@ -188,7 +188,7 @@ it("writing to a grant changes neither it nor what it answers", async () => {
   vandalise(grants.list());
   vandalise(grants.get(before[0]?.id ?? ""));
   expect(grants.list()).toEqual(before);
-  expect(await status(h, "y")).toBe("ok");
+  expect(await statusOf(h, "y")).toBe("ok");
 });
 
 const approving = {

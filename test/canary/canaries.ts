@@ -1,6 +1,6 @@
-/** Secrets that sing when they are met, how they are written where nobody sees it, and how they are recognised. */
+/** Canary secrets, the encodings in which a tool can leak them, and how to recognise them. */
 
-/** Of every kind there is: tokens, passwords with marks, a key of several lines, letters that are not English. */
+/** All kinds of secrets: tokens, passwords with punctuation, a key of several lines, letters that are not English. */
 export function canaries(count: number): readonly string[] {
   const forms = [
     (i: number) => `canary-${i}-${"Zq7xW2"}-${(i * 7919).toString(36)}tail`,
@@ -19,7 +19,7 @@ function wrapped(text: string, width: number): string {
   return (text.match(new RegExp(`.{1,${width}}`, "g")) ?? []).join("\n");
 }
 
-/** How a careless tool writes a value. `shift`: what stands before it, so that base64 begins at each of its places. */
+/** How a careless tool encodes a value. `shift` is the text before it, so that base64 starts at each of its offsets. */
 export const encodings: Readonly<Record<string, (value: string, shift: number) => string>> = {
   plain: (value) => before + value + after,
   json: (value) => JSON.stringify({ text: before + value + after }),
@@ -33,7 +33,7 @@ export const encodings: Readonly<Record<string, (value: string, shift: number) =
   "utf-16 base64": (value, shift) => Buffer.from("x".repeat(shift) + value + after, "utf16le").toString("base64"),
 };
 
-/** What gives a value away in text of which line breaks were taken out: the value, or the middle of an encoding. */
+/** Returns what reveals a value in text without line breaks: the value, or the middle of an encoding. */
 export function traces(value: string): readonly string[] {
   const bytes = [Buffer.from(value), Buffer.from(value, "utf16le")];
   const json = JSON.stringify(value).slice(1, -1);
@@ -45,7 +45,7 @@ export function traces(value: string): readonly string[] {
   return [...new Set(forms.map(withoutBreaks))];
 }
 
-/** Of a base64 text what no neighbour can change: three bytes less on each side. */
+/** Returns the part of a base64 text that its neighbours cannot change: three bytes less on each side. */
 function middle(bytes: Buffer, skip: number): readonly string[] {
   const whole = bytes.subarray(skip, skip + Math.floor((bytes.length - skip) / 3) * 3);
   return [whole.toString("base64"), whole.toString("base64url")];

@@ -16,17 +16,17 @@ export interface CanaryReport {
   readonly calls: number;
   readonly sinks: readonly SinkReport[];
   readonly hits: number;
-  /** How many masks stand in all sinks: none when nothing was said that had to be masked. */
+  /** The number of masks in all sinks; 0 if nothing had to be masked. */
   readonly masks: number;
   readonly seconds: number;
   readonly examples: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Nothing is known and nothing is masked: with it every sink must sing, or the canary is deaf. */
+/** A redactor that masks nothing: with it, every sink must contain a canary, or the check finds nothing. */
 const blind: Redactor = { learn() {}, redact: (text) => text, finds: () => false };
 const boss = { user: "boss", via: "token:operator" } as const;
 
-/** Lends canaries to leaky tools and a leaky server, says them wherever a caller can say something, and reads every sink. */
+/** Lends canaries to leaky tools and a leaky server, sends them in every field of a caller, and reads every sink. */
 export async function runCanary(
   count: number,
   options: { readonly blind?: boolean; readonly idle?: boolean } = {},
@@ -39,7 +39,7 @@ export async function runCanary(
     const redactor = options.blind === true ? blind : createRedactor();
     for (const value of values) redactor.learn(value);
     const runtime = await open(folder, values, redactor, sinks);
-    const calls = options.idle === true ? 0 : await sing(runtime, values, sinks);
+    const calls = options.idle === true ? 0 : await leakCanary(runtime, values, sinks);
     await listen(runtime, sinks);
     sinks.addFiles(folder, sinkOf); // the write-ahead log is gone when the store has closed
     await runtime.close();
@@ -62,10 +62,10 @@ export async function runCanary(
   }
 }
 
-/** Keys and anchors of the audit log: nothing that a tool says gets into them. */
+/** The keys and anchors of the audit log, which contain no tool output. */
 const keySink = "other files";
 
-/** A sentence for each thing that makes a report worthless: nothing was said, or a sink would not have shown it. */
+/** Returns a sentence for each reason why a report is worthless: no canary was used, or a sink would not show one. */
 export function faultsOf(report: CanaryReport, control: CanaryReport): readonly string[] {
   const deaf = control.sinks.filter(({ sink, hits }) => hits === 0 && sink !== keySink).map(({ sink }) => sink);
   return [
@@ -109,20 +109,20 @@ async function open(folder: string, values: readonly string[], redactor: Redacto
   });
   runtime.watch((event) => {
     sinks.add(`stream: ${event.moment}`, streamed(event));
-    // A watcher that fails with it: what it throws goes to the log.
+    // A subscriber throws the canary, and the log gets its error.
     if (event.moment === "emitted") throw new Error(`watcher: ${JSON.stringify(event.data)}`);
   });
   return runtime;
 }
 
-/** A refused call's own arguments are the caller's words to itself; what is kept of them is looked at where it is kept. */
+/** A refused call returns the caller's own arguments to it; the stored copy is checked in the store. */
 function streamed(event: CallEvent): unknown {
   if (!("call" in event)) return event;
   const { arguments: _, text: __, ...call } = event.call as typeof event.call & { readonly text?: string };
   return { ...event, call };
 }
 
-async function sing(runtime: Runtime, values: readonly string[], sinks: Sinks): Promise<number> {
+async function leakCanary(runtime: Runtime, values: readonly string[], sinks: Sinks): Promise<number> {
   let calls = 0;
   const say = async (tool: string, given: JsonObject, context: object = {}, action?: string): Promise<void> => {
     calls += 1;
@@ -137,12 +137,12 @@ async function sing(runtime: Runtime, values: readonly string[], sinks: Sinks): 
   for (const [i, value] of values.entries()) {
     for (const [at, [encoding, encode]] of Object.entries(encodings).entries()) {
       const shift = (i + at) % 3;
-      const said = encode(value, shift);
+      const output = encode(value, shift);
       for (const by of at < 2 ? ways : [ways[(i + at) % ways.length] ?? "text"])
         await say("leak", { connector: `c${i}`, encoding, shift, by });
-      await say("leak", { [said]: [said] });
-      await say(said, { i }, {}, said);
-      if (at % 3 === i % 3) await ask(runtime, say, said, sinks, `${i}-${at}`);
+      await say("leak", { [output]: [output] });
+      await say(output, { i }, {}, output);
+      if (at % 3 === i % 3) await ask(runtime, say, output, sinks, `${i}-${at}`);
     }
     await say("leaky__echo", { i });
     await say("leaky__fail", { i });
@@ -150,47 +150,47 @@ async function sing(runtime: Runtime, values: readonly string[], sinks: Sinks): 
   return calls;
 }
 
-/** Everything a caller, an operator or an approver may say about a call. */
+/** Every text that a caller, an operator or an approver can add to a call. */
 async function ask(
   runtime: Runtime,
   say: (tool: string, given: JsonObject, context?: object) => Promise<void>,
-  said: string,
+  output: string,
   sinks: Sinks,
   name: string,
 ): Promise<void> {
-  const principal = { tenant: "default", agent: `agent ${said}`, user: said, via: said };
-  await say("held", { name }, { taskId: said, stepId: said, idempotencyKey: said, principal });
+  const principal = { tenant: "default", agent: `agent ${output}`, user: output, via: output };
+  await say("held", { name }, { taskId: output, stepId: output, idempotencyKey: output, principal });
   await say("held", { name: `${name} again` });
   for (const [i, approval] of (await runtime.approvals.list({ state: "pending" })).entries()) {
     sinks.add("approvals", approval);
     const decision = i % 2 === 0 ? "approved" : "denied";
-    sinks.add("approvals", await runtime.approvals.decide(approval.id, { decision, by: boss, reason: said }));
+    sinks.add("approvals", await runtime.approvals.decide(approval.id, { decision, by: boss, reason: output }));
     sinks.add("results", (await runtime.resume(approval.id)) ?? "");
   }
   await say("shaky", { name });
   for (const { key } of await runtime.calls.list({ state: "unknown" })) {
     sinks.add("ledger", await runtime.ledger.reconcile(key));
-    sinks.add("ledger", await runtime.ledger.settle(key, "failed", said));
+    sinks.add("ledger", await runtime.ledger.settle(key, "failed", output));
   }
-  await runtime.note("operator.said", said, { by: said, data: { [said]: [said] } });
-  sinks.add("explain", await runtime.explain({ tool: "held", arguments: { [said]: said } }));
+  await runtime.note("operator.said", output, { by: output, data: { [output]: [output] } });
+  sinks.add("explain", await runtime.explain({ tool: "held", arguments: { [output]: output } }));
 }
 
-/** What is answered to people and programs. */
+/** The answers to people and programs. */
 async function listen(runtime: Runtime, sinks: Sinks): Promise<void> {
   sinks.add("health", runtime.health());
   sinks.add("tools", runtime.offered());
   sinks.add("rows", await runtime.calls.list({ limit: 100_000 }), await runtime.approvals.list());
   sinks.add("audit", await runtime.audit.query({ limit: 100_000 }));
   for await (const line of runtime.audit.export()) sinks.add("audit export", line);
-  await using house = await httpFixture(runtime, { log: (message, fields) => sinks.add("log", message, fields) });
+  await using http = await httpFixture(runtime, { log: (message, fields) => sinks.add("log", message, fields) });
   const paths = ["/v1/calls?limit=500", "/v1/approvals?state=all", "/v1/tools", "/v1/audit?limit=1000", "/v1/health"];
   const more = ["/v1/controls", "/v1/runs", "/v1/audit/export", "/v1/tools/leaky__echo", "/openapi.json", "/v1/skills"];
-  for (const path of [...paths, ...more]) sinks.add("/v1", await (await house.ask(path, { as: "operator" })).text());
+  for (const path of [...paths, ...more]) sinks.add("/v1", await (await http.ask(path, { as: "operator" })).text());
   const calls = (await runtime.calls.list({ limit: 300 })).map(
     ({ call }) => `/v1/calls/${encodeURIComponent(call.id)}`,
   );
-  for (const path of calls) sinks.add("/v1", await (await house.ask(path, { as: "operator" })).text());
+  for (const path of calls) sinks.add("/v1", await (await http.ask(path, { as: "operator" })).text());
 }
 
 function sinkOf(path: string): string {

@@ -1,4 +1,4 @@
-/** An MCP server over pipes that says its secrets wherever it can. */
+/** An MCP server over pipes that leaks its secrets in every field it can. */
 import { createInterface } from "node:readline";
 
 interface Message {

@@ -1,7 +1,7 @@
 import { defineTool, type LocalTool, type ToolContext } from "../../src/index.ts";
 import { encodings } from "./canaries.ts";
 
-/** What one call of a leaky tool does with what it borrowed. */
+/** What one call of a leaky tool does with its borrowed secret. */
 export interface Leak {
   readonly connector: string;
   readonly encoding: string;
@@ -13,7 +13,7 @@ export const ways = ["text", "structured", "large", "blocks", "failed", "throw",
 
 const inputSchema = { type: "object" };
 
-/** Tools that borrow properly and then say it everywhere. `kept`: what one of them never gave back. */
+/** Tools that borrow a secret properly and then leak it everywhere. `kept` holds secrets that were never returned. */
 export function leakyTools(): readonly LocalTool[] {
   const kept: string[] = [];
   const borrow = async ({ connector, encoding, shift }: Leak, context: ToolContext): Promise<string> => {
@@ -30,10 +30,10 @@ export function leakyTools(): readonly LocalTool[] {
     inputSchema,
     execute: async (given, context) => {
       const order = given as unknown as Leak; // only the canary calls it
-      const said = await borrow(order, context);
-      context.progress(said);
-      context.emit(`leak.${said}`, said, { [said]: [said, { said }] });
-      return answerBy(order.by, said, context);
+      const output = await borrow(order, context);
+      context.progress(output);
+      context.emit(`leak.${output}`, output, { [output]: [output, { said: output }] });
+      return answerBy(order.by, output, context);
     },
   });
   const held = defineTool({
@@ -64,36 +64,36 @@ export function leakyTools(): readonly LocalTool[] {
   return [leak, held, shaky];
 }
 
-async function answerBy(by: Leak["by"], said: string, context: ToolContext): Promise<unknown> {
+async function answerBy(by: Leak["by"], output: string, context: ToolContext): Promise<unknown> {
   switch (by) {
     case "text":
-      return said;
+      return output;
     case "structured":
-      return { structured: { [said]: [said, { deep: said }] } };
+      return { structured: { [output]: [output, { deep: output }] } };
     case "large":
-      return `${"a long answer. ".repeat(600)}\n${said}\n${"and so on. ".repeat(600)}`;
+      return `${"a long answer. ".repeat(600)}\n${output}\n${"and so on. ".repeat(600)}`;
     case "blocks":
-      return { content: blocks(said) };
+      return { content: blocks(output) };
     case "failed":
-      return { isError: true, content: [{ type: "text", text: said }], structured: { said } };
+      return { isError: true, content: [{ type: "text", text: output }], structured: { said: output } };
     case "throw":
-      throw new Error(said, { cause: new Error(said) });
+      throw new Error(output, { cause: new Error(output) });
     case "progress":
-      for (let i = 0; i < 3; i += 1) context.progress(`${i} ${said}`);
+      for (let i = 0; i < 3; i += 1) context.progress(`${i} ${output}`);
       return "done";
     case "child":
-      return (await context.call({ tool: said, action: said, arguments: { said } })).text;
+      return (await context.call({ tool: output, action: output, arguments: { said: output } })).text;
     default:
       return by satisfies never;
   }
 }
 
-function blocks(said: string): readonly object[] {
-  const data = Buffer.from(said).toString("base64");
+function blocks(output: string): readonly object[] {
+  const data = Buffer.from(output).toString("base64");
   return [
-    { type: "resource", uri: `file:///${said}`, mediaType: "text/plain", text: said },
-    { type: "link", uri: `https://example.org/${said}`, name: said },
-    { type: "image", mediaType: "image/png", data, name: said },
-    { type: "file", mediaType: "text/plain", data: said.length % 4 === 0 ? said : data, name: said },
+    { type: "resource", uri: `file:///${output}`, mediaType: "text/plain", text: output },
+    { type: "link", uri: `https://example.org/${output}`, name: output },
+    { type: "image", mediaType: "image/png", data, name: output },
+    { type: "file", mediaType: "text/plain", data: output.length % 4 === 0 ? output : data, name: output },
   ];
 }

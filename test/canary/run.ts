@@ -1,6 +1,6 @@
 /**
  * `npm run canary [-- --canaries N] [--json] [--idle]`: secrets lent to leaky tools, and every sink read for them. Exits with 1
- * when one is found, or when nothing was said that could be. `--idle` shows that: nothing is called.
+ * if one is found, or if no canary was used. With `--idle`, no call is made, so the run fails.
  */
 import { parseArgs } from "node:util";
 import { faultsOf, runCanary } from "./canary.ts";

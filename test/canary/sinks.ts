@@ -6,11 +6,11 @@ import { canaries, traces, withoutBreaks } from "./canaries.ts";
 export interface SinkReport {
   readonly sink: string;
   readonly bytes: number;
-  /** Canaries met in it, in whatever encoding. */
+  /** The canaries found in it, in any encoding. */
   readonly hits: number;
 }
 
-/** Collects what goes into each sink, and looks for canaries in all of it. */
+/** Collects the content of each sink and searches it for canaries. */
 export class Sinks {
   readonly #texts = new Map<string, string[]>();
 
@@ -20,7 +20,7 @@ export class Sinks {
     this.#texts.set(sink, texts);
   }
 
-  /** Every file of a folder, as the bytes that are on the disk. */
+  /** Adds the bytes of every file of a folder. */
   addFiles(folder: string, sinkOf: (path: string) => string): void {
     for (const path of globSync("**/*", { cwd: folder })) {
       const whole = join(folder, path);
@@ -47,7 +47,7 @@ export class Sinks {
     });
   }
 
-  /** For whoever looks why: the surroundings of the first hits. */
+  /** Returns the surroundings of the first hits, for the failure message. */
   examples(count: number, sink: string): readonly string[] {
     const needles = new Needles(canaries(count).flatMap(traces));
     const text = withoutBreaks((this.#texts.get(sink) ?? []).join("\n\0\n"));
@@ -58,7 +58,7 @@ export class Sinks {
   }
 }
 
-/** Everything in it, each thing once: a call in flight holds its tool, which holds much else. */
+/** Collects every text in an object graph and visits each object once. */
 function textOf(value: unknown): string {
   const seen = new Set<unknown>();
   const text = JSON.stringify(value, (_, inner: unknown) => {

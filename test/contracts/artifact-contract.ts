@@ -15,14 +15,14 @@ const refusedAs = { name: "RuntimeFault", code: "artifact_unavailable" };
 const nobody: FindNeeded = async () => new Set();
 const hourMs = 3_600_000;
 
-export interface ShelfOptions {
+export interface ArtifactStoreOptions {
   readonly clock: FakeClock;
   readonly retentionMs: number;
 }
 
-/** What every store of artifacts must do, told through a store that the caller opens empty. */
+/** The contract of every artifact store. `open` returns an empty one. */
 export function artifactContract(
-  openWith: (options: ShelfOptions) => Promise<SharedArtifactStore> | SharedArtifactStore,
+  openWith: (options: ArtifactStoreOptions) => Promise<SharedArtifactStore> | SharedArtifactStore,
 ): void {
   const open = (clock = new FakeClock(), retentionMs = 0) => openWith({ clock, retentionMs });
 
@@ -38,7 +38,7 @@ export function artifactContract(
     expect(Buffer.from(opened.bytes)).toEqual(bytes);
   });
 
-  it("keeps a stream as the same bytes at once would be kept, and gives a stream back", async () => {
+  it("keeps a stream as the same bytes as one piece, and returns a stream", async () => {
     const store = await open();
     const oneByOne = async function* () {
       for (const byte of bytes) yield Uint8Array.of(byte);
@@ -69,7 +69,7 @@ export function artifactContract(
     expect(await store.mayUse(digest, anna)).toBe(false);
   });
 
-  it("keeps what was given, not what the giver makes of it later", async () => {
+  it("keeps what was given, unaffected by the caller's later changes", async () => {
     const store = await open();
     const mine = Uint8Array.from(bytes);
     await store.put(mine, "text/plain", anna);
@@ -77,13 +77,13 @@ export function artifactContract(
     expect(Buffer.from((await store.open(digest, anna)).bytes)).toEqual(bytes);
   });
 
-  it("keeps nothing at all as an artifact too", async () => {
+  it("keeps an empty artifact too", async () => {
     const store = await open();
     const empty = await store.put(new Uint8Array(), "text/plain", anna);
     expect((await store.open(empty.digest, anna)).bytes).toHaveLength(0);
   });
 
-  it("lets only the principal it was kept for use it", async () => {
+  it("lets only its principal use it", async () => {
     const store = await open();
     await store.put(bytes, "text/plain", anna);
     const others = [ben, stranger, { tenant: "acme", agent: "writer" }, { ...anna, agent: "x" }];
@@ -118,7 +118,7 @@ export function artifactContract(
     },
   );
 
-  it("tells whoever asks with nonsense, and keeps nothing of it", async () => {
+  it("refuses nonsense and keeps nothing of it", async () => {
     const store = await open();
     const invalid = { name: "RuntimeFault", code: expect.stringMatching(/^(request|context)_invalid$/) };
     const tried = async (verb: keyof SharedArtifactStore, ...given: readonly unknown[]): Promise<unknown> =>
@@ -137,7 +137,7 @@ export function artifactContract(
     expect(await store.mayUse(digest, anna)).toBe(false);
   });
 
-  it("can be released to one more principal of the tenant, to nobody outside of it", async () => {
+  it("can be released to one more principal of the tenant, and to none outside it", async () => {
     const store = await open();
     await store.put(bytes, "image/png", anna);
     await store.release(digest, ben);
@@ -147,7 +147,7 @@ export function artifactContract(
     expect(await store.mayUse(digest, stranger)).toBe(false);
   });
 
-  it("tells each owner of equal bytes its own media type", async () => {
+  it("gives each owner of equal bytes its own media type", async () => {
     const store = await open();
     await store.put(bytes, "text/plain", anna);
     await store.put(bytes, "text/html", stranger);
@@ -176,7 +176,7 @@ export function artifactContract(
     await expect(store.open(digest, anna)).rejects.toMatchObject(refusedAs);
   });
 
-  it("does not owe pins: one too many taken back is not missing later", async () => {
+  it("ignores one unpin too many", async () => {
     const store = await open();
     await store.put(bytes, "text/plain", anna);
     await store.unpin(digest);
@@ -185,7 +185,7 @@ export function artifactContract(
     expect(await store.sweep(nobody)).toBe(0);
   });
 
-  it("takes in equal bytes from twenty callers at once and counts twenty pins", async () => {
+  it("takes equal bytes from twenty callers at once and counts twenty pins", async () => {
     const clock = new FakeClock();
     const store = await open(clock);
     const owners = Array.from({ length: 20 }, (_, n) => ({ ...anna, user: `user ${n}` }));
@@ -198,7 +198,7 @@ export function artifactContract(
     expect(await store.sweep(nobody)).toBe(1);
   });
 
-  it("keeps what was put for as long as it is retained, counted from the last time it came", async () => {
+  it("keeps what was put for the retention time, counted from its last put", async () => {
     const clock = new FakeClock();
     const store = await open(clock, 10 * hourMs);
     await store.put(bytes, "text/plain", anna);
@@ -229,7 +229,7 @@ export function artifactContract(
     expect(await store.mayUse(digest, anna)).toBe(true);
   });
 
-  it("keeps for an hour what somebody was told is there", async () => {
+  it("keeps an artifact for an hour after a caller learned that it exists", async () => {
     const clock = new FakeClock();
     const store = await open(clock);
     await store.put(bytes, "text/plain", anna);
@@ -241,7 +241,7 @@ export function artifactContract(
     expect(await store.sweep(nobody)).toBe(1);
   });
 
-  it("looks again before it removes: what is put or asked for while the rows are read stays", async () => {
+  it("checks again before it removes: what is put or asked for meanwhile stays", async () => {
     const store = await open();
     const names = await Promise.all(["a", "b", "c"].map((text) => store.put(Buffer.from(text), "text/plain", anna)));
     const [a, b, c] = names.map((meta) => meta.digest);

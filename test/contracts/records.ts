@@ -1,4 +1,4 @@
-/** Calls, records and writes for the tests of stores: what a test does not name is plain. */
+/** Calls, records and writes for the tests of stores. Fields that a test does not name have defaults. */
 import type { Authority, ToolCall } from "../../src/core/call.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import type { DurableEvent } from "../../src/core/event.ts";
@@ -19,7 +19,7 @@ export const authority: Authority = {
   traceId: "0".repeat(32),
 };
 
-/** Its id is the next of this clock, so that two stores with clocks of their own get the same ids. */
+/** Takes the call's id from this clock, so that two stores with equal clocks get equal ids. */
 export function callOf(clock: Clock, more: Partial<ToolCall> = {}): ToolCall {
   const number = (counts.get(clock) ?? 0) + 1;
   counts.set(clock, number);

@@ -1,4 +1,4 @@
-/** What every store must do, whatever it is made of. Run it with a way to open an empty one. */
+/** The contract of every store. `open` returns an empty one. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Clock } from "../../src/core/clock.ts";
 import type { SerializeEvent, Store } from "../../src/store/store.ts";
@@ -7,10 +7,10 @@ import { approvalContract } from "./store/approvals.ts";
 import { artifactReferenceContract } from "./store/artifacts.ts";
 import { claimContract } from "./store/claims.ts";
 import { documentContract } from "./store/documents.ts";
+import { equalCallsContract } from "./store/equal-calls.ts";
 import { StoreKit } from "./store/kit.ts";
+import { lookupContract } from "./store/lookup.ts";
 import { readingContract } from "./store/reading.ts";
-import { tellingContract } from "./store/telling.ts";
-import { twinContract } from "./store/twins.ts";
 
 export interface StoreOptions {
   readonly clock: Clock;
@@ -31,8 +31,8 @@ export function storeContract(name: string, open: OpenStore): void {
     approvalContract(kit);
     readingContract(kit);
     documentContract(kit);
-    tellingContract(kit);
-    twinContract(kit);
+    lookupContract(kit);
+    equalCallsContract(kit);
     artifactReferenceContract(kit);
 
     it("takes nothing more when it is closed", async () => {

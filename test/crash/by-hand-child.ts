@@ -1,6 +1,6 @@
 /**
- * One change of a run by hand, and a SIGKILL at the log's entry of it: `node by-hand-child.ts FOLDER VERB before|after`.
- * The run `old` was begun in a life before; `new` nobody has heard of.
+ * Changes a run by hand and kills itself at the log's entry of it: `node by-hand-child.ts FOLDER VERB before|after`.
+ * An earlier process began the run `old`; the run `new` does not exist yet.
  */
 import { join } from "node:path";
 import { serializeWith } from "../../src/audit/entry.ts";

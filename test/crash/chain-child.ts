@@ -1,4 +1,4 @@
-/** Runs one script in the folder it is given, and kills itself at the n-th moment that something could be lost; 0: at none. */
+/** Runs one script in the given folder and kills itself at the n-th moment at which data could be lost; 0 means never. */
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { SystemClock } from "../../src/core/clock.ts";
@@ -30,7 +30,7 @@ const effect = {
   },
 } as const;
 
-/** The engine itself, with a moment at each step of it. */
+/** Wraps a session so that each of its steps is a moment. */
 function passed(session: SandboxSession): SandboxSession {
   return {
     next: async () => {
@@ -45,7 +45,7 @@ function passed(session: SandboxSession): SandboxSession {
   };
 }
 
-/** A real engine by its name. */
+/** Returns a real engine by its name. */
 async function real(named: string): Promise<SandboxDriver & AsyncDisposable> {
   const driver = await knownEngines.get(named)?.(new SystemClock());
   if (driver === undefined) throw new Error(`There is no engine \`${named}\`.`);

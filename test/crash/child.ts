@@ -1,13 +1,14 @@
 /**
- * One life of the crash test: opens the store that earlier lives left behind, checks what must hold, then makes calls
- * until it is killed. `node child.ts FOLDER LIFE POINT NTH`. Exit 3: something that must hold does not, said on stderr.
+ * One process of the crash test: opens the store that earlier processes left, checks the invariants, then makes calls
+ * until it is killed. `node child.ts FOLDER LIFE POINT NTH`. Exits with 3 and a message if an invariant is broken.
  */
-import { closeSync, existsSync, fdatasyncSync, openSync, readFileSync, writeSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { join } from "node:path";
 import { serializeWith } from "../../src/audit/entry.ts";
-import { createRuntime, defineTool, type Runtime, SystemClock } from "../../src/index.ts";
+import { createRuntime, type Runtime, SystemClock } from "../../src/index.ts";
 import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
+import { payTool, record } from "./effects.ts";
 import { killer, PointStore } from "./points.ts";
 
 const [folder = ".", life = "0", point = "none", nth = "1"] = process.argv.slice(2);
@@ -15,14 +16,6 @@ const effectsFile = join(folder, "effects");
 const acknowledgedFile = join(folder, "acknowledged");
 const at = killer(point, Number(nth));
 const context = { principal: { tenant: "default", agent: "crash" } } as const;
-
-/** The world outside: what was really done, on the disk before the tool answers. */
-function record(file: string, line: string): void {
-  const handle = openSync(file, "a");
-  writeSync(handle, `${line}\n`);
-  fdatasyncSync(handle);
-  closeSync(handle);
-}
 
 function lines(file: string): readonly string[] {
   return existsSync(file)
@@ -32,19 +25,10 @@ function lines(file: string): readonly string[] {
     : [];
 }
 
-const pay = defineTool({
-  name: "pay",
-  description: "Pays once.",
-  risk: "high",
-  effects: "write",
-  idempotent: false,
-  input: { type: "object", properties: { bill: { type: "string" } }, required: ["bill"] },
-  async execute(given) {
-    at("execute.before");
-    record(effectsFile, String((given as { bill: string }).bill)); // the schema says so
-    at("execute.after");
-    return "paid";
-  },
+const pay = payTool((bill) => {
+  at("execute.before");
+  record(effectsFile, bill);
+  at("execute.after");
 });
 
 const clock = new SystemClock();
@@ -60,33 +44,33 @@ const runtime = await createRuntime({
   folder,
   approvals: { patience: "suspend" },
 });
-flushCompileCache(); // at the end of a process nobody killed, Node does it itself
+flushCompileCache(); // Node does this itself only if the process is not killed
 await check(runtime);
 await sendAgain(runtime);
 for (let i = 0; ; i += 1) await one(runtime, `${life}-${i}`);
 
-/** What must hold after every restart, before anything new is done. */
-async function check(house: Runtime): Promise<void> {
+/** Checks the invariants after a restart, before any new call. */
+async function check(opened: Runtime): Promise<void> {
   const paid = lines(effectsFile);
   const twice = paid.filter((bill, i) => paid.indexOf(bill) !== i);
   if (twice.length > 0) fail(`paid twice: ${twice.join(", ")}`);
   for (const entry of lines(acknowledgedFile)) {
     const [key = "", bill = ""] = entry.split(" ");
-    const call = await house.calls.get(key);
+    const call = await opened.calls.get(key);
     if (call?.state !== "ok") fail(`the acknowledged call ${key} of bill ${bill} is ${call?.state ?? "lost"}`);
     if (!paid.includes(bill)) fail(`bill ${bill} was acknowledged and not paid`);
   }
-  const open = await house.calls.list({ state: "attempted", limit: 10 });
+  const open = await opened.calls.list({ state: "attempted", limit: 10 });
   if (open.length > 0) fail(`still attempted after recovery: ${open.map(({ key }) => key).join(", ")}`);
-  const audit = await house.audit.verify();
+  const audit = await opened.audit.verify();
   if (!audit.intact) fail(`the log is broken at ${audit.firstBroken}: ${audit.why}`);
 }
 
-/** Whoever sends the same call again gets what it ended with, or hears that it is unknown: never a second payment. */
-async function sendAgain(house: Runtime): Promise<void> {
-  for (const call of await house.calls.list({ tool: "pay", limit: 20 })) {
+/** Sends earlier calls again: each gets its outcome or `unknown`, and never pays a second time. */
+async function sendAgain(opened: Runtime): Promise<void> {
+  for (const call of await opened.calls.list({ tool: "pay", limit: 20 })) {
     if (call.state === "held") continue;
-    const outcome = await house.invoke(
+    const outcome = await opened.invoke(
       { tool: "pay", arguments: call.call.arguments },
       { ...context, idempotencyKey: call.call.idempotencyKey ?? "none" },
     );
@@ -97,16 +81,16 @@ async function sendAgain(house: Runtime): Promise<void> {
   }
 }
 
-async function one(house: Runtime, bill: string): Promise<void> {
+async function one(opened: Runtime, bill: string): Promise<void> {
   const request = { tool: "pay", arguments: { bill } };
   const per = { ...context, idempotencyKey: bill };
-  let outcome = await house.invoke(request, per);
+  let outcome = await opened.invoke(request, per);
   if (outcome.approvalId !== undefined) {
-    await house.approvals.decide(outcome.approvalId, { decision: "approved", by: { user: "boss" } });
-    outcome = await house.invoke(request, per);
+    await opened.approvals.decide(outcome.approvalId, { decision: "approved", by: { user: "boss" } });
+    outcome = await opened.invoke(request, per);
   }
   if (outcome.status !== "ok") fail(`bill ${bill} ended as ${outcome.refusal?.code ?? outcome.status}`);
-  const [{ key } = { key: "" }] = await house.calls.list({ tool: "pay", limit: 1 });
+  const [{ key } = { key: "" }] = await opened.calls.list({ tool: "pay", limit: 1 });
   record(acknowledgedFile, `${key} ${bill}`);
   at("acknowledged");
 }

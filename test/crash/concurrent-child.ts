@@ -1,33 +1,16 @@
 /**
- * Many callers at once, until the process is killed. `node concurrent-child.ts FOLDER`: every effect is on the disk as a
- * line of `effects` before its tool goes on, every outcome as a line of `acknowledged`; the last calls never end.
+ * Makes calls from many callers at once until it is killed. `node concurrent-child.ts FOLDER`: each effect is on disk as a
+ * line of `effects` before its tool continues, each outcome as a line of `acknowledged`. The last calls never end.
  */
-import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { createRuntime, defineTool } from "../../src/index.ts";
+import { createRuntime } from "../../src/index.ts";
+import { payTool, record } from "./effects.ts";
 
 const [folder = "."] = process.argv.slice(2);
 
-function record(file: string, line: string): void {
-  const handle = openSync(join(folder, file), "a");
-  writeSync(handle, `${line}\n`);
-  fdatasyncSync(handle);
-  closeSync(handle);
-}
-
-const pay = defineTool({
-  name: "pay",
-  description: "Pays once.",
-  risk: "high",
-  effects: "write",
-  idempotent: false,
-  input: { type: "object", properties: { bill: { type: "string" } }, required: ["bill"] },
-  async execute(given) {
-    const { bill } = given as { readonly bill: string }; // the schema says so
-    record("effects", bill);
-    if (bill.startsWith("late")) await new Promise(() => {});
-    return "paid";
-  },
+const pay = payTool(async (bill) => {
+  record(join(folder, "effects"), bill);
+  if (bill.startsWith("late")) await new Promise(() => {});
 });
 
 const runtime = await createRuntime({ store: `sqlite:${join(folder, "postern.db")}`, tools: [pay], autonomy: "A4" });
@@ -38,7 +21,7 @@ await Promise.all(
     Array.from({ length: 3 }, async () => {
       const principal = { tenant: "default", agent: "crash" } as const;
       const outcome = await runtime.invoke({ tool: "pay", arguments: { bill } }, { principal, idempotencyKey: bill });
-      if (outcome.status === "ok") record("acknowledged", bill);
+      if (outcome.status === "ok") record(join(folder, "acknowledged"), bill);
     }),
   ),
 );

@@ -1,4 +1,4 @@
-/** Scripts without an end, one an engine: says which processes they are in, and waits to be killed. */
+/** Runs one endless script on each engine, prints their process ids, and waits to be killed. */
 import { SystemClock } from "../../src/core/clock.ts";
 import { knownEngines } from "../../src/engines/known-engines.ts";
 

@@ -12,7 +12,7 @@ import type {
   WaitingFilter,
 } from "../../src/store/store.ts";
 
-/** Where a process can be killed, in the order in which one approved call meets them. */
+/** The points at which a process can be killed, in the order of one approved call. */
 export const points = [
   "hold.before",
   "hold.after",
@@ -28,7 +28,7 @@ export const points = [
 ] as const;
 export type Point = (typeof points)[number];
 
-/** A real SIGKILL, the `nth` time the process comes by. */
+/** Returns a function that sends a real SIGKILL when the process reaches the point for the `nth` time. */
 export function killer(point: string, nth: number): (at: Point) => void {
   let met = 0;
   return (at) => {
@@ -38,7 +38,7 @@ export function killer(point: string, nth: number): (at: Point) => void {
   };
 }
 
-/** A store that tells when a write is about to be made and when it was made; everything else is the real one's. */
+/** A store that reports each point before and after a write, and otherwise uses the real store. */
 export class PointStore implements Store {
   readonly #store: Store;
   readonly #at: (point: Point) => void;

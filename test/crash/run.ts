@@ -1,6 +1,6 @@
 /**
- * `npm run crash [-- --kills N] [--houses N] [--json] [--idle]`: real processes, real SIGKILL at every named point, an outside
- * ledger of effects. Exits with 1 also when a kill did not land at its point. `--idle` shows that: no process kills itself.
+ * `npm run crash [-- --kills N] [--folders N] [--json] [--idle]`: real processes, real SIGKILL at every named point, an outside
+ * record of effects. Exits with 1 also if a kill missed its point. With `--idle`, no process kills itself, so the run fails.
  */
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -13,7 +13,7 @@ import { points } from "./points.ts";
 
 const { values } = parseArgs({
   options: {
-    ...{ kills: { type: "string", default: "200" }, houses: { type: "string" } },
+    ...{ kills: { type: "string", default: "200" }, folders: { type: "string" } },
     ...{ json: { type: "boolean" }, idle: { type: "boolean" } },
   },
 });
@@ -25,9 +25,9 @@ const effects: string[] = [];
 const acknowledged: string[] = [];
 const began = performance.now();
 
-// Lives in one folder follow each other; two folders are lived in at once.
-const houses = Number(values.houses ?? Math.min(2, availableParallelism()));
-await Promise.all(Array.from({ length: houses }, (_, house) => liveIn(house)));
+// The processes of one folder run one after the other; two folders run at once.
+const folders = Number(values.folders ?? Math.min(2, availableParallelism()));
+await Promise.all(Array.from({ length: folders }, (_, index) => runFolder(index)));
 
 if (killedAt.size === 0) problems.push("nothing was killed");
 if (effects.length === 0) problems.push("no effect was recorded: the lives did nothing before they were killed");
@@ -52,22 +52,22 @@ else {
 }
 process.exitCode = problems.length === 0 ? 0 : 1;
 
-/** One folder, from its first life to its last: its share of the lives. */
-async function liveIn(house: number): Promise<void> {
+/** Runs one folder's share of the processes, one after the other. */
+async function runFolder(index: number): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "postern-crash-"));
-  const until = Math.floor((wanted * (house + 1)) / houses);
-  let life = Math.floor((wanted * house) / houses);
+  const until = Math.floor((wanted * (index + 1)) / folders);
+  let life = Math.floor((wanted * index) / folders);
   for (; life < until && problems.length === 0; life += 1) {
     const point = [...points, "anywhere"][life % (points.length + 1)] ?? "anywhere";
     const nth = 1 + (Math.floor(life / (points.length + 1)) % 5);
-    // Every second life runs without approvals and so never comes by where a person is asked.
+    // Every second process runs without approvals and so never reaches the points of a request.
     const reachable = life % 2 === 1 || !/^(hold|decide)/.test(point) ? point : "claim.after";
     const ended = await live([folder, String(life), reachable, String(nth)]);
     if (ended === "killed") killedAt.set(reachable, (killedAt.get(reachable) ?? 0) + 1);
     else problems.push(`life ${life} (${reachable}, time ${nth}): ${ended}; all is left in ${folder}`);
   }
-  // The last gets as far as an outcome: it has checked what all before it left.
-  const last = await live([folder, String(wanted + house), "acknowledged", "1"]);
+  // The last process reaches an outcome, so it has checked what the earlier ones left.
+  const last = await live([folder, String(wanted + index), "acknowledged", "1"]);
   if (last !== "killed") problems.push(`the last life: ${last}; all is left in ${folder}`);
   effects.push(...linesOf(join(folder, "effects")));
   acknowledged.push(...linesOf(join(folder, "acknowledged")));
@@ -81,7 +81,7 @@ function linesOf(file: string): readonly string[] {
     .filter((line) => line !== "");
 }
 
-/** One process, until it is killed. `anywhere`: by us, after a while; else by itself at its point. */
+/** Runs one process until it is killed: at `anywhere` by us after a while, otherwise by itself at its point. */
 function live(words: readonly [folder: string, life: string, point: string, nth: string]): Promise<string> {
   const [folder, life, point, nth] = words;
   const killsItself = point !== "anywhere";
@@ -90,8 +90,8 @@ function live(words: readonly [folder: string, life: string, point: string, nth:
     env: { ...process.env, ...compileCache },
     stdio: ["ignore", "ignore", "pipe"],
   });
-  let said = "";
-  running.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  let output = "";
+  running.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
   let isLate = false;
   const end = (): void => {
     isLate = killsItself;
@@ -102,7 +102,7 @@ function live(words: readonly [folder: string, life: string, point: string, nth:
   running.on("exit", (code, signal) => {
     clearTimeout(latest);
     if (isLate) resolve("it never came by its point and was ended from outside");
-    else resolve(signal === "SIGKILL" ? "killed" : `exit ${code}: ${said.slice(0, 500)}`);
+    else resolve(signal === "SIGKILL" ? "killed" : `exit ${code}: ${output.slice(0, 500)}`);
   });
   return promise;
 }

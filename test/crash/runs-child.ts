@@ -1,4 +1,4 @@
-/** Calls without end, into the run folders of `node runs-child.ts FOLDER`, until somebody kills it. */
+/** Makes endless calls that fill run folders until it is killed: `node runs-child.ts FOLDER`. */
 import { join } from "node:path";
 import { createRuntime, defineTool } from "../../src/index.ts";
 

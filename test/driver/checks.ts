@@ -1,16 +1,16 @@
 import type { Json } from "../../src/core/json.ts";
 import type { ScriptStep } from "../../src/engines/sandbox.ts";
 
-/** What every engine must do, in each language it may speak. */
+/** What every engine must do, in each of its languages. */
 export interface Check {
   readonly says: string;
-  /** Undefined: the language has no such thing. */
+  /** Undefined when the language has no such feature. */
   readonly python?: string;
   readonly javascript?: string;
   readonly holds: (end: ScriptStep) => boolean;
-  /** Milliseconds on the wall, where not the usual. */
+  /** The wall time limit in milliseconds, if it differs from the default. */
   readonly wallMs?: number;
-  /** Scripts at once. */
+  /** The number of scripts at once. */
   readonly times?: number;
 }
 
@@ -23,7 +23,7 @@ const failedFor =
   (...whys: readonly string[]) =>
   (end: ScriptStep): boolean =>
     end.step === "failed" && whys.includes(end.why);
-/** Found out that it cannot, or was ended for trying. */
+/** The script could not do it, or was ended for the attempt. */
 const foundNothing = (end: ScriptStep): boolean => isDone("no")(end) || isFailed(end);
 
 const tries = (what: string): string =>
@@ -172,7 +172,7 @@ said`,
     says: "a forged frame ends it",
     python:
       "import os\nfor fd in range(1, 20):\n    try:\n        os.write(fd, bytes([0, 0, 0, 2]) + b'{}')\n    except OSError:\n        pass\ntools.echo(to='x').text",
-    // Where it cannot reach the line at all, it goes on as if nothing had been.
+    // If the script cannot reach the connection at all, it continues.
     holds: (end) => failedFor("protocol", "script", "crash", "unsupported")(end) || isDone("x")(end),
   },
   {

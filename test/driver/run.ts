@@ -1,7 +1,7 @@
 /**
- * Holds an engine of scripts against what every engine must do, on a real host: `npm run test:driver -- NAME [FILE]`, where
- * FILE is a configuration file with the engine's settings under `chains.engine_settings`. Exit code 1 when something does not hold,
- * 2 when it cannot be asked. `--json` for a report.
+ * Checks a script engine against what every engine must do, on a real host: `npm run test:driver -- NAME [FILE]`, where
+ * FILE is a configuration file with the engine's settings under `chains.engine_settings`. Exits with 1 if a check fails,
+ * with 2 if the engine cannot run. `--json` prints a report.
  */
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
@@ -18,7 +18,7 @@ import { type Check, checks } from "./checks.ts";
 const limits: SandboxLimits = {
   ...{ cpuMs: 3_000, memoryBytes: 192 * 1024 * 1024, outputBytes: 100_000, wallMs: 15_000 },
 };
-/** What is promised: within its limit and a second. */
+/** The promised time: the limit and one second. */
 const graceMs = 1_000;
 
 interface Row {

@@ -1,6 +1,6 @@
 import type { Actor } from "../../src/core/actor.ts";
 
-/** Somebody who signed in. */
+/** A person who signed in. */
 export function actor(by: string): Actor {
   return { by, via: `session:${by}` };
 }

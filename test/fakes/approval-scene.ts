@@ -5,7 +5,7 @@ import { type RuntimeFixture, runtimeFixture } from "./runtime-fixture.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** A runtime behind its HTTP door, for the tests of a file; each ends with its test. */
+/** A runtime behind an HTTP server; it is closed after each test of a file. */
 export interface ApprovalScene {
   readonly inside: RuntimeFixture;
   get(path: string, as?: "agent" | "operator"): Promise<readonly [number, Fields]>;

@@ -12,7 +12,7 @@ const input = {
   properties: { text: { type: "string" }, n: { type: "integer" } },
 } as const;
 
-/** Too big to go inline, and another for each number. */
+/** Returns a text too big to be inline, different for each number. */
 export const report = (n: number): string => `report ${n} `.repeat(1000);
 
 const execute = async (given: unknown): Promise<string> => {
@@ -20,7 +20,7 @@ const execute = async (given: unknown): Promise<string> => {
   return n === undefined ? `read ${String(text).length}` : report(n);
 };
 
-/** `read` may be called by anybody, `publish` asks a person; both answer `n` with a report, else with how much they read. */
+/** Every caller may call `read`; `publish` asks a person. Both answer `n` with a report, else with the length they read. */
 const tools = [
   defineTool({ name: "read", description: "Reads.", risk: "safe", effects: "read", idempotent: true, input, execute }),
   defineTool({
@@ -34,7 +34,7 @@ const tools = [
   }),
 ];
 
-/** A runtime over a file, closed and opened again as often as a test likes, and what lies in its artifact folder. */
+/** A runtime over a database file that a test closes and opens again, with the contents of its artifact folder. */
 export class ArtifactFixture implements AsyncDisposable {
   readonly clock: FakeClock = new FakeClock();
   readonly folder: string = ownFolder();
@@ -68,7 +68,7 @@ export class ArtifactFixture implements AsyncDisposable {
     this.#runtime = undefined;
   }
 
-  /** Opening sweeps, and closing waits for it. */
+  /** Opens the runtime, which starts a sweep, and closes it, which waits for the sweep. */
   async swept(): Promise<readonly string[]> {
     await this.close();
     await this.open();
@@ -77,7 +77,7 @@ export class ArtifactFixture implements AsyncDisposable {
     return this.kept();
   }
 
-  /** Digests of everything that lies there. */
+  /** The digests of all artifacts in the folder. */
   kept(): readonly string[] {
     const folder = join(this.folder, "postern.db-files", "artifacts");
     if (!existsSync(folder)) return [];

@@ -2,7 +2,7 @@ import type { ToolCall } from "../../src/core/call.ts";
 import type { Weighing } from "../../src/core/event.ts";
 import { sha256 } from "../../src/core/json.ts";
 
-/** A call as it arrives; a test names only what it is about. */
+/** Returns an arrived call; a test names only the fields it needs. */
 export function aCall({
   number = 1,
   tool = "echo",
@@ -29,7 +29,7 @@ export function aCall({
   };
 }
 
-/** A verdict that a person must be asked for, and whose rules are told. */
+/** A CONFIRM verdict with its rules. */
 export const aWeighing: Weighing = {
   verdict: "CONFIRM",
   risk: "high",

@@ -5,7 +5,7 @@ import { Gateway } from "./gateway.ts";
 
 const memoryServer = join(import.meta.dirname, "../../node_modules/@modelcontextprotocol/server-memory/dist/index.js");
 
-/** The sample gateway with a third server, and one engine. */
+/** Starts the sample gateway with a third server and one engine. */
 export async function chainGateway(engine = "quickjs"): Promise<Gateway> {
   const gateway = new Gateway();
   const file = join(gateway.folder, "postern.yaml");
@@ -22,7 +22,7 @@ export async function chainGateway(engine = "quickjs"): Promise<Gateway> {
   return gateway;
 }
 
-/** A script in the gateway's folder. */
+/** Writes a script to the gateway's folder. */
 export function script(gateway: Gateway, source: string, name = "script.js"): string {
   const path = join(gateway.folder, name);
   writeFileSync(path, source);

@@ -1,9 +1,8 @@
 /**
- * A real MCP server over pipes whose tools are whatever stands in a file (its first argument) at the moment they are
- * listed. Calling `announce` makes it say that they changed; every other call is written to the file `ran` beside it, its
- * arguments to `arguments`, every start to `started`. Members of `list` beside it are added to the list, a tool that
- * has a member in `answers` answers that, and a resource that has one in `resources` is read as that. It lists the page of a
- * tool (MCP Apps) only to a client that declares that it shows pages of that type.
+ * A real MCP server over pipes that reads its tools from a file, its first argument, for each list. Calling `announce` makes
+ * it notify that they changed. It appends every other call to the file `ran` beside it, its arguments to `arguments` and
+ * every start to `started`. It adds the members of `list` beside it to the list; `answers` holds the answers of tools by
+ * name, and `resources` the contents of resources. It lists a tool's page (MCP Apps) only to a client that shows such pages.
  */
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -3,11 +3,11 @@ import { type RuntimeFixture, runtimeFixture } from "./runtime-fixture.ts";
 
 export interface ChannelFixture extends Channel {
   readonly told: Notice[];
-  /** What it answers next; that it took the notice, when there is nothing here. */
+  /** The next answers; when the list is empty, the notice is delivered. */
   readonly answers: (Delivered | Error)[];
 }
 
-/** A channel of one's own, as an adapter for e-mail would be. */
+/** A custom channel, as an e-mail adapter would be, that records its notices. */
 export function told(more: Partial<Channel> = {}): ChannelFixture {
   const notices: Notice[] = [];
   const answers: (Delivered | Error)[] = [];
@@ -36,7 +36,7 @@ export function fixtureWith(
   return runtimeFixture({ channels: { also: [channel], consoleUrl: "https://postern.example" }, ...more });
 }
 
-/** How the runtime's first channel stands. */
+/** Returns the state of the runtime's first channel. */
 export function channelOf({ runtime }: RuntimeFixture): ChannelState | undefined {
   return runtime.channels?.list()[0];
 }

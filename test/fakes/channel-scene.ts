@@ -9,7 +9,7 @@ import type { RuntimeFixture } from "./runtime-fixture.ts";
 const secret = `whsec_${randomBytes(32).toString("base64")}`;
 const key = keyFrom(secret) ?? Buffer.alloc(0);
 
-/** A channel `chat` that nobody is told anything through, and from which these may answer. */
+/** Configures a channel `chat` that gets no notices, and from which these users may decide. */
 export function withChannel(
   users: Readonly<Record<string, string>>,
   ...routes: readonly ApprovalRoute[]
@@ -25,17 +25,17 @@ export function withChannel(
 interface Answered {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
-  /** The same message once more. */
+  /** The message as it was sent, to send it again. */
   readonly again: { readonly raw: string; readonly headers: Readonly<Record<string, string>> };
 }
 
-/** What somebody over there says, signed. @param sent its id, and seconds beside the server's clock */
-export async function say(
+/** Sends a signed decision from the channel. @param sent its id, and its offset to the server's clock in seconds */
+export async function sendDecision(
   h: RuntimeFixture,
   said: { readonly approvalId: string; readonly user: string; readonly decision?: string },
   sent: { readonly id?: string; readonly at?: number } = {},
 ): Promise<Answered> {
-  await using door = await httpFixture(h.runtime, { clock: h.clock });
+  await using http = await httpFixture(h.runtime, { clock: h.clock });
   const { approvalId, user, decision = "approved" } = said;
   const { id = randomBytes(8).toString("hex"), at = 0 } = sent;
   const approval = await h.runtime.approvals.get(approvalId);
@@ -47,6 +47,6 @@ export async function say(
     "webhook-timestamp": String(timestamp),
     "webhook-signature": sign(key, { id, timestamp, body: raw }),
   };
-  const answered = await door.ask("/v1/channels/chat/decisions", { method: "POST", raw, headers });
+  const answered = await http.ask("/v1/channels/chat/decisions", { method: "POST", raw, headers });
   return { status: answered.status, body: await bodyOf(answered), again: { raw, headers } };
 }

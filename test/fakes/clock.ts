@@ -5,7 +5,7 @@ interface Waiter {
   readonly then: () => void;
 }
 
-/** Time that moves only when a test says so. */
+/** A clock that moves only when a test advances it. */
 export class FakeClock implements Clock {
   readonly #startMs: number;
   #passedMs = 0;
@@ -29,12 +29,12 @@ export class FakeClock implements Clock {
     return () => void this.#waiters.delete(waiter);
   }
 
-  /** How many waits are open: a test for leaks. */
+  /** The number of open waits, to find leaks. */
   get waiting(): number {
     return this.#waiters.size;
   }
 
-  /** Moves time and runs what comes due on the way, in order; promises settle between two of them. */
+  /** Advances the time and runs due timers in order; promises settle between two of them. */
   async advance(ms: number): Promise<void> {
     const until = this.#passedMs + ms;
     await settled();
@@ -51,7 +51,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Everything that can go on without time has gone on: a few turns of the event loop. */
+/** Waits a few turns of the event loop, so that all work that needs no time is done. */
 export async function settled(turns = 5): Promise<void> {
   for (let turn = 0; turn < turns; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
 }

@@ -9,7 +9,7 @@ export const podLimits: SandboxLimits = {
   wallMs: 20_000,
 };
 
-/** A driver that takes the fake cluster for a real one. */
+/** Returns a Kubernetes driver that uses the fake cluster. */
 export function driverOf(cluster: FakeCluster, more: Partial<KubernetesOptions> = {}): KubernetesDriver {
   const image = "registry.example/python@sha256:0";
   const given = { server: cluster.url, token: "cluster-token", namespace: "scripts", runtimeClass: "gvisor", image };

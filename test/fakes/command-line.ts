@@ -3,13 +3,13 @@ import { createHost, runCommand } from "../../src/cli/command-host.ts";
 import { type Ended, PosternProcess } from "./postern-process.ts";
 
 /**
- * Commands as they are typed, run in this process: what a test of many commands asks is what they say, and a process
- * each costs ten times as much. `start` and what is killed are processes still.
+ * Runs commands in this process, because a process for each takes much longer. `start` and killed commands still run as
+ * processes.
  */
 export class CommandLine extends PosternProcess {
   readonly #home = process.cwd();
 
-  /** One command that reads `input` where it would read a pipe. */
+  /** Runs one command that reads `input` instead of a pipe. */
   async given(input: string | Uint8Array, ...words: readonly string[]): Promise<Ended> {
     const stdin = Object.getOwnPropertyDescriptor(process, "stdin") ?? {};
     Object.defineProperty(process, "stdin", { configurable: true, value: Readable.from([Buffer.from(input)]) });
@@ -20,7 +20,7 @@ export class CommandLine extends PosternProcess {
     }
   }
 
-  /** The real thing, where that is what is asked. */
+  /** Runs the command as a real process. */
   asProcess(...words: readonly string[]): Promise<Ended> {
     return super.runIn(this.folder, ...words);
   }

@@ -12,7 +12,7 @@ interface More {
   readonly environment?: Environment;
 }
 
-/** Configurations that exist for one test. */
+/** A folder of configuration files for one test. */
 export class ConfigFolder implements Disposable {
   readonly path: string = mkdtempSync(join(tmpdir(), "postern-config-"));
   #files = 0;
@@ -24,7 +24,7 @@ export class ConfigFolder implements Disposable {
     return this.named(config, more);
   }
 
-  /** What is in the folder already. */
+  /** The files that exist in the folder already. */
   named(config: string | undefined, { flags, environment = {} }: More = {}): Promise<Settings> {
     return loadConfig({
       flags: { ...flags, ...(config !== undefined && { config }) },
@@ -38,7 +38,7 @@ export class ConfigFolder implements Disposable {
   }
 }
 
-/** The lines a person reads; the file's name as FILE. */
+/** Returns the problems as printed, with FILE for the file's name. */
 export async function problemsOf(loading: Promise<unknown>): Promise<readonly string[]> {
   const error = await loading.then(
     () => undefined,

@@ -13,7 +13,7 @@ export const tool = (name: string, description = ""): UpstreamTool => ({
   inputSchema: { type: "object" },
 });
 
-/** What a scene's server is and was asked. */
+/** The server of a scene: its state and the requests it got. */
 interface SceneServer {
   up: boolean;
   tools: UpstreamTool[];
@@ -36,7 +36,7 @@ export interface Scene {
   readonly slowDown: () => void;
 }
 
-/** One server that can be switched off, and everything that is told about it. */
+/** One server that can be switched off, with all that is reported about it. */
 export function scene(
   tools: UpstreamTool[] = [tool("read")],
   config: ServerConfig = {},
@@ -52,7 +52,7 @@ export function scene(
     pings: 0,
     events: undefined,
   };
-  const shelf = new Map<string, LocalTool>();
+  const registered = new Map<string, LocalTool>();
   const blocks = new Map<string, ToolBlock>();
   const store = aLogStore(clock);
   let isSlow = false;
@@ -64,7 +64,7 @@ export function scene(
   const slowDown = (): void => {
     isSlow = true;
   };
-  const told: string[] = [];
+  const messages: string[] = [];
   const notes: { type: string; data: object }[] = [];
   const open = async (events: UpstreamEvents): Promise<Upstream> => {
     server.opened.push(clock.monotonic());
@@ -101,15 +101,16 @@ export function scene(
     },
     registry: {
       register: (local, { replace }) => {
-        if (shelf.has(local.name) !== (replace === true)) throw new Error("replace does not fit");
+        if (registered.has(local.name) !== (replace === true)) throw new Error("replace does not fit");
         if (local.name.endsWith("cursed")) throw new Error("its schema is broken");
-        shelf.set(local.name, local);
+        registered.set(local.name, local);
       },
-      unregister: (name) => void shelf.delete(name),
+      unregister: (name) => void registered.delete(name),
       block: (name, block) => void (block === undefined ? blocks.delete(name) : blocks.set(name, block)),
       schemaProblem: () => undefined,
-      setServer: (_name, status, problem) => void told.push(problem === undefined ? status : `${status}: ${problem}`),
+      setServer: (_name, status, problem) =>
+        void messages.push(problem === undefined ? status : `${status}: ${problem}`),
     },
   });
-  return { clock, server, shelf, blocks, pins, told, notes, connection, slowDown };
+  return { clock, server, shelf: registered, blocks, pins, told: messages, notes, connection, slowDown };
 }

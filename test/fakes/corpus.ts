@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Where published collections lie, which are not ours to publish again. */
+/** The folder of published collections, which we may not publish again. */
 export const corpora: string = process.env["POSTERN_CORPORA"] ?? join(import.meta.dirname, "../../../shared/corpora");
 
-/** Rows of a published collection; none where it is not at hand, and then it says so. */
+/** Returns the rows of a published collection; if it is missing, returns none and reports that. */
 export function corpus<Row>(file: string): readonly Row[] {
   const path = join(corpora, file);
   if (!existsSync(path)) {

@@ -1,7 +1,7 @@
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 
-/** How many syncs of files were begun, and have ended, while this is there; they are made all the same. */
+/** Counts the file syncs that begin and end until disposed. The syncs still happen. */
 export function countedSyncs(): { readonly begun: number; readonly ended: number } & Disposable {
   const { fdatasync } = fs;
   let begun = 0;

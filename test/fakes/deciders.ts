@@ -12,24 +12,24 @@ export const ann: Decider = {
 };
 export const bob: Decider = { user: "bob", via: "session:2", tenant: "default", roles: ["approver"], signedIn: true };
 export const cal: Decider = { user: "cal", via: "session:3", tenant: "default", roles: ["viewer"], signedIn: true };
-export const clerk: Decider = { user: "operator", via: "token:operator", tenant: "default" };
+export const operatorToken: Decider = { user: "operator", via: "token:operator", tenant: "default" };
 
 export function mail(to = "x"): { readonly tool: "mail"; readonly arguments: { readonly to: string } } {
   return { tool: "mail", arguments: { to } };
 }
 
-/** Calls do not wait for their answer, and these routes say who gives it. */
+/** Options with these routes; calls suspend instead of waiting. */
 export function routed(...routes: readonly ApprovalRoute[]): RuntimeOptions {
   return { approvals: { patience: "suspend", routes } };
 }
 
-/** The id of the approval that was asked for. */
+/** Makes a call that needs approval and returns the approval's id. */
 export async function ask(h: RuntimeFixture, request: CallRequest = mail()): Promise<string> {
   return (await h.runtime.invoke(request, asker)).approvalId ?? "";
 }
 
-/** What a decision brings of whoever looked at the request as it stands. */
-export async function seen(
+/** Returns the digest that a person sees on the request now, as a decision sends it. */
+export async function shownDigestOf(
   { runtime }: Pick<RuntimeFixture, "runtime">,
   id: string,
 ): Promise<{ readonly expectedDigest: string }> {
@@ -38,10 +38,10 @@ export async function seen(
   return { expectedDigest: shownDigest(record) };
 }
 
-export function yes(h: RuntimeFixture, id: string, by: Decider, more: object = {}): Promise<Decided> {
+export function approve(h: RuntimeFixture, id: string, by: Decider, more: object = {}): Promise<Decided> {
   return h.runtime.approvals.decide(id, { decision: "approved", by, ...more });
 }
 
-export function no(h: RuntimeFixture, id: string, by: Decider): Promise<Decided> {
+export function deny(h: RuntimeFixture, id: string, by: Decider): Promise<Decided> {
   return h.runtime.approvals.decide(id, { decision: "denied", by });
 }

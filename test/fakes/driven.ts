@@ -6,7 +6,7 @@ export const echoTools: readonly ToolSketch[] = [
   { name: "echo", server: undefined, short: "echo", description: "Says it back.", inputSchema },
 ];
 
-/** The last step of a script; its calls are answered with what they were given as `to`. */
+/** Runs a script and returns its last step; each call is answered with its argument `to`. */
 export async function driven(
   driver: Pick<SandboxDriver, "start" | "capabilities">,
   source: string,

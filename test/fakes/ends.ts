@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { CallEvent } from "../../src/index.ts";
 import { type RuntimeFixture, runtimeFixture } from "./runtime-fixture.ts";
 
-/** What came of one arrival: its ends are counted by its id, over everything that was announced. */
+/** Counts the final events of each arrival by its id. */
 export class Ends {
   readonly #ends = new Map<string, string[]>();
   readonly #left = new Map<string, number>();
@@ -21,14 +21,16 @@ export class Ends {
   }
 }
 
-export async function watched(...args: Parameters<typeof runtimeFixture>): Promise<{ h: RuntimeFixture; ends: Ends }> {
+export async function fixtureWithEnds(
+  ...args: Parameters<typeof runtimeFixture>
+): Promise<{ h: RuntimeFixture; ends: Ends }> {
   const h = await runtimeFixture(...args);
   const ends = new Ends();
   h.runtime.watch(ends.watcher);
   return { h, ends };
 }
 
-/** A text in so many lists and objects. */
+/** Returns a text nested in this many lists and objects. */
 export function nested(depth: number): unknown {
   let value: unknown = "x";
   for (let i = 0; i < depth; i += 1) value = i % 2 === 0 ? [value] : { a: value };

@@ -1,24 +1,24 @@
-/** Sentences that are true on each engine: what their files have in common. */
+/** Runs the same tests on each engine. */
 import { existsSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
 import { type EngineFixture, type EngineUnderTest, engineFixture, enginesHere } from "./engine-fixture.ts";
-import { by } from "./engine-scripts.ts";
+import { scriptsByName } from "./engine-scripts.ts";
 
 type Language = EngineUnderTest["language"];
 
-/** An engine, and how a sentence is said of it. */
+/** An engine under test, with functions that open it and register a test. */
 export interface EngineCase extends EngineUnderTest {
   room(options?: Parameters<typeof engineFixture>[1]): Promise<EngineFixture>;
-  code(which: keyof typeof by): { readonly code: string; readonly language: Language };
-  says(sentence: string, body: () => Promise<void>): void;
-  /** Its process is gone, or is rinsed for the next script of the same caller (docs/reference/engines.md). */
-  expectLetGo(session: object | undefined): Promise<void>;
+  code(which: keyof typeof scriptsByName): { readonly code: string; readonly language: Language };
+  check(title: string, body: () => Promise<void>): void;
+  /** Expects that the session's process has ended, or is reset for the same caller (docs/reference/engines.md). */
+  expectReleased(session: object | undefined): Promise<void>;
 }
 
-/** Of a sentence, and of what it waits for: Pyodide starts in seconds. */
-export const patient = 90_000;
+/** The timeout of a test and of a wait in it, in milliseconds: Pyodide starts in seconds. */
+export const engineTimeoutMs = 90_000;
 
-/** One `describe` an engine; they are closed when the file has ended. */
+/** Makes one `describe` for each engine, and closes the engines after the file. */
 export async function onEachEngine(body: (on: EngineCase) => void): Promise<void> {
   const engines = await enginesHere();
   afterAll(async () => {
@@ -29,17 +29,17 @@ export async function onEachEngine(body: (on: EngineCase) => void): Promise<void
     body({
       ...engine,
       room: (options = {}) => engineFixture(engine, options),
-      code: (which) => ({ code: by[which]?.[language] ?? "", language }),
-      says: (sentence, test) => it.skipIf(missing !== undefined)(sentence, test, patient),
-      expectLetGo: async (session) => {
-        if (name !== "quickjs") await expect.poll(() => isAlive(session), { timeout: patient }).toBe(false);
+      code: (which) => ({ code: scriptsByName[which]?.[language] ?? "", language }),
+      check: (title, test) => it.skipIf(missing !== undefined)(title, test, engineTimeoutMs),
+      expectReleased: async (session) => {
+        if (name !== "quickjs") await expect.poll(() => isAlive(session), { timeout: engineTimeoutMs }).toBe(false);
       },
     });
   });
 }
 
-/** Whether its process is there still; sessions of ours know their process. */
+/** Returns whether the session's process still runs. Our sessions have a `pid`. */
 export function isAlive(session: object | undefined): boolean {
-  if (session === undefined || !("pid" in session)) throw new Error("This session knows no process.");
+  if (session === undefined || !("pid" in session)) throw new Error("This session has no `pid`.");
   return existsSync(`/proc/${String(session.pid)}/root`);
 }

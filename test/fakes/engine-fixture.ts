@@ -9,14 +9,14 @@ import type {
 } from "../../src/engines/sandbox.ts";
 import { createRuntime, defineTool, type Json, type Runtime, type RuntimeOptions } from "../../src/index.ts";
 
-/** All engines in the whole gate; otherwise one of each language. */
+/** All engines in `npm run test:whole`; otherwise one for each language. */
 const names = process.env["CORPORA"] === "whole" ? ["quickjs", "cpython", "pyodide"] : ["quickjs", "cpython"];
 
 export interface EngineUnderTest {
   readonly name: string;
   readonly language: "javascript" | "python";
   readonly driver: SandboxDriver & AsyncDisposable;
-  /** Why it cannot run here. */
+  /** Why the engine cannot run here. */
   readonly missing: string | undefined;
 }
 
@@ -33,7 +33,7 @@ export async function enginesHere(): Promise<readonly EngineUnderTest[]> {
   );
 }
 
-/** What an engine was told and what it was given. */
+/** What an engine received. */
 export interface Seen {
   readonly programs: ScriptProgram[];
   readonly limits: SandboxLimits[];
@@ -41,14 +41,14 @@ export interface Seen {
   readonly settled: SettledCall[];
 }
 
-export interface Watching {
+export interface RecordedDriverOptions {
   readonly seen: Seen;
-  /** Thrown in place of the step that comes after so many. */
+  /** The number of steps after which the next one throws. */
   readonly tornAfter?: number;
 }
 
-/** The engine itself, with somebody looking over its shoulder. It is not closed with the house. */
-export function watched(driver: SandboxDriver, { seen, tornAfter }: Watching): SandboxDriver {
+/** Wraps an engine and records what it receives. The runtime does not close it. */
+export function recordedDriver(driver: SandboxDriver, { seen, tornAfter }: RecordedDriverOptions): SandboxDriver {
   const session = (made: SandboxSession): SandboxSession => {
     let steps = 0;
     const spied: SandboxSession = {
@@ -89,13 +89,13 @@ export const bigText: string = "line of text\n".repeat(20_000);
 export interface EngineFixture extends AsyncDisposable {
   readonly runtime: Runtime;
   readonly seen: Seen;
-  /** What tools with effects, and `count`, were given. */
+  /** The arguments of `count` and of the tools with effects. */
   readonly ran: Json[];
 }
 
-/** A runtime with one engine and a few tools: `echo` says its text, `report` says much, `count` counts what it is given. */
+/** A runtime with one engine and a few tools: `echo` returns its text, `report` a long text, `count` a length. */
 export async function engineFixture({ driver }: EngineUnderTest, options: RuntimeOptions = {}): Promise<EngineFixture> {
-  return fixtureWithEngine((seen) => [watched(driver, { seen })], options);
+  return fixtureWithEngine((seen) => [recordedDriver(driver, { seen })], options);
 }
 
 export async function fixtureWithEngine(
@@ -164,7 +164,7 @@ export function resultOf(outcome: { readonly structured?: Json } | undefined): C
   return outcome?.structured as unknown as ChainResult; // what tool_chain answers (SPEC 3.8)
 }
 
-/** The same where it was too big to go inline, and is kept as any other big result. */
+/** Returns the complete result, also if it was too big to be inline. */
 export async function wholeResultOf(
   { runtime }: EngineFixture,
   outcome: { readonly structured?: Json; readonly callId: string },

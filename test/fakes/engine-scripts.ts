@@ -1,7 +1,7 @@
 import type { EngineUnderTest } from "./engine-fixture.ts";
 
 /** The same script in the languages of the engines. */
-export const by: Readonly<Record<string, Readonly<Record<EngineUnderTest["language"], string>>>> = {
+export const scriptsByName: Readonly<Record<string, Readonly<Record<EngineUnderTest["language"], string>>>> = {
   echo: {
     javascript: 'const r = await tools.echo({ text: "hi" }); return r.text;',
     python: 'r = tools.echo(text="hi")\nr.text',

@@ -8,9 +8,9 @@ const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as
 }; // our own
 
 export interface PackageEntry {
-  /** As a user imports it: `postern/policy`. */
+  /** The import path: `postern/policy`. */
   readonly name: string;
-  /** The file in `src` that is built to it. */
+  /** Its source file in `src`. */
   readonly source: string;
 }
 

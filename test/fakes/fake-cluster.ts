@@ -11,17 +11,17 @@ export interface FakePod {
   readonly status?: object;
 }
 
-/** As much of a cluster's API as one pod needs. Its containers are plain processes: it shows the protocol, not the walls. */
+/** The part of a cluster's API that one pod needs. Its containers are plain processes: it shows the protocol, not the isolation. */
 export class FakeCluster implements AsyncDisposable {
   readonly asked: string[] = [];
   readonly pods: Map<string, FakePod> = new Map<string, FakePod>();
   policies: readonly object[] = [networkPolicy("scripts")];
-  /** Stands before what it would answer; `hang`: nothing ever comes. */
+  /** Replaces the answer to a request; `hang` never answers. */
   answers: (asked: string) => readonly [number, unknown] | "hang" | undefined = () => undefined;
-  /** What admission makes of a pod. */
+  /** Changes a pod as an admission controller does. */
   admits: (pod: FakePod) => object = (pod) => pod;
   status: (pod: FakePod) => object = () => ({ phase: "Running" });
-  /** Instead of a container: what is done with an attached connection. */
+  /** Handles an attached connection instead of a container. */
   attaches: ((socket: Duplex) => void) | undefined;
   protocol = "v5.channel.k8s.io";
   readonly #server: Server;
@@ -55,7 +55,7 @@ export class FakeCluster implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`; // it listens on a port
   }
 
-  /** From here on attached connections stay open and say nothing. */
+  /** Keeps attached connections open and silent from now on. */
   freeze(): void {
     for (const socket of this.#sockets) socket.pause();
     for (const guest of this.#guests) guest.stdout?.pause();
@@ -150,7 +150,7 @@ function fed(socket: Duplex, { stdin }: { readonly stdin: NodeJS.WritableStream 
   });
 }
 
-/** A server's frame, unmasked. */
+/** Returns a server's frame, which is not masked. */
 export function frameOf(payload: Buffer, first = 0x82): Buffer {
   const { length } = payload;
   if (length < 126) return Buffer.concat([Buffer.of(first, length), payload]);
@@ -163,7 +163,7 @@ export function frameOf(payload: Buffer, first = 0x82): Buffer {
   return Buffer.concat([head, payload]);
 }
 
-/** A client's frame, which is masked. Undefined: not all of it is there yet. */
+/** Reads a client's frame, which is masked. Returns undefined when it is incomplete. */
 function readFrame(
   held: Buffer,
 ): { readonly opcode: number; readonly payload: Buffer; readonly size: number } | undefined {

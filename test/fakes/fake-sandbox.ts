@@ -16,7 +16,7 @@ export interface FakeDriverOptions {
   readonly engine?: string;
   readonly unavailable?: string;
   readonly check?: NonNullable<SandboxDriver["check"]>;
-  /** Stands before or instead of what the engine would answer. */
+  /** Changes or replaces the engine's answer. */
   readonly step?: (step: ScriptStep) => ScriptStep | Promise<ScriptStep>;
   readonly started?: (how: "start" | "restore", program: ScriptProgram) => void;
 }
@@ -35,8 +35,8 @@ export class FakeToolError extends Error {
 }
 
 /**
- * A driver whose engine is this process: for the loop around engines, not for strangers' code. A script is the body of an
- * async function over `call(tool, arguments)`, `host(kind, arguments)` and `print(text)`. Its image is what it was answered.
+ * A driver that runs scripts in this process, to test the loop around engines. It does not isolate them. A script is the
+ * body of an async function with `call(tool, arguments)`, `host(kind, arguments)` and `print(text)`. Its image is its answers.
  */
 export function fakeDriver(options: FakeDriverOptions = {}): SandboxDriver {
   const { name = "fake", language = "javascript", durability = "snapshot", engine = "fake 1" } = options;

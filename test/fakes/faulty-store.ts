@@ -6,10 +6,10 @@ import type { CallName, Committed, Durability } from "../../src/store/store.ts";
 import { PointStore } from "../crash/points.ts";
 import type { FakeClock } from "./clock.ts";
 
-/** How often the next writes of a kind fail; `read` is the look-up of a call. */
+/** How many of the next writes of a kind fail; `read` is the lookup of a call. */
 export type Failing = Map<StoreWrite["write"] | "read", number>;
 
-/** A store of which chosen writes fail, as on a full disk. */
+/** A store whose chosen writes fail, as on a full disk. */
 export class FaultyStore extends PointStore {
   readonly #failing: Failing;
 

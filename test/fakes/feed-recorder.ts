@@ -2,10 +2,10 @@ import type { FeedReader, FeedSubscription, ResetReason } from "../../src/observ
 import type { FeedEvent, FeedFilter } from "../../src/observe/feed-event.ts";
 import type { RuntimeFixture } from "./runtime-fixture.ts";
 
-/** What somebody hears who may hear everything. */
+/** The filter of a reader that may read every event. */
 export const all: FeedFilter = { tenant: "default", also: "everything" };
 
-/** A reader of the feed that writes down what it hears. */
+/** A reader of the feed that records its events. */
 export class FeedRecorder implements FeedReader {
   readonly heard: FeedEvent[] = [];
   readonly lists: (readonly FeedEvent[])[] = [];
@@ -35,7 +35,7 @@ export class FeedRecorder implements FeedReader {
   }
 }
 
-/** Takes a seat, and hears from then on. */
+/** Subscribes the reader to the feed. */
 export async function listen(
   h: RuntimeFixture,
   filter: FeedFilter = all,

@@ -1,20 +1,20 @@
-/** Scripts of calls and host calls that are cut short, thawed and moved, some of them not the same twice; and their effects. */
+/** Generates scripts that are cut short, thawed and moved, some of which differ from run to run, and runs them. */
 import fc from "fast-check";
 import type { SandboxDriver, SandboxSession } from "../../src/engines/sandbox.ts";
 import type { defineTool, ToolContext } from "../../src/index.ts";
 import { asker, boss, runtimeFixture } from "./runtime-fixture.ts";
 import { resultOf } from "./script-fixture.ts";
 
-/** How a step differs from life to life: as no script should, and some do. */
-type Whim = "never" | "left out later" | "only later" | "other words";
+/** How a step differs from run to run, as no script should and some do. */
+type Variation = "never" | "left out later" | "only later" | "other words";
 
-/** `refused` leaves nothing in the ledger, and of `again` the first call fails and the script makes up for it. */
+/** A `refused` call leaves nothing in the ledger. The first call of `again` fails, and the script calls again. */
 interface ScriptStep {
   readonly kind: "work" | "post" | "host" | "refused" | "again" | "together";
-  readonly whim: Whim;
+  readonly variation: Variation;
 }
 
-/** Of one life: its caller leaves at an effect, before it or after it; or its engine gives up after so many steps. */
+/** One interruption: the caller leaves before or after an effect, or the engine fails after `at` steps. */
 interface Cut {
   readonly by: "caller before" | "caller after" | "engine";
   readonly at: number;
@@ -22,23 +22,23 @@ interface Cut {
 
 export interface Story {
   readonly steps: readonly ScriptStep[];
-  /** By life. */
+  /** The interruption of each run. */
   readonly cuts: readonly (Cut | undefined)[];
-  /** What persons say, in order; then yes. */
+  /** The decisions in order; all later ones approve. */
   readonly answers: readonly boolean[];
-  /** Each life finds another build of its engine, and is replayed; or the same one, and is thawed. */
+  /** Whether each run has another build of its engine, and is replayed instead of thawed. */
   readonly isRebuilt: boolean;
 }
 
 const kinds = fc.constantFrom<ScriptStep["kind"]>("work", "post", "host", "refused", "again", "together");
-const always = fc.constant<Whim>("never");
-const whims = fc.constantFrom<Whim>("never", "never", "left out later", "only later", "other words");
+const always = fc.constant<Variation>("never");
+const variations = fc.constantFrom<Variation>("never", "never", "left out later", "only later", "other words");
 const engineCuts = fc.constant<Cut["by"]>("engine");
 const cutters = fc.constantFrom<Cut["by"]>("caller before", "caller after", "engine");
 
-/** @param isSteady the script is the same in each life, and nobody leaves: it comes to its end */
+/** @param isSteady the script is the same in each run and its caller stays, so it comes to its end */
 export function stories(isSteady: boolean): fc.Arbitrary<Story> {
-  const step = fc.record({ kind: kinds, whim: isSteady ? always : whims });
+  const step = fc.record({ kind: kinds, variation: isSteady ? always : variations });
   const cut = fc.record({ by: isSteady ? engineCuts : cutters, at: fc.integer({ min: 0, max: 4 }) });
   return fc.record({
     steps: fc.array(step, { minLength: 1, maxLength: 7 }),
@@ -48,18 +48,18 @@ export function stories(isSteady: boolean): fc.Arbitrary<Story> {
   });
 }
 
-/** An engine, and how a story is told in its words. `LIFE` in them is how often the script was begun before. */
-export interface Spoken {
+/** An engine and the function that writes a story as its source. `LIFE` in it is the number of earlier runs. */
+export interface ScriptLanguage {
   readonly driver: SandboxDriver;
   readonly language: "javascript" | "python";
   sourceOf(steps: Story["steps"]): string;
 }
 
-/** @param call a call that gives a promise, `given` being an expression */
-export function inJavaScript(call: (tool: string, given: string) => string, host: string): Spoken["sourceOf"] {
+/** @param call returns a call expression that gives a promise; `given` is an expression */
+export function inJavaScript(call: (tool: string, given: string) => string, host: string): ScriptLanguage["sourceOf"] {
   return (steps) => {
-    const lines = steps.map(({ kind, whim }, at) => {
-      const words = whim === "other words" ? ' + "." + LIFE' : "";
+    const lines = steps.map(({ kind, variation }, at) => {
+      const words = variation === "other words" ? ' + "." + LIFE' : "";
       const asked = (tool: string, to: string): string => call(tool, `"${to}"${words}`);
       const told = (made: string): string =>
         `${made}.then((one) => out.push(one?.text ?? "told"), (error) => out.push(error.code))`;
@@ -71,16 +71,16 @@ export function inJavaScript(call: (tool: string, given: string) => string, host
         again: `try { await ${asked("shaky", `${at}`)}; } catch { await ${told(asked("shaky", `${at}`))}; }`,
         together: `await Promise.all([${[asked("work", `${at}a`), host, asked("post", `${at}b`)].map(told).join(", ")}]);`,
       };
-      if (whim === "left out later") return `if (LIFE === 0) { ${line[kind]} }`;
-      return whim === "only later" ? `if (LIFE > 0) { ${line[kind]} }` : line[kind];
+      if (variation === "left out later") return `if (LIFE === 0) { ${line[kind]} }`;
+      return variation === "only later" ? `if (LIFE > 0) { ${line[kind]} }` : line[kind];
     });
     return ["const out = [];", ...lines, "return out.join();"].join("\n");
   };
 }
 
 export function inPython(steps: Story["steps"]): string {
-  const lines = steps.flatMap(({ kind, whim }, at) => {
-    const words = whim === "other words" ? ".LIFE" : "";
+  const lines = steps.flatMap(({ kind, variation }, at) => {
+    const words = variation === "other words" ? ".LIFE" : "";
     const asked = (tool: string, to: string): string => `tools.${tool}(to="${to}${words}")`;
     const tried = (made: string, ...otherwise: readonly string[]): readonly string[] => [
       ...["try:", `    out.append(${made}.text)`],
@@ -100,8 +100,8 @@ export function inPython(steps: Story["steps"]): string {
         ...["except Exception as error:", "    out.append(str(error))"],
       ],
     };
-    if (whim === "left out later") return ["if LIFE == 0:", ...line[kind].map(inner)];
-    return whim === "only later" ? ["if LIFE > 0:", ...line[kind].map(inner)] : line[kind];
+    if (variation === "left out later") return ["if LIFE == 0:", ...line[kind].map(inner)];
+    return variation === "only later" ? ["if LIFE > 0:", ...line[kind].map(inner)] : line[kind];
   });
   return ["import asyncio", "out = []", ...lines, '",".join(out)'].join("\n");
 }
@@ -110,15 +110,15 @@ function inner(line: string): string {
   return `    ${line}`;
 }
 
-export interface Lived {
-  /** What had an effect, however it was spelled. */
+export interface StoryResult {
+  /** The effects, without their variations. */
   readonly effects: readonly string[];
   readonly lives: number;
   readonly output: string | undefined;
   readonly errorKind: string | undefined;
 }
 
-class Life {
+class StoryState {
   readonly effects: string[] = [];
   readonly #cuts: (Cut | undefined)[];
   readonly #failedOnce = new Set<string>();
@@ -152,11 +152,11 @@ class Life {
     const left = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
     this.leaving.abort();
     await left;
-    throw new Error("nobody waits any more");
+    throw new Error("the caller has left");
   }
 }
 
-function toolsOf(life: Life): readonly Parameters<typeof defineTool>[0][] {
+function toolsOf(life: StoryState): readonly Parameters<typeof defineTool>[0][] {
   const tool = {
     description: "Has an effect.",
     risk: "medium",
@@ -177,8 +177,8 @@ function toolsOf(life: Life): readonly Parameters<typeof defineTool>[0][] {
   ];
 }
 
-function restless(
-  life: Life,
+function changingDriver(
+  life: StoryState,
   driver: SandboxDriver,
   about: { readonly name: string; readonly build: () => string },
 ): SandboxDriver {
@@ -191,16 +191,16 @@ function restless(
     unavailable: () => driver.unavailable(),
     start: async (program, limits) => {
       const source = program.source.replaceAll("LIFE", `${life.begin()}`);
-      return givingUp(await driver.start({ ...program, source }, limits), life);
+      return failingSession(await driver.start({ ...program, source }, limits), life);
     },
     restore: async (...given) => {
       life.begin();
-      return givingUp(await driver.restore(...given), life);
+      return failingSession(await driver.restore(...given), life);
     },
   };
 }
 
-function givingUp(session: SandboxSession, { cut }: Life): SandboxSession {
+function failingSession(session: SandboxSession, { cut }: StoryState): SandboxSession {
   let steps = 0;
   return {
     next: async () =>
@@ -214,21 +214,24 @@ function givingUp(session: SandboxSession, { cut }: Life): SandboxSession {
   };
 }
 
-export async function live({ steps, cuts, answers, isRebuilt }: Story, spoken: Spoken): Promise<Lived> {
-  const life = new Life(cuts);
+export async function runStory(
+  { steps, cuts, answers, isRebuilt }: Story,
+  spoken: ScriptLanguage,
+): Promise<StoryResult> {
+  const life = new StoryState(cuts);
   let turn = 0;
   const build = (): string => (isRebuilt ? `build ${turn}` : "build");
   const engines = ["first", "second", "third", "fourth", "fifth"];
-  const drivers = engines.map((name) => restless(life, spoken.driver, { name, build }));
+  const drivers = engines.map((name) => changingDriver(life, spoken.driver, { name, build }));
   const chains = { drivers, engines, limits: { maxRiskUnapproved: "medium" } } as const;
   await using h = await runtimeFixture({ chains }, toolsOf(life));
   const script = { code: spoken.sourceOf(steps), language: spoken.language };
-  for (const said = [...answers]; turn < 40; turn += 1) {
+  for (const decisions = [...answers]; turn < 40; turn += 1) {
     life.leaving = new AbortController();
     const context = { ...asker, idempotencyKey: "script", signal: life.leaving.signal };
     const outcome = await h.runtime.runChain(script, context).catch(() => undefined);
     if (outcome?.status === "pending") {
-      const decision = (said.shift() ?? true) ? "approved" : "denied";
+      const decision = (decisions.shift() ?? true) ? "approved" : "denied";
       await h.runtime.approvals.decide(outcome.approvalId, { decision, by: boss });
     } else if (outcome !== undefined) {
       const { status, output_text: output, error_kind: errorKind } = resultOf(outcome);
@@ -242,5 +245,5 @@ export async function live({ steps, cuts, answers, isRebuilt }: Story, spoken: S
       };
     }
   }
-  throw new Error("The script comes to no end.");
+  throw new Error("The script does not end.");
 }

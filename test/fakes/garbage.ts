@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { settled } from "./clock.ts";
 
-/** Everything that nobody holds is let go, and whoever waits for that is told. */
+/** Collects garbage and runs the finalizers. */
 export async function collectGarbage(): Promise<void> {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void; // what the flag makes

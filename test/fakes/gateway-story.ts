@@ -1,4 +1,4 @@
-/** The main job as an agent sees it, told by whichever client there is. */
+/** The gateway's main use as an agent sees it, through any client. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import type { CallToolResult, Client } from "@modelcontextprotocol/client";
 import { expect } from "vitest";
@@ -15,11 +15,11 @@ export const pending: { readonly isError: true; readonly structuredContent: Read
     retry: "send the same call again",
   },
 };
-export const eras = ["2025-11-25", "2026-07-28"] as const;
+export const mcpRevisions = ["2025-11-25", "2026-07-28"] as const;
 export const timeoutMs = 120_000;
 
-/** What an agent sees of the story from the list of tools to the kept outcome; a person approves in another process. */
-export async function tellStory(gateway: Gateway, client: Client): Promise<void> {
+/** Lists tools, makes a call that needs approval and reads the stored outcome; a person approves in another process. */
+export async function runStory(gateway: Gateway, client: Client): Promise<void> {
   const { tools } = await client.listTools();
   const names = tools.map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(["everything__get-sum", "filesystem__write_file", "work"]));
@@ -45,7 +45,7 @@ export async function tellStory(gateway: Gateway, client: Client): Promise<void>
   await expectReplay(gateway, client, written);
 }
 
-/** The same call gets the kept outcome, and a file that changed since stays as it is. */
+/** Expects that the same call gets the stored outcome, and that a file changed since stays unchanged. */
 export async function expectReplay(gateway: Gateway, client: Client, written: CallToolResult): Promise<void> {
   writeFileSync(gateway.file("hello.txt"), "changed since");
   expect(await client.callTool(write)).toMatchObject({

@@ -21,15 +21,15 @@ const root = join(import.meta.dirname, "../..");
 const bin = join(root, "bin/postern.js");
 const inspector = join(root, "node_modules/.bin/inspector");
 
-export type Era = "2025-11-25" | "2026-07-28";
+export type McpRevision = "2025-11-25" | "2026-07-28";
 
 export interface GatewayOptions {
-  /** How long a call that needs a person is held on the line. */
+  /** How long the connection stays open for a call that needs a person. */
   readonly holdMs?: number;
   readonly ttlSeconds?: number;
 }
 
-/** The sample gateway as a real process with its real servers, in a folder of its own; it may die and start again there. */
+/** The sample gateway as a real process with real servers in its own folder, where it can be killed and started again. */
 export class Gateway implements AsyncDisposable {
   readonly folder: string = mkdtempSync(join(tmpdir(), "postern-story-"));
   readonly #diary = join(this.folder, "diary");
@@ -58,22 +58,22 @@ export class Gateway implements AsyncDisposable {
     return this.#running.child.pid;
   }
 
-  /** What `work` and `send` have done to the world, in order: kept outside of Postern. */
+  /** The effects of `work` and `send` in order, recorded outside of Postern. */
   get diary(): readonly string[] {
     return existsSync(this.#diary) ? readFileSync(this.#diary, "utf8").trim().split("\n") : [];
   }
 
-  /** `work` and `send` end only when they are let go. */
+  /** Keeps `work` and `send` running until they are released. */
   letGo(job: string): void {
     writeFileSync(join(this.folder, `let-go-${job}`), "");
   }
 
-  /** A file of the folder that the file server works in. */
+  /** Returns a file in the file server's folder. */
   file(name: string): string {
     return join(this.folder, "workspace", name);
   }
 
-  /** In a process group of its own, as a shell would start it. */
+  /** Starts it in its own process group, as a shell does. */
   async start(): Promise<void> {
     const child = this.#spawn(bin, ["start", "--json"], { detached: true });
     const end = ended(child);
@@ -86,7 +86,7 @@ export class Gateway implements AsyncDisposable {
     if (servers.some(({ status }) => status !== "connected")) throw new Error(`A server is not there: ${String(line)}`);
   }
 
-  /** `group`: to everything that it started too, as a terminal does on Ctrl-C. */
+  /** Sends a signal; with `group`, also to all its children, as a terminal does on Ctrl-C. */
   signal(signal: NodeJS.Signals, to: "process" | "group" = "process"): Promise<Ended> {
     if (this.#running === undefined) throw new Error("The gateway does not run.");
     const { child, end } = this.#running;
@@ -101,24 +101,24 @@ export class Gateway implements AsyncDisposable {
     await this.start();
   }
 
-  /** One command to its end, as a person types it in another terminal. */
+  /** Runs one command to its end, as a person does in another terminal. */
   command(...words: readonly string[]): Promise<Ended> {
     return ended(this.#spawn(bin, words));
   }
 
-  /** The inspector's command line, as an agent. */
+  /** Runs the inspector's command line as an agent. */
   async inspect(...words: readonly string[]): Promise<Ended> {
     const header = `Authorization: Bearer ${await this.#token("agent")}`;
     const to = ["--cli", `${this.url}/mcp`, "--transport", "http", "--header", header];
     return ended(this.#spawn(inspector, [...to, "--format", "json", "--quiet", ...words]));
   }
 
-  async connect(era: Era): Promise<Client> {
+  async connect(era: McpRevision): Promise<Client> {
     const requestInit = { headers: { authorization: `Bearer ${await this.#token("agent")}` } };
     return this.#connected(era, new StreamableHTTPClientTransport(new URL("/mcp", this.url), { requestInit }));
   }
 
-  connectStdio(era: Era): Promise<Client> {
+  connectStdio(era: McpRevision): Promise<Client> {
     const words = [bin, "start", "--stdio"];
     const transport = new StdioClientTransport({
       command: process.execPath,
@@ -143,7 +143,7 @@ export class Gateway implements AsyncDisposable {
     for (const client of this.#clients.splice(0)) await client.close();
   }
 
-  async #connected(era: Era, transport: Transport): Promise<Client> {
+  async #connected(era: McpRevision, transport: Transport): Promise<Client> {
     const mode = era === "2025-11-25" ? "legacy" : { pin: era };
     const client = new Client({ name: "story", version: "1" }, { versionNegotiation: { mode } });
     this.#clients.push(client);
@@ -173,13 +173,13 @@ export class Gateway implements AsyncDisposable {
   }
 }
 
-/** The approval that a held call was answered with. */
+/** Returns the approval id in the answer of a held call. */
 export function approvalOf({ structuredContent }: CallToolResult): string {
   const { approval_id: id } = structuredContent as { readonly approval_id: string }; // an `approval_pending` answer
   return id;
 }
 
-/** The sample configuration as it is, but for places, a free port, and how long a test can wait. */
+/** Returns the sample configuration with test folders, a free port and short waits. */
 function sampleHere(holdMs: number, ttlSeconds: number): string {
   const sample = parse(readFileSync(join(root, "postern.yaml"), "utf8"));
   sample.listen.port = 0;
@@ -191,7 +191,7 @@ function sampleHere(holdMs: number, ttlSeconds: number): string {
   return stringify(sample);
 }
 
-/** Two tools whose effects are seen from outside, and which take as long as the test wants: one that runs, one that asks. */
+/** Two tools with visible effects that run as long as the test wants: `work` runs at once, `send` needs approval. */
 function toolsModule(diary: string, folder: string): string {
   return `import { appendFileSync, existsSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Makes a gigabyte by one tool, reads it by another, and says how much this process grew meanwhile. */
+/** Makes a gigabyte with one tool, reads it with another, and prints how much this process grew. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,11 +1,9 @@
-/** Ann, who remembers her yes to a mail. */
+/** Ann approves a mail and remembers it as a grant. */
 
-import type { Decider, Remember } from "../../src/approvals/index.ts";
-import type { CallRequest } from "../../src/index.ts";
+import type { Remember } from "../../src/approvals/index.ts";
+import { ann, mail } from "./deciders.ts";
 import { asker, type RuntimeFixture } from "./runtime-fixture.ts";
 
-export const ann: Decider = { user: "ann", via: "session:1", tenant: "default", signedIn: true };
-export const mail = (to: string): CallRequest => ({ tool: "mail", arguments: { to } });
 export const forRun: Remember = { for: "run", reason: "they are all to the team" };
 
 export const ask = async (h: RuntimeFixture, to = "x", more = {}): Promise<string> =>
@@ -17,5 +15,5 @@ export const remember = (
   more = {},
 ): ReturnType<RuntimeFixture["runtime"]["approvals"]["decide"]> =>
   h.runtime.approvals.decide(id, { decision: "approved", by: ann, remember: what, ...more });
-export const status = async (h: RuntimeFixture, to: string, more = {}): Promise<string> =>
+export const statusOf = async (h: RuntimeFixture, to: string, more = {}): Promise<string> =>
   (await h.runtime.invoke(mail(to), { ...asker, ...more })).status;

@@ -10,8 +10,8 @@ import {
 import type { Guardrail } from "../../src/policy/index.ts";
 import { FakeClock } from "./clock.ts";
 
-export const said: string[] = [];
-export const say: LocalTool = defineTool({
+export const writtenTexts: string[] = [];
+export const sayTool: LocalTool = defineTool({
   name: "say",
   description: "Says it.",
   risk: "medium",
@@ -19,24 +19,27 @@ export const say: LocalTool = defineTool({
   idempotent: false,
   input: z.object({ text: z.string(), as: z.enum(["text", "json", "error", "throw"]).optional() }),
   execute: async ({ text, as }) => {
-    said.push(text);
+    writtenTexts.push(text);
     if (as === "throw") throw new Error(text);
     if (as === "error") return { content: [{ type: "text", text }], isError: true };
     return as === "json" ? { inner: { note: text } } : text;
   },
 });
 
-export interface Room extends AsyncDisposable {
+export interface GuardrailFixture extends AsyncDisposable {
   readonly runtime: Runtime;
   readonly clock: FakeClock;
   readonly log: string[];
 }
-export async function room(guardrails: readonly Guardrail[], more: Partial<RuntimeOptions> = {}): Promise<Room> {
-  said.length = 0;
+export async function guardrailFixture(
+  guardrails: readonly Guardrail[],
+  more: Partial<RuntimeOptions> = {},
+): Promise<GuardrailFixture> {
+  writtenTexts.length = 0;
   const clock = new FakeClock();
   const log: string[] = [];
   const runtime = await createRuntime({
-    tools: [say],
+    tools: [sayTool],
     guardrails,
     clock,
     autonomy: "A4",
@@ -45,14 +48,14 @@ export async function room(guardrails: readonly Guardrail[], more: Partial<Runti
   });
   return { runtime, clock, log, [Symbol.asyncDispose]: () => runtime.close() };
 }
-export const speak = (runtime: Runtime, text: string, as?: string): Promise<ToolOutcome> =>
+export const invokeSay = (runtime: Runtime, text: string, as?: string): Promise<ToolOutcome> =>
   runtime.invoke({ tool: "say", arguments: { text, ...(as !== undefined && { as }) } });
 export const finds = (word: string, says: "DENY" | "CONFIRM" | "RAISE"): Guardrail => ({
   name: "word",
   on: "arguments",
   check: ({ text }) => (text.includes(word) ? [{ says, why: "a word is not allowed" }] : []),
 });
-export async function terminals(runtime: Runtime, callId: string): Promise<readonly string[]> {
+export async function endEvents(runtime: Runtime, callId: string): Promise<readonly string[]> {
   const events = await runtime.audit.query({ callId, limit: 100 });
   return events.map(({ type }) => type).filter((type) => type !== "tool_call.attempted");
 }

@@ -1,11 +1,11 @@
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 
-/** A disk that answers no sync until it is let, as one that is slow: what was written is there, and who waits for the disk waits. */
+/** A slow disk: it answers no sync until it is released. Written data can be read. */
 export interface HeldDisk extends Disposable {
-  /** How many syncs it has not answered. */
+  /** The number of unanswered syncs. */
   readonly unanswered: number;
-  /** From now on it answers at once. */
+  /** Answers all syncs at once from now on. */
   release(): void;
 }
 

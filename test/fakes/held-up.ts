@@ -1,12 +1,12 @@
 const tries = 3;
-/** Where every branch is counted, code takes several times as long; `npm run test:whole` holds it to the promise itself. */
+/** Coverage makes code several times slower; `npm run test:whole` checks the real limit. */
 const counted = process.env["COUNTED"] === "yes" ? 4 : 1;
 
 /**
- * What the work answers, of the first try in which no turn took so long. What stalls the loop does so at every try; what the
- * collector or a busy machine adds to one it does not add to each.
+ * Returns the work's result from the first try in which every turn was shorter than the limit. Code that blocks the loop
+ * does so at every try; the garbage collector and a busy machine do not.
  *
- * @param work opens what it needs itself, each time anew
+ * @param work opens all it needs itself, at each try
  */
 export async function inShortTurns<Value>(withinMs: number, work: () => Promise<Value>): Promise<Value> {
   const held: number[] = [];
@@ -22,8 +22,8 @@ export async function inShortTurns<Value>(withinMs: number, work: () => Promise<
 }
 
 /**
- * The longest turn of this thread's loop during some work, in milliseconds of processor time: so long everybody else would
- * have waited. What other processes take of a busy machine is not counted.
+ * Returns the longest turn of this thread's loop during the work, in milliseconds of processor time. All other calls wait
+ * that long. The time of other processes does not count.
  */
 async function heldUp(work: () => Promise<unknown>): Promise<number> {
   let longestMs = 0;

@@ -5,7 +5,7 @@ import type { Runtime } from "../../src/runtime/api.ts";
 import { openCredentials, readToken, type TokenRole } from "../../src/server/credentials.ts";
 import { createHttpDoor, type HttpServer, type HttpServerOptions } from "../../src/server/http/http-server.ts";
 import { ownFolder } from "./own-folder.ts";
-import { type Said, type StubOptions, stubRuntime } from "./stub-runtime.ts";
+import { type StubCall, type StubOptions, stubRuntime } from "./stub-runtime.ts";
 
 export const host = "127.0.0.1:7420";
 
@@ -13,7 +13,7 @@ export interface Ask {
   readonly as?: TokenRole | undefined;
   readonly method?: string;
   readonly body?: unknown;
-  /** Instead of `body`: sent as it is. */
+  /** Sent unchanged instead of `body`. */
   readonly raw?: string | Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -28,7 +28,7 @@ function onWrongAnswer(route: string, why: string): never {
   throw new Error(`The answer of ${route} does not fit its schema. ${why}`);
 }
 
-/** The HTTP door over a runtime, with fresh tokens in a folder of its own; no socket. */
+/** An HTTP server over a runtime, without a socket, with fresh tokens in its own folder. */
 export async function httpFixture(
   runtime: Runtime,
   more: Partial<HttpServerOptions> & { readonly agentScopes?: readonly string[] } = {},
@@ -36,14 +36,14 @@ export async function httpFixture(
   const folder = ownFolder();
   const { agentScopes = ["mail:read"], ...options } = more;
   const credentials = await openCredentials(folder, { agentScopes });
-  const door = createHttpDoor({ runtime, credentials, hosts: [host], onWrongAnswer, ...options });
+  const server = createHttpDoor({ runtime, credentials, hosts: [host], onWrongAnswer, ...options });
   const tokens = {
     agent: (await readToken(folder, "agent")) ?? "",
     operator: (await readToken(folder, "operator")) ?? "",
   };
   const ask = (path: string, { as, method, body, raw, headers = {} }: Ask = {}): Promise<Response> => {
     const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body));
-    return door.fetch(
+    return server.fetch(
       new Request(`http://${host}${path}`, {
         method: method ?? (sent === undefined ? "GET" : "POST"),
         headers: {
@@ -55,29 +55,29 @@ export async function httpFixture(
       }),
     );
   };
-  return { door, tokens, ask, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
+  return { door: server, tokens, ask, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
 }
 
-/** The door over a runtime that runs nothing, another for each test of a file. */
+/** An HTTP server over a stub runtime, a new one for each test of a file. */
 export interface StubFixture extends Pick<HttpFixture, "ask" | "door" | "tokens"> {
-  readonly said: readonly Said[];
-  /** Instead of the one each test begins with. */
+  readonly said: readonly StubCall[];
+  /** Replaces the server that each test starts with. */
   open(options?: StubOptions): Promise<void>;
 }
 
 export function stubFixture(): StubFixture {
-  let house: HttpFixture | undefined;
-  let said: readonly Said[] = [];
+  let http: HttpFixture | undefined;
+  let calls: readonly StubCall[] = [];
   const now = (): HttpFixture => {
-    if (house === undefined) throw new Error("no test has begun");
-    return house;
+    if (http === undefined) throw new Error("no test has begun");
+    return http;
   };
-  const close = async (): Promise<void> => house?.[Symbol.asyncDispose]();
+  const close = async (): Promise<void> => http?.[Symbol.asyncDispose]();
   const open = async (options: StubOptions = {}): Promise<void> => {
     await close();
     const stub = stubRuntime(options);
-    said = stub.said;
-    house = await httpFixture(stub.runtime);
+    calls = stub.said;
+    http = await httpFixture(stub.runtime);
   };
   beforeEach(() => open());
   afterAll(close);
@@ -90,13 +90,13 @@ export function stubFixture(): StubFixture {
       return now().tokens;
     },
     get said() {
-      return said;
+      return calls;
     },
     open,
   };
 }
 
-/** What the page of somebody who signed in sends with each request. */
+/** Returns the headers that the page of a signed-in person sends with each request. */
 export function inSession({ cookie, csrf }: Pick<SignedIn, "cookie" | "csrf">): Readonly<Record<string, string>> {
   return { cookie: `postern_session=${cookie}`, origin: `http://${host}`, "x-postern-csrf": csrf };
 }

@@ -1,6 +1,6 @@
 /**
- * Promises of time, on a machine that has other work. What stalls does so at every try; what does not is in time at one of a
- * few. The promise itself is the same on every machine.
+ * Checks time limits on a machine that has other work. Slow code is slow at every try; other code is in time at one of a
+ * few tries. The limit is the same on every machine.
  */
 import { expect } from "vitest";
 
@@ -8,7 +8,7 @@ const tries = 5;
 
 interface Worked<Value> {
   readonly value: Value;
-  /** Of this thread, or of the clock where that is less: what others compute is not counted. */
+  /** Processor time of this thread, or wall time if that is less. */
   readonly workMs: number;
 }
 
@@ -19,12 +19,12 @@ async function measured<Value>(work: () => Value | Promise<Value>): Promise<Work
   return { value, workMs: Math.min(performance.now() - began, (user + system) / 1_000) };
 }
 
-/** For what this thread computes itself. `work` is told which try it is: what is remembered of one is no figure of the next. */
+/** Checks work that this thread does. `work` gets the number of the try, so that no cache helps the next one. */
 export async function expectWork(withinMs: number, work: (at: number) => unknown, what?: string): Promise<void> {
   expect(await shortest(withinMs, async (at) => (await measured(() => work(at))).workMs), what).toBeLessThan(withinMs);
 }
 
-/** For what somebody waits for, while others do it. */
+/** Checks a wait for work that others do. */
 export async function expectSoon(withinMs: number, happens: () => Promise<unknown>): Promise<void> {
   const waitedMs = async (): Promise<number> => {
     const began = performance.now();

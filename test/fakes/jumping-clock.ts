@@ -1,6 +1,6 @@
 import type { Clock } from "../../src/core/clock.ts";
 
-/** Time that jumps in the middle of a turn, as it does between two lines of anybody's program. */
+/** A clock that jumps in the middle of a turn, as real time does between two lines. */
 export class JumpingClock implements Clock {
   #now = Date.UTC(2026, 10, 20);
   readonly #waits = new Map<() => void, number>();
@@ -26,7 +26,7 @@ export class JumpingClock implements Clock {
   }
 }
 
-/** The same numbers in every run. */
+/** Returns the same random numbers in every run. */
 export function numbers(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {

@@ -1,9 +1,10 @@
 /**
- * A real MCP server of revision 2025-11-25 whose answers are as large or as malformed as they are asked to be; over pipes,
- * or with the argument `http` over Streamable HTTP, on a port it tells on its error stream.
+ * A real MCP server of revision 2025-11-25 with large or malformed answers, over pipes or, with the argument `http`, over
+ * Streamable HTTP on a port that it prints on its error stream.
  *
- * `large` answers with `bytes` of text, or with so many `rows` of structured content (`broken`: that are no JSON). `id` says where in the message its id stands: `first`, `last`, or `nowhere` that can
- * be found. `waiting` is answered behind the `large` that says `beside`, whichever comes first. `blocks` answers with a block that is none.
+ * `large` answers with `bytes` of text or with `rows` of structured content (`broken`: no JSON). `id` is the place of the
+ * message's id: `first`, `last` or `nowhere`. `waiting` is answered after the `large` that has `beside`, in either order of
+ * arrival. `blocks` answers with an invalid block.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createInterface } from "node:readline";
@@ -43,7 +44,7 @@ const tools: readonly unknown[] = [
   { name: "decorated", inputSchema, icons: 5, _meta: 5, execution: 5 },
 ];
 
-/** What is left to say when both of a pair have been asked. */
+/** The answers that wait until both requests of a pair have arrived. */
 const pair: { large?: () => void; waiting?: () => void } = {};
 
 function together(): void {
@@ -57,7 +58,7 @@ function together(): void {
 
 function answer({ id, method, params }: Message, say: Say): void {
   const result = (value: object): void => say(JSON.stringify({ jsonrpc: "2.0", id, result: value }));
-  const text = (said: string): void => result({ content: [{ type: "text", text: said }] });
+  const text = (output: string): void => result({ content: [{ type: "text", text: output }] });
   if (method === "initialize") {
     const serverInfo = { name: "large", version: "1" };
     result({ protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo });
@@ -77,7 +78,7 @@ function answer({ id, method, params }: Message, say: Say): void {
   } else text(`ran ${params?.name}`);
 }
 
-/** Its text says "id":1 too, as a text can. */
+/** Returns the answer. Its text contains "id":1 too, as any text can. */
 function large(id: Message["id"], { bytes = 1, rows, broken, id: place = "first" }: Asked): string {
   const text = JSON.stringify('{"id":1},'.padEnd(bytes, "x"));
   const row = (at: number): string => `{"at":${at},"name":"s\\u006fmebody","__proto__":[${at}]}`;

@@ -3,12 +3,12 @@ import type { Clock } from "../../src/core/clock.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { Store, StoreEntry } from "../../src/store/store.ts";
 
-/** A store of nothing but a log. */
+/** A store for tests that use only the log. */
 export function aLogStore(clock: Clock): Store {
   return new MemoryStore({ clock, serialize: serializeWith((text) => text) });
 }
 
-/** Commits so many events that say nothing. */
+/** Commits this many events without content. */
 export async function noteSome(store: Store, count: number): Promise<void> {
   const event = {
     moment: "noted",
@@ -25,7 +25,7 @@ export async function noteSome(store: Store, count: number): Promise<void> {
   await Promise.all(writes);
 }
 
-/** The same store, of which some answers are others. */
+/** Returns the store with some functions replaced. */
 export function bent(store: Store, bend: Partial<Store>): Store {
   return new Proxy(store, {
     get: (target, name) => {
@@ -35,7 +35,7 @@ export function bent(store: Store, bend: Partial<Store>): Store {
   });
 }
 
-/** Events of a store, each as somebody changed it; undefined: it was taken out. */
+/** Returns a store's events, each changed; the change returns undefined to remove one. */
 export function changedEvents(store: Store, change: (entry: StoreEntry) => StoreEntry | undefined): Store["events"] {
   return async function* (where) {
     for await (const entry of store.events(where)) {

@@ -1,6 +1,6 @@
 import type { ChildSpec } from "../../src/engines/child/child-process.ts";
 
-/** A child that says what a test wants: `say(frame)` writes one with the right token, `raw(bytes)` anything. */
+/** A child process with a test's code: `say(frame)` writes a frame with the right token, `raw(bytes)` any bytes. */
 export function lyingChild(onNext: string, onReady = "say({ ready: true })"): ChildSpec {
   const program = `const { readSync, writeSync } = require("node:fs");
 let token, turn = 0;

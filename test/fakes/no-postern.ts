@@ -2,7 +2,7 @@ import type { Host } from "../../src/cli/host.ts";
 import { createProgram, type Program } from "../../src/cli/program.ts";
 import { FakeClock } from "./clock.ts";
 
-/** The commands of a process where none may get as far as a Postern, and all that they say. */
+/** Commands that must not reach a Postern, and all their output. */
 export interface NoPostern {
   readonly program: Program;
   readonly out: string[];

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** A real provider, and a person with a browser at it. */
+/** A real OpenID provider and a person's browser. */
 export class OpenIdProvider implements AsyncDisposable {
   readonly issuer: string;
   readonly #child: ChildProcess;
@@ -26,7 +26,7 @@ export class OpenIdProvider implements AsyncDisposable {
     throw new Error("The provider did not start.");
   }
 
-  /** Signs in and says yes to everything. Where the browser is sent in the end, which is not asked for. */
+  /** Signs in and accepts everything. Returns the final address, without requesting it. */
   async signIn(url: string, login: string): Promise<URL> {
     const cookies = new Map<string, string>();
     let next = await this.#go(url, cookies);

@@ -4,14 +4,14 @@ import { join } from "node:path";
 
 const made: string[] = [];
 
-/** A folder of a test file's own, gone after its last test, whoever made it and whenever. */
+/** Makes a folder that is removed after the last test of the file. */
 export function ownFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "postern-test-"));
   made.push(folder);
   return folder;
 }
 
-/** After the last test of a file, and after everything that the file itself does then. */
+/** Removes the folders after the file's own cleanup. */
 export function removeOwnFolders(): void {
   for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true });
 }

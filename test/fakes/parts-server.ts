@@ -1,6 +1,6 @@
 /**
- * A real MCP server over pipes that serves a big file by parts: `read_part` gives one, `weigh_part` takes one, `append_part` writes one to `copy`.
- * The file is made as it is read: part `n` of so many bytes, every line of it with its number.
+ * A real MCP server over pipes that serves a big file in parts: `read_part` returns one, `weigh_part` takes one and
+ * `append_part` writes one to `copy`. It makes each part when it is read; every line of a part has its number.
  */
 import { createHash } from "node:crypto";
 import { appendFileSync, readFileSync } from "node:fs";

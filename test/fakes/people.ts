@@ -8,14 +8,14 @@ import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { FakeClock } from "./clock.ts";
 
-/** A try costs next to nothing: what it costs for real is tested once. */
+/** A cheap password hash; one test checks the real cost. */
 export const cheap = { cost: 2, blockSize: 8, parallel: 1 } as const;
 export const here = { address: "127.0.0.1" } as const;
-/** Whoever holds the data folder. */
+/** The operator who holds the data folder. */
 export const holder: Actor = { by: "operator", via: "token:operator" };
 export const goodPassword = "correct horse battery";
 
-/** Who got in; a test that expected that fails where somebody did not. */
+/** Returns the signed-in person, and throws when the sign-in was refused. */
 export function entered(signedIn: SignIn): SignedIn {
   if ("refused" in signedIn) throw new Error(`Refused: ${signedIn.refused}.`);
   return signedIn;
@@ -25,11 +25,11 @@ export interface People {
   readonly accounts: Accounts;
   readonly clock: FakeClock;
   readonly store: Store;
-  /** Adds somebody with `goodPassword`. */
+  /** Adds an account with `goodPassword`. */
   add(name: string, held: readonly Role[], tenant?: string): Promise<Account>;
-  /** Begins a session. */
+  /** Signs a person in. */
   signIn(name: string): Promise<SignedIn>;
-  /** What the log says was done, in order. */
+  /** Returns the operator acts in the log, in order. */
   acts(): Promise<readonly string[]>;
 }
 
@@ -53,7 +53,7 @@ export async function people(more: Partial<AccountsOptions> = {}): Promise<Peopl
   };
 }
 
-/** One of each role, and one of each in another tenant: `viewer`, `viewer@acme`, … */
+/** Adds one account for each role, also in another tenant: `viewer-here`, `viewer@acme`, … */
 export async function everybody({ add }: People): Promise<void> {
   for (const role of roles) {
     await add(`${role}-here`, [role]);

@@ -4,7 +4,7 @@ import { createRedactor } from "../../src/secrets/redactor.ts";
 import type { Store } from "../../src/store/store.ts";
 import { aLogStore } from "./log-store.ts";
 
-/** Pins of their own, or those of a store. */
+/** Returns the pins of a new store or of the given one. */
 export function somePins(clock: Clock, store: Store = aLogStore(clock)): Pins {
   return new Pins({ store, clock, policyVersion: "p1", redactor: createRedactor(), log: () => {} });
 }

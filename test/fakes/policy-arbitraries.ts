@@ -1,10 +1,10 @@
-/** Rule sets and questions that meet often: few names, few values, and the ugly ones among them. */
+/** Rule sets and calls that match often: few names and few values, ugly ones included. */
 import fc from "fast-check";
 import { autonomies, risks } from "../../src/core/risk.ts";
 import type { Condition, Facts, HistoryLimit, PolicyOptions, Rule, ToolFacts } from "../../src/policy/index.ts";
 import type { PastCall } from "../../src/policy/policy.ts";
 
-/** How many runs a property gets: its share of `FC_RUNS`, 2,000 in all when nothing is said. */
+/** Returns the number of runs of a property: its share of `FC_RUNS`, by default 2,000. */
 export function runs(share: number): { readonly numRuns: number } {
   return { numRuns: Math.ceil(Number(process.env["FC_RUNS"] ?? 2_000) * share) };
 }
@@ -188,7 +188,7 @@ export const anyRule: fc.Arbitrary<Rule> = fc.record(
   },
   { requiredKeys: ["effect"] },
 );
-/** A rule of few words: it applies to more of the questions. */
+/** A rule with few conditions, which applies to more calls. */
 const shortRule: fc.Arbitrary<Rule> = fc.oneof(
   fc.record({ effect: fc.constantFrom("allow", "confirm", "deny"), tool: fc.constantFrom(...patterns) }),
   fc.record({
@@ -204,7 +204,7 @@ const shortRule: fc.Arbitrary<Rule> = fc.oneof(
 );
 export const someRule: fc.Arbitrary<Rule> = fc.oneof(anyRule, shortRule);
 
-/** Of the adjusters the slow reading knows the one that these arbitraries can meet. */
+/** The reference knows only the adjuster that these arbitraries can meet. */
 export const anyOptions: fc.Arbitrary<PolicyOptions> = fc.record(
   {
     adjusters: fc.constantFrom(false as const, {}),

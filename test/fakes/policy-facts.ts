@@ -1,4 +1,4 @@
-/** Questions to a policy, for tests that ask it directly. */
+/** Facts for tests that call a policy directly. */
 import { createPolicy, type PolicyOptions } from "../../src/policy/decide.ts";
 import type { Decision, Facts, ToolFacts } from "../../src/policy/policy.ts";
 
@@ -17,7 +17,7 @@ export function tool(name: string, more: Partial<ToolFacts> = {}): ToolFacts {
   };
 }
 
-/** Without a level: the threshold decides. */
+/** Without a level, the threshold decides. */
 export function decide(options: PolicyOptions, facts: ToolFacts, more: Partial<Facts> = {}): Decision {
   return createPolicy(options).decide({
     tool: facts,
@@ -33,7 +33,7 @@ export function decide(options: PolicyOptions, facts: ToolFacts, more: Partial<F
   });
 }
 
-/** At A4, where nothing asks by itself. */
+/** At A4, where no level asks. */
 export function decideFacts(): Omit<Facts, "tool"> {
   return {
     principal,
@@ -47,7 +47,7 @@ export function decideFacts(): Omit<Facts, "tool"> {
   };
 }
 
-/** What is asked about a tool, at A4. */
+/** Decides about a tool, at A4. */
 export function factsOf(tool: ToolFacts, more: Partial<Facts> = {}): Facts {
   return { tool, ...decideFacts(), ...more };
 }

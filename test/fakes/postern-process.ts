@@ -13,7 +13,7 @@ export interface Ended {
   readonly err: string;
 }
 
-/** The real command in a folder of its own, with a few tools and no servers. */
+/** The real command in its own folder, with a few tools and no servers. */
 export class PosternProcess implements Disposable {
   readonly folder: string = mkdtempSync(join(tmpdir(), "postern-cli-"));
   readonly #ran = join(this.folder, "ran");
@@ -24,14 +24,14 @@ export class PosternProcess implements Disposable {
     writeFileSync(join(this.folder, "postern.yaml"), "tools:\n  modules: [./tools.ts]\nlisten:\n  port: 0\n");
   }
 
-  /** An empty one, as an operator makes it who does not start first: commands make none. */
+  /** Makes an empty data folder, as an operator does before the first start; commands make none. */
   dataFolder(name: string): string {
     const path = join(this.folder, name);
     mkdirSync(path, { mode: 0o700, recursive: true });
     return path;
   }
 
-  /** What the tools with effects have done, in order. */
+  /** The effects of the tools, in order. */
   get runs(): readonly string[] {
     return existsSync(this.#ran) ? readFileSync(this.#ran, "utf8").trim().split("\n") : [];
   }
@@ -50,7 +50,7 @@ export class PosternProcess implements Disposable {
     return { child, end: ended(child) };
   }
 
-  /** One command to its end, without a terminal. */
+  /** Runs one command to its end, without a terminal. */
   run(...words: readonly string[]): Promise<Ended> {
     return this.runIn(this.folder, ...words);
   }
@@ -61,7 +61,7 @@ export class PosternProcess implements Disposable {
     return end;
   }
 
-  /** `postern start`, once it says that it serves. */
+  /** Runs `postern start` and waits until it serves. */
   async start(
     data: string,
     ...more: readonly string[]

@@ -2,7 +2,7 @@ import type { defineTool } from "../../src/index.ts";
 
 export type ProbeTool = Parameters<typeof defineTool>[0];
 
-/** A safe tool that answers `done`; a test names only what it is about. In a list, as a runtime takes more tools. */
+/** Returns a list with one safe tool that answers `done`; a test names only the fields it needs. */
 export function probe(more: Partial<ProbeTool> = {}): readonly [ProbeTool] {
   const plain: ProbeTool = {
     name: "probe",
@@ -16,7 +16,7 @@ export function probe(more: Partial<ProbeTool> = {}): readonly [ProbeTool] {
   return [{ ...plain, ...more }];
 }
 
-/** `post` asks a person, takes a text and writes down what it was given. */
+/** A tool `post` that asks a person, takes a text and records it. */
 export function posting(ran: unknown[], more: Partial<ProbeTool> = {}): readonly [ProbeTool] {
   return probe({
     name: "post",

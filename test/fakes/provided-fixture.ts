@@ -15,7 +15,7 @@ import { ownFolder } from "./own-folder.ts";
 
 export interface ProvidedFixture extends AsyncDisposable {
   readonly runtime: Runtime;
-  /** A temporary folder with the run's folders and whatever a test puts beside them. */
+  /** A temporary folder with the run's folders and a test's own files. */
   readonly base: string;
   readonly workspace: string;
   call(tool: string, given: JsonObject): Promise<ToolOutcome>;
@@ -24,7 +24,7 @@ export interface ProvidedFixture extends AsyncDisposable {
 }
 
 export const agent = { principal: { tenant: "default", agent: "a" }, runId: "run_1" } as const;
-/** What `shell` needs to be called at all. */
+/** The identity that may call `shell`. */
 const allowed = { rules: [{ effect: "allow", tool: "shell" }] } as const;
 
 /** Provider-defined tools on a real runtime over a temporary folder; everything is approved. */

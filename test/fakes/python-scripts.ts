@@ -14,7 +14,7 @@ export const pythonLimits: SandboxLimits = {
   wallMs: 20_000,
 };
 
-/** When every one of them was sent. */
+/** Resolves when all calls were sent. */
 export const startedAt: number = Date.UTC(2026, 10, 20, 9, 30);
 
 const tools = [

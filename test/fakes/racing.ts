@@ -1,17 +1,17 @@
 import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
 import { JumpingClock } from "./jumping-clock.ts";
 
-export interface Racing extends AsyncDisposable {
+export interface RaceFixture extends AsyncDisposable {
   readonly runtime: Runtime;
   readonly clock: JumpingClock;
   /** How often each bill was paid. */
   readonly ran: ReadonlyMap<string, number>;
-  /** Every word that each approval was decided with, in order. */
-  readonly words: ReadonlyMap<string, readonly string[]>;
+  /** The decisions on each approval, in order. */
+  readonly decisions: ReadonlyMap<string, readonly string[]>;
 }
 
-/** A runtime in which bills are paid, each after somebody said so. */
-export async function racing(approvals: NonNullable<RuntimeOptions["approvals"]>): Promise<Racing> {
+/** A runtime with a tool that pays a bill after an approval. */
+export async function raceFixture(approvals: NonNullable<RuntimeOptions["approvals"]>): Promise<RaceFixture> {
   const clock = new JumpingClock();
   const ran = new Map<string, number>();
   const pay = defineTool({
@@ -32,10 +32,10 @@ export async function racing(approvals: NonNullable<RuntimeOptions["approvals"]>
   runtime.watch((event) => {
     if (event.moment === "decided") words.set(event.approvalId, [...(words.get(event.approvalId) ?? []), event.as]);
   });
-  return { runtime, clock, ran, words, [Symbol.asyncDispose]: () => runtime.close() };
+  return { runtime, clock, ran, decisions: words, [Symbol.asyncDispose]: () => runtime.close() };
 }
 
-/** In any order and on top of each other; done when all are, and whatever came due meanwhile is written. */
+/** Runs all acts at once in random order, and waits until all are done and written. */
 export async function allAtOnce(acts: (() => unknown)[], random: (below: number) => number): Promise<void> {
   for (let i = acts.length - 1; i > 0; i -= 1) {
     const j = random(i + 1);

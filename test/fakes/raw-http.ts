@@ -12,7 +12,7 @@ export interface RawRequest {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Answers a request. False: it is answered as an ordinary server does. */
+/** Answers a request. Returns false to answer it as an ordinary server does. */
 export type Answer = (
   request: RawRequest,
   response: ServerResponse,
@@ -20,12 +20,12 @@ export type Answer = (
 
 export interface RawHttp {
   readonly url: string;
-  /** Methods in the order in which they came. */
+  /** The received methods, in order. */
   readonly asked: string[];
   close(): void;
 }
 
-/** A real HTTP server of 2025-11-25 with one tool `t`; what a test says comes first. */
+/** A real HTTP server of 2025-11-25 with one tool `t`; a test's own answer comes first. */
 export async function rawHttp(answer: Answer, port = 0): Promise<RawHttp> {
   const asked: string[] = [];
   const server = createServer(async (incoming, response) => {

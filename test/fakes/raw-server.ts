@@ -41,7 +41,7 @@ for (let i = 0; i < (options.tools ?? 0); i += 1) tools.push({ name: `more-${i}`
 
 if (options.starts !== undefined) appendFileSync(options.starts, `${process.pid}\n`);
 if (options.child !== undefined) {
-  // It heeds neither the end of its input nor SIGTERM.
+  // It ignores the end of its input and SIGTERM.
   const program = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)";
   const child = spawn(process.execPath, ["-e", program], { stdio: "inherit" });
   writeFileSync(options.child, String(child.pid));

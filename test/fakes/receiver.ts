@@ -11,11 +11,11 @@ export interface Receiver extends AsyncDisposable {
   readonly requests: ReceivedRequest[];
   /** The next answers, in order; then 200. */
   readonly answers: { readonly status: number; readonly headers?: Readonly<Record<string, string>> }[];
-  /** Resolves when so many have come. */
+  /** Resolves when this many requests have arrived. */
   count(wanted: number): Promise<void>;
 }
 
-/** A real HTTP server of this machine that takes what is posted to it. */
+/** A real local HTTP server that records the requests posted to it. */
 export async function receiver(): Promise<Receiver> {
   const requests: ReceivedRequest[] = [];
   const answers: { readonly status: number; readonly headers?: Readonly<Record<string, string>> }[] = [];

@@ -1,6 +1,6 @@
 /**
- * The specification of a decision, read slowly and kept as far from the real thing as it can be: no caches, no index, no
- * compilation, regular expressions for patterns, recursion for paths. The differential test holds the policy against it.
+ * A slow reference for policy decisions, written unlike the real code: no caches, no index, no compilation, regular
+ * expressions for patterns, recursion for paths. The differential test compares the policy with it.
  */
 import type { Risk, Verdict } from "../../src/core/call.ts";
 import { digestOf, type Json } from "../../src/core/json.ts";
@@ -14,7 +14,7 @@ export interface Answer {
   readonly observed?: Verdict | "DENY";
 }
 
-/** true, false, "missing" (the argument is not there) or "unclear" (it cannot be judged). */
+/** true, false, "missing" (the argument is absent) or "unclear" (it cannot be judged). */
 type Truth = boolean | "missing" | "unclear";
 type Reading = "permit" | "deny" | "ask";
 
@@ -172,7 +172,7 @@ const scalarAt = (args: unknown, path: unknown): unknown => {
   return typeof value === "object" && value !== null ? undefined : value === wrong ? undefined : value;
 };
 
-/** The one adjuster these arbitraries can meet (SPEC 6.2): their names that destroy are `files__delete` and `purge`. */
+/** The only adjuster that these arbitraries can meet: `files__delete` and `purge` destroy. */
 const destroys = ({ adjusters }: PolicyOptions, { tool }: Facts): boolean =>
   adjusters !== false &&
   tool.riskSource !== "operator" &&
@@ -181,7 +181,7 @@ const destroys = ({ adjusters }: PolicyOptions, { tool }: Facts): boolean =>
     tool.action === "purge" ||
     (tool.action === "default" && tool.tool === "files__delete"));
 
-/** The whole thought, in the order of docs/reference/policy.md. `runtime` rules and skills included, `also` not. */
+/** The whole decision, in the order of docs/reference/policy.md, with `runtime` rules and skills, without `also`. */
 export function reference(options: PolicyOptions, facts: Facts): Answer {
   const { tool, principal, autonomy, suggestion, skills } = facts;
   const suggested = suggestion?.risk ?? tool.risk;

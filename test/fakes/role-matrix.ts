@@ -2,7 +2,7 @@ import { type Permission, type Role, roles } from "../../src/identity/roles.ts";
 import { goodPassword } from "./people.ts";
 import { aDigest, aRecord } from "./stub-runtime.ts";
 
-/** Who has which permission, written out a second time: a change of the table that nobody thought about fails here. */
+/** The permissions of each role, written a second time, so that an accidental change of the table fails. */
 export const grid: Readonly<Record<Permission, string>> = {
   //                 agent viewer approver operator auditor admin; `!`: in the installation's own tenant only
   "approvals:read": "agent viewer approver operator auditor admin",
@@ -38,21 +38,21 @@ export const grid: Readonly<Record<Permission, string>> = {
   "tokens:own": "viewer approver operator auditor admin",
   "session:own": "viewer approver operator auditor admin",
 };
-/** What a person may do and no token of that person. */
+/** What a person may do, and a token of that person may not. */
 const neverByToken: readonly Permission[] = ["tokens:own", "accounts:admin"];
 
 export interface Row {
   readonly needs: Permission | "nothing";
-  /** Of who may, asked for a thing of the own tenant. */
+  /** The status for an allowed caller and an object of the same tenant. */
   readonly own: number;
-  /** Of who may, from another tenant; the same, when nothing is said: then it belongs to no tenant, or there is none of it. */
+  /** The status for an allowed caller of another tenant; by default the same, for objects without a tenant. */
   readonly foreign?: number;
-  /** Of an agent of the same tenant whose thing it is not; as of another tenant, when nothing is said. */
+  /** The status for an agent of the same tenant that does not own the object; by default as for another tenant. */
   readonly stranger?: number;
-  /** Of a token, where a session is meant. */
+  /** The status for a token where a session is needed. */
   readonly token?: number;
   readonly body?: object;
-  /** Who may look at the thing, and do nothing to it. */
+  /** The permission to see the object without changing it. */
   readonly onlyLook?: readonly Role[];
 }
 
@@ -60,7 +60,7 @@ const reading = (needs: Permission, own = 200, foreign = own): Row => ({ needs, 
 const doing = (needs: Permission, own = 200, body: object = {}, foreign = own): Row => ({ needs, own, body, foreign });
 const aText = { configuration: { name: "postern.yaml", text: "{}" } };
 
-/** Written out, so that a route added without a thought about who may use it fails here. */
+/** Written out, so that a new route without a decision about its callers fails here. */
 export const matrix: Readonly<Record<string, Row>> = {
   "post /v1/calls": doing("calls:make", 200, { tool: "echo" }),
   "post /v1/explain": doing("calls:make", 200, { tool: "echo" }),
@@ -175,7 +175,7 @@ export function pathOf(path: string): string {
     .replace("{digest}", aDigest);
 }
 
-/** Whoever may come: a column of the matrix. */
+/** A kind of caller: a column of the matrix. */
 export interface Column {
   readonly name: string;
   readonly who: "nobody" | "agent" | Role | "holder";
@@ -209,12 +209,12 @@ export function expected(
   if (!held.includes(who) || isBarred) return 403;
   if (tenant === "default" && onlyLook.some((role) => role === who)) return 403;
   if (tenant === "acme") return by === "token" && token !== own ? token : foreign;
-  // The data folder's agent owns nothing here.
+  // The data folder's agent owns no object here.
   if (who === "agent" && by === "file") return stranger;
   return by === "token" ? token : own;
 }
 
-/** A name is given once. */
+/** Makes the name in the body unique. */
 export function numbered(body: object, at: number): object {
   return "name" in body && body.name === "newcomer" ? { ...body, name: `newcomer${at}` } : body;
 }

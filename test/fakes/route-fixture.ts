@@ -1,4 +1,4 @@
-/** People who are asked by a route, and words they lend each other. */
+/** People of an approval route, and the delegations between them. */
 
 import type { ApprovalRoute, Decider, Delegation } from "../../src/approvals/index.ts";
 import type { RuntimeOptions } from "../../src/index.ts";
@@ -8,7 +8,7 @@ import { type RuntimeFixture, runtimeFixture } from "./runtime-fixture.ts";
 const hourMs = 3_600_000;
 export const cal: Decider = { user: "cal", via: "session:cal", tenant: "default", roles: ["approver"], signedIn: true };
 
-/** A runtime where Ann, Bob and Cal have accounts; the first two administer as well, and Ann is of ops. */
+/** A runtime where Ann, Bob and Cal have accounts; Ann and Bob are admins too, and Ann is in ops. */
 export async function openRouted(route: ApprovalRoute, more: RuntimeOptions = {}): Promise<RuntimeFixture> {
   const h = await runtimeFixture({
     ...{ approvals: { patience: "suspend", routes: [route] }, accounts: { passwordCost: cheap } },
@@ -22,7 +22,7 @@ export async function openRouted(route: ApprovalRoute, more: RuntimeOptions = {}
   return h;
 }
 
-export async function lend(h: RuntimeFixture, from: Decider, to: string): Promise<Delegation> {
+export async function delegate(h: RuntimeFixture, from: Decider, to: string): Promise<Delegation> {
   const made = await h.runtime.approvals.delegations.make({ to, until: h.clock.now() + hourMs }, from);
   if (!made.delegated) throw new Error(made.message);
   return made.delegation;

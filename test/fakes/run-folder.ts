@@ -3,12 +3,12 @@ import { join } from "node:path";
 import type { RunEvent, ToolRecord } from "../../src/observe/index.ts";
 import { ownFolder } from "./own-folder.ts";
 
-/** A folder for runs that exists for one test. */
+/** Makes a folder of runs for one test. */
 export function runsFolder(): string {
   return ownFolder();
 }
 
-/** A run's folder, read as a stranger would: strictly, with nothing of ours. */
+/** Reads a run's folder strictly, with no code of ours. */
 export class RunFolder {
   readonly path: string;
 
@@ -44,12 +44,12 @@ export class RunFolder {
     return JSON.parse(this.text(name));
   }
 
-  /** Bytes of the longest line of a file. */
+  /** Returns the bytes of a file's longest line. */
   longest(name: string): number {
     return Math.max(...this.#lines(name).map((line) => Buffer.byteLength(line) + 1));
   }
 
-  /** Sequences from 1 without gaps, and nothing after the last line break. */
+  /** Whether the sequence numbers have no gaps from 1 on, and the last line is complete. */
   get isGapless(): boolean {
     return this.events.every(({ sequence }, i) => sequence === i + 1);
   }

@@ -5,7 +5,7 @@ import { FakeClock } from "./clock.ts";
 export interface RuntimeFixture extends AsyncDisposable {
   readonly runtime: Runtime;
   readonly clock: FakeClock;
-  /** Arguments of every execution, in order. */
+  /** The arguments of every execution, in order. */
   readonly ran: JsonObject[];
 }
 
@@ -15,7 +15,7 @@ const text = {
   required: ["to"],
 } as const;
 
-/** A safe `echo`, a `mail` of risk high that is not idempotent, a `drop` of risk critical; all write down that they ran. */
+/** A runtime with `echo` (safe), `mail` (high risk, not idempotent) and `drop` (critical), which all record their runs. */
 export async function runtimeFixture(
   options: RuntimeOptions = {},
   more: readonly Parameters<typeof defineTool>[0][] = [],
@@ -73,7 +73,7 @@ export const asker = {
   principal: { tenant: "default", agent: "a", user: "asker", via: "token:agent" },
 } as const;
 
-/** The types of the audit events of one trace, or of all. */
+/** Returns the types of the audit events of one trace, or of all. */
 export async function eventTypes(runtime: Runtime, traceId?: string): Promise<readonly string[]> {
   const events = await runtime.audit.query({
     limit: 10_000,

@@ -3,7 +3,7 @@ import type { Json, RuntimeOptions } from "../../src/index.ts";
 import { fakeDriver } from "./fake-sandbox.ts";
 import { type RuntimeFixture, runtimeFixture } from "./runtime-fixture.ts";
 
-/** A runtime that runs scripts, with an engine that is none. */
+/** A runtime that runs scripts with a fake engine. */
 export function scriptFixture(
   options: RuntimeOptions = {},
   driver: SandboxDriver = fakeDriver(),
@@ -11,7 +11,7 @@ export function scriptFixture(
   return runtimeFixture({ chains: { drivers: [driver], engines: [driver.name] }, ...options });
 }
 
-/** The structured answer of `tool_chain`. */
+/** Returns the structured answer of `tool_chain`. */
 export function resultOf(outcome: { readonly structured?: Json } | undefined): { readonly [name: string]: Json } {
   return (outcome?.structured ?? {}) as { readonly [name: string]: Json }; // a ChainRunResult
 }

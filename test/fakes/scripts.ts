@@ -51,7 +51,7 @@ export interface Order {
   readonly answer?: Answer;
 }
 
-/** Runs a script to its end: scripts of one caller, of which one process serves many, as it does everywhere. */
+/** Runs a script to its end. One process serves many scripts of one caller, as in production. */
 export async function runScript(source: string, order: Order): Promise<Ran> {
   const { driver, language = "javascript", limits } = order;
   await using session = await driver.start(
@@ -73,7 +73,7 @@ export async function driveScript(session: SandboxSession, answer: Answer = echo
   }
 }
 
-/** What the script returned. */
+/** Returns the script's return value. */
 export function returned({ end }: Ran): unknown {
   if (end.step === "failed") throw new Error(`${end.why}: ${end.message}`);
   return end.value;

@@ -2,34 +2,34 @@ import { expect } from "vitest";
 import type { HttpServerOptions } from "../../src/server/http/http-server.ts";
 import { bodyOf, type HttpFixture, host, httpFixture } from "./http-fixture.ts";
 import { goodPassword, type People, people } from "./people.ts";
-import { type Said, stubRuntime } from "./stub-runtime.ts";
+import { type StubCall, stubRuntime } from "./stub-runtime.ts";
 
-/** A crowd at the door, who may sign in. */
+/** Accounts that can sign in at an HTTP server. */
 export interface Scene {
   readonly crowd: People;
   readonly house: HttpFixture;
-  /** What the runtime was told. */
-  readonly said: readonly Said[];
+  /** The calls of the runtime. */
+  readonly said: readonly StubCall[];
   signIn(name: string): Promise<{
     readonly cookie: string;
     readonly csrf: string;
     readonly setCookie: string;
-    /** What a page that only reads sends. */
+    /** The headers of a page that only reads. */
     readonly shown: Readonly<Record<string, string>>;
   }>;
 }
 
 export async function scene(more: Pick<HttpServerOptions, "command"> = {}): Promise<Scene> {
-  const crowd = await people();
-  const { accounts, clock } = crowd;
-  const { runtime, said } = stubRuntime();
-  const house = await httpFixture(runtime, { accounts, clock, hosts: [host, "https://gate.example"], ...more });
+  const users = await people();
+  const { accounts, clock } = users;
+  const { runtime, said: calls } = stubRuntime();
+  const http = await httpFixture(runtime, { accounts, clock, hosts: [host, "https://gate.example"], ...more });
   return {
-    crowd,
-    house,
-    said,
+    crowd: users,
+    house: http,
+    said: calls,
     signIn: async (name) => {
-      const answered = await house.ask("/v1/session", { body: { name, password: goodPassword } });
+      const answered = await http.ask("/v1/session", { body: { name, password: goodPassword } });
       expect(answered.status).toBe(200);
       const setCookie = answered.headers.get("set-cookie") ?? "";
       const cookie = setCookie.split(";")[0] ?? "";

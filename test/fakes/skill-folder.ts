@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Writes `FOLDER/NAME/SKILL.md`, and what else is in the skill. */
+/** Writes `FOLDER/NAME/SKILL.md` and the skill's other files. */
 export function writeSkill(
   folder: string,
   name: string,
@@ -16,7 +16,7 @@ export function writeSkill(
   return join(folder, name);
 }
 
-/** A SKILL.md with these lines of front matter. */
+/** Returns a SKILL.md with these lines of front matter. */
 export function skillText(head: string, body = "# Heading\n\nDo it."): string {
   return `---\n${head}\n---\n${body}\n`;
 }

@@ -4,7 +4,7 @@ import { serializePlainly } from "../contracts/records.ts";
 import { FakeClock } from "./clock.ts";
 import { ownFolder } from "./own-folder.ts";
 
-/** SQLite stores in a folder of a test file's own, opened by name as often as a test likes. */
+/** SQLite stores in the test file's own folder, opened by name. */
 export function sqliteFiles(): {
   readonly at: (name: string) => string;
   readonly openAt: (name: string, more?: Partial<SqliteStoreOptions>) => SqliteStore;

@@ -8,7 +8,7 @@ import { z } from "zod";
 export interface SseServerOptions {
   /** The answer to a POST at the address of the stream. */
   readonly refuses?: number;
-  /** Says where messages go, instead of the SDK's own words. */
+  /** Replaces the SDK's event that names the address for messages. */
   readonly endpoint?: string;
   /** The stream moved there. */
   readonly movedTo?: string;
@@ -24,9 +24,9 @@ export interface SseServer {
     readonly path: string;
     readonly headers: IncomingMessage["headers"];
   }[];
-  /** How often the tool ran. */
+  /** The number of runs of the tool. */
   readonly ran: () => number;
-  /** Breaks every stream off, as a server does that dies. */
+  /** Breaks off every stream, as a dying server does. */
   readonly die: () => void;
   /** Resolves when a call of `hang` has arrived. */
   readonly hanging: Promise<void>;
@@ -43,9 +43,9 @@ export async function sseServer(options: SseServerOptions = {}): Promise<SseServ
 
   const made = (): McpServer => {
     const server = new McpServer({ name: "old", version: "1" });
-    server.registerTool("echo", { inputSchema: { text: z.string() } }, ({ text: said }) => {
+    server.registerTool("echo", { inputSchema: { text: z.string() } }, ({ text: output }) => {
       ran += 1;
-      return { content: [{ type: "text", text: said }] };
+      return { content: [{ type: "text", text: output }] };
     });
     server.registerTool("large", { inputSchema: { bytes: z.number() } }, ({ bytes }) => {
       ran += 1;

@@ -3,7 +3,7 @@ import { defineTool, type LocalTool } from "../../src/index.ts";
 
 const mebibyte = 2 ** 20;
 
-/** So many mebibytes in pieces of 64 KiB, each piece another one. */
+/** Yields this many mebibytes in different pieces of 64 KiB. */
 export async function* mebibytes(count: number): AsyncGenerator<Uint8Array, void> {
   for (let n = 0; n < count * 16; n += 1) yield Buffer.alloc(65_536, `piece ${n} `);
 }
@@ -22,7 +22,7 @@ export const producing: LocalTool = defineTool({
   }),
 });
 
-/** Takes the reference itself, because its schema names `$artifact`. */
+/** Gets the reference itself, because its schema names `$artifact`. */
 export const hashing: LocalTool = defineTool({
   ...plain,
   name: "hash",
@@ -46,7 +46,7 @@ export const hashing: LocalTool = defineTool({
   },
 });
 
-/** The largest growth of this process in mebibytes, from now until its end is asked for. */
+/** Measures the largest growth of this process in mebibytes until `end()`. */
 export function watchedMemory(): { end(): number } {
   globalThis.gc?.();
   const before = process.memoryUsage.rss();

@@ -100,8 +100,8 @@ export function anAlarm(tenant = "default"): Alarm {
   return { id: "alm_1", tenant, severity: "warning", state: "open", data: {}, ...words, ...seen };
 }
 
-/** What a door said to its runtime: the verb and what came with it. */
-export type Said = readonly [verb: string, ...given: readonly unknown[]];
+/** One call of the runtime: the function's name and its arguments. */
+export type StubCall = readonly [verb: string, ...given: readonly unknown[]];
 
 export interface StubOptions {
   readonly outcome?: ToolOutcome;
@@ -112,18 +112,18 @@ export interface StubOptions {
   readonly broken?: boolean;
 }
 
-/** A runtime that runs nothing: it writes down what a door asks, and knows one call and one approval, both of `owner`. */
+/** A runtime that runs nothing: it records its calls, and has one call and one approval, both of `owner`. */
 export function stubRuntime(options: StubOptions = {}): {
   readonly runtime: Runtime;
-  readonly said: Said[];
+  readonly said: StubCall[];
 } {
-  const said: Said[] = [];
+  const calls: StubCall[] = [];
   const record = aRecord(options.owner, options.tenant);
   const approval = anApproval(options.owner, options.tenant);
-  const heard =
+  const recording =
     <T>(verb: string, answer: T) =>
     async (...given: readonly unknown[]): Promise<T> => {
-      said.push([verb, ...given]);
+      calls.push([verb, ...given]);
       return answer;
     };
   const decided: Decided = options.decided ?? {
@@ -147,52 +147,52 @@ export function stubRuntime(options: StubOptions = {}): {
   const anEntry = JSON.stringify({ tenant: options.tenant ?? "default" });
   const digests = { leaf: aDigest, root: aDigest };
   const runtime = {
-    invoke: heard("invoke", outcome),
-    /** A session hands on what it was opened with: what a call is made with is in one place. */
+    invoke: recording("invoke", outcome),
+    /** A session passes on its options, so that a call's context is in one place. */
     openSession(limits: Limits, context: CallContext) {
       const invoke = (request: CallRequest, more: CallContext) => this.invoke(request, { ...context, ...more });
       return { limits, invoke, close: async () => {} };
     },
-    resume: heard("resume", outcome),
-    explain: heard("explain", { reached: "verdict", decision, counting: decision.reasons, facts }),
+    resume: recording("resume", outcome),
+    explain: recording("explain", { reached: "verdict", decision, counting: decision.reasons, facts }),
     offered: () => [],
     calls: {
-      list: heard("calls.list", [record]),
+      list: recording("calls.list", [record]),
       get: async (id: string) => (id === record.call.id ? record : undefined),
     },
     approvals: {
-      list: heard("approvals.list", [approval]),
+      list: recording("approvals.list", [approval]),
       page: async ({ tenant, principal }: ApprovalFilter) => {
-        said.push(["approvals.page"]);
+        calls.push(["approvals.page"]);
         const fits = tenant === approval.principal.tenant && !isForeign(approval.principal, principal);
         return { approvals: fits ? [approval] : [] };
       },
       get: async (id: string) => (id === approval.id ? approval : undefined),
       eligibility: async (asked: readonly object[]) => asked.map(() => ({ may: ["approved"] })),
-      decide: heard("decide", decided),
-      decideMany: heard("decideMany", { taken: true, answers: [{ id: approval.id, decided }] }),
-      withdraw: heard("withdraw", decided),
-      revoke: heard("revoke", decided),
+      decide: recording("decide", decided),
+      decideMany: recording("decideMany", { taken: true, answers: [{ id: approval.id, decided }] }),
+      withdraw: recording("withdraw", decided),
+      revoke: recording("revoke", decided),
       grants: {
         list: () => [],
         get: () => undefined,
         stateOf: () => "live",
         problem: async () => undefined,
-        revoke: heard("revokeGrant", undefined),
+        revoke: recording("revokeGrant", undefined),
       },
       delegations: {
         list: () => [],
         isLive: () => true,
-        make: heard("delegate", { delegated: false, code: "delegation_invalid", message: "no" }),
-        revoke: heard("endDelegation", { delegated: false, code: "delegation_unknown", message: "no" }),
+        make: recording("delegate", { delegated: false, code: "delegation_invalid", message: "no" }),
+        revoke: recording("endDelegation", { delegated: false, code: "delegation_unknown", message: "no" }),
       },
     },
-    ledger: { settle: heard("settle", settled), reconcile: heard("reconcile", settled) },
+    ledger: { settle: recording("settle", settled), reconcile: recording("reconcile", settled) },
     audit: {
       size: 1,
-      query: heard("audit.query", []),
-      latest: heard("audit.latest", { events: [] }),
-      prove: heard("audit.prove", {
+      query: recording("audit.query", []),
+      latest: recording("audit.latest", { events: [] }),
+      prove: recording("audit.prove", {
         ...digests,
         seq: 0,
         body: anEntry,
@@ -201,8 +201,8 @@ export function stubRuntime(options: StubOptions = {}): {
         checkpoint: "",
         publicKey: "",
       }),
-      verify: heard("audit.verify", { intact: true, events: 0, head: aDigest, checkpoints: 0 }),
-      checkpoint: heard("audit.checkpoint", "note"),
+      verify: recording("audit.verify", { intact: true, events: 0, head: aDigest, checkpoints: 0 }),
+      checkpoint: recording("audit.checkpoint", "note"),
       async *export() {
         yield "one";
         yield "two";
@@ -210,42 +210,42 @@ export function stubRuntime(options: StubOptions = {}): {
     },
     controls: {
       state: controls,
-      pause: heard("pause", { ...controls, paused: true }),
-      resume: heard("unpause", controls),
-      setAutonomy: heard("setAutonomy", controls),
-      setTool: heard("setTool", controls),
-      setServer: heard("setServer", controls),
-      history: heard("history", []),
+      pause: recording("pause", { ...controls, paused: true }),
+      resume: recording("unpause", controls),
+      setAutonomy: recording("setAutonomy", controls),
+      setTool: recording("setTool", controls),
+      setServer: recording("setServer", controls),
+      history: recording("history", []),
     },
     policy: {
       ...{ version: "p1", effective: () => undefined, warnings: () => [] },
-      explainCall: heard("explainCall", { reached: "verdict", decision, counting: decision.reasons, facts }),
+      explainCall: recording("explainCall", { reached: "verdict", decision, counting: decision.reasons, facts }),
     },
     artifacts: {
-      openStream: heard("artifact", {
+      openStream: recording("artifact", {
         meta: { digest: aDigest, mediaType: "text/html", bytes: 2 },
         chunks: [Buffer.from("hi")],
       }),
     },
     agentRuns: {
-      load: heard("agentRuns.load", undefined),
-      save: heard("agentRuns.save", true),
-      list: heard("agentRuns.list", []),
+      load: recording("agentRuns.load", undefined),
+      save: recording("agentRuns.save", true),
+      list: recording("agentRuns.list", []),
     },
     runs: {
-      list: heard("runs.list", [run]),
-      page: heard("runs.page", { runs: [run] }),
+      list: recording("runs.list", [run]),
+      page: recording("runs.page", { runs: [run] }),
       get: async ({ tenant }: RunName) => (tenant === run.tenant ? run : undefined),
-      events: heard("runs.events", []),
-      calls: heard("runs.calls", []),
-      verify: heard("runs.verify", {
+      events: recording("runs.events", []),
+      calls: recording("runs.calls", []),
+      verify: recording("runs.verify", {
         ...{ intact: true, run_id: "run_1", events: 0, calls: 0, sealed: 0 },
         ...{ problems: [], notes: [] },
       }),
-      export: heard("runs.export", [Buffer.from("tar")]),
-      begin: heard("runs.begin", run),
-      describe: heard("runs.describe", run),
-      finish: heard("runs.finish", run),
+      export: recording("runs.export", [Buffer.from("tar")]),
+      begin: recording("runs.begin", run),
+      describe: recording("runs.describe", run),
+      finish: recording("runs.finish", run),
     },
     tools: {
       statistics: { since: undefined, actions: () => [], minutes: () => [] },
@@ -255,24 +255,24 @@ export function stubRuntime(options: StubOptions = {}): {
       has: () => false,
       blocked: () => undefined,
     },
-    pins: { changes: () => changes, approve: heard("approveTool", { approved: true, changes }) },
+    pins: { changes: () => changes, approve: recording("approveTool", { approved: true, changes }) },
     feed: { last: "0", open: async () => ({ from: "0", [Symbol.dispose]: () => {} }) },
     alarms: {
       list: () => [anAlarm(options.tenant)],
       page: () => ({ alarms: [anAlarm(options.tenant)] }),
       get: () => anAlarm(options.tenant),
-      acknowledge: heard("alarms.acknowledge", { changed: true, alarm: anAlarm(options.tenant) }),
-      resolve: heard("alarms.resolve", { changed: true, alarm: anAlarm(options.tenant) }),
+      acknowledge: recording("alarms.acknowledge", { changed: true, alarm: anAlarm(options.tenant) }),
+      resolve: recording("alarms.resolve", { changed: true, alarm: anAlarm(options.tenant) }),
     },
     channels: {
       list: () => [],
-      test: heard("channels.test", { delivered: true }),
-      retry: heard("channels.retry", 0),
+      test: recording("channels.test", { delivered: true }),
+      retry: recording("channels.retry", 0),
       receive: async () => ({ taken: false, code: "signature_refused", message: "no" }),
     },
-    note: heard("note", undefined),
+    note: recording("note", undefined),
     health: () => ({ status: options.broken === true ? "broken" : "ok", tools: 0, servers: [] }),
     checkHealth: async () => ({ status: options.broken === true ? "broken" : "ok", tools: 0, servers: [] }),
   };
-  return { runtime: runtime as unknown as Runtime, said }; // only what doors use; a door that needs more fails its test
+  return { runtime: runtime as unknown as Runtime, said: calls }; // only what doors use; a door that needs more fails its test
 }

@@ -7,11 +7,11 @@ export interface WarmScripts {
   readonly driver: WarmDriver;
   /** Runs a script to its end. */
   run(source: string, order?: Omit<Order, "driver">): Promise<Ran>;
-  /** Starts one that the test itself answers. */
+  /** Starts a script whose calls the test answers. */
   begin(source: string, more?: Partial<ScriptProgram>): Promise<SandboxSession>;
 }
 
-/** One JavaScript engine, warm, for all tests of a file. */
+/** One running JavaScript engine for all tests of a file. */
 export function warmScripts(): WarmScripts {
   let driver: WarmDriver;
   beforeAll(async () => {

@@ -13,7 +13,7 @@ export interface Row {
 
 const limits = { cpuMs: 20_000, memoryBytes: 128 * 1024 * 1024, outputBytes: 4_000_000, wallMs: 60_000 };
 
-/** What the engine makes of each program, beside what the Python of this machine makes of it. */
+/** Returns for each program the engine's result and that of the local Python. */
 export async function compared(driver: SandboxDriver, programs: readonly MatrixProgram[]): Promise<readonly Row[]> {
   const expected = plainPython(programs).map((ending) => JSON.stringify(ending));
   const rows: Row[] = [];
@@ -27,7 +27,7 @@ export async function compared(driver: SandboxDriver, programs: readonly MatrixP
   return rows;
 }
 
-/** Another version of Python may have an operation that this one refuses; what both compute is the same. */
+/** Another version of Python may support an operation that this one refuses; results of both must be equal. */
 function isAlike(one: Json, other: Json): boolean {
   if (Array.isArray(one) && Array.isArray(other))
     return one.length === other.length && one.every((item, at) => isAlike(item, other[at] ?? null));

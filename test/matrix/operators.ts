@@ -1,4 +1,4 @@
-/** Every operator over every pair of values, one program an operator: a list of what each pair gives, or which error. */
+/** One program for each operator: it lists the result or the error for every pair of values. */
 import type { MatrixProgram } from "./programs.ts";
 
 const values: readonly string[] = [
@@ -56,7 +56,7 @@ const unary: readonly string[] = [
   ...["'%d' % x", "'%.1f' % x", "'{:x}'.format(x)", "json.dumps(x)", "type(x).__name__", "x == x", "x is x"],
 ];
 
-/** Numbers that only take time, or more memory than a script has. */
+/** Numbers that are too slow, or need more memory than a script has. */
 const guards: ReadonlyMap<string, string> = new Map([
   ["**", "isinstance(right, (int, float)) and abs(right) > 100"],
   ["<<", "isinstance(right, int) and right > 100"],
@@ -77,7 +77,7 @@ const symbols: ReadonlyMap<string, string> = new Map(
   Object.entries({ "+": "add", "-": "subtract", "*": "multiply", "/": "divide", "//": "floor", "%": "remainder" }),
 );
 
-/** Powers are rounded: their last digit is the mathematical library's. */
+/** Rounds powers, because their last digit depends on the mathematical library. */
 function pairs(operator: string): string {
   return `${start}def of(left, right):
     if ${guards.get(operator) ?? "False"}:

@@ -3,10 +3,10 @@ import { existsSync } from "node:fs";
 import { pythonSource } from "../../src/engines/cpython/prelude/prelude.ts";
 import type { MatrixProgram } from "./programs.ts";
 
-/** How a program ended: its value and what it printed, or the name of its error. */
+/** A program's value and output, or the name of its error. */
 export type Ending = { readonly value: unknown; readonly printed: string } | { readonly error: string };
 
-/** As the engine looks for it. */
+/** The Python that the engine finds. */
 export const python: string = existsSync("/usr/bin/python3") ? "/usr/bin/python3" : "python3";
 
 const harness = `
@@ -31,7 +31,7 @@ results = [ending(source) for source in json.load(sys.stdin)]
 real.write(json.dumps(results))
 `;
 
-/** What plain CPython makes of the programs, in one process. */
+/** Runs the programs in plain CPython, in one process. */
 export function plainPython(programs: readonly MatrixProgram[]): readonly Ending[] {
   const input = JSON.stringify(programs.map(({ source }) => source));
   const ran = spawnSync(python, ["-I", "-c", pythonSource("values") + harness], {

@@ -1,4 +1,4 @@
-/** Small Python programs as models write them into a chain, by what they need of the language. Each ends in an expression. */
+/** Small Python programs as models write them, grouped by language feature. Each ends in an expression. */
 const groups: Readonly<Record<string, readonly string[]>> = {
   text: [
     "price = 1234567.891\nf'{price:,.2f}'",

@@ -1,9 +1,9 @@
 /**
- * Whether each engine for Python computes what the Python of this machine computes, program by program. Exit code 1 when not.
+ * Compares each Python engine with the local Python, program by program. Exits with 1 on a difference.
  *
  *     npm run matrix -- [--json] [--engine NAME] [--all] [--programs path/to/cases.mjs]
  *
- * Pyodide starts in seconds: it has the programs of operators and a part of the others; with `--all`, all.
+ * Pyodide starts slowly, so it runs the operator programs and a part of the others; with `--all`, all.
  */
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";

@@ -11,14 +11,14 @@ interface Held {
   readonly asks: string;
 }
 
-/** Our four answers; what is none of the three is unclear. */
+/** Our four answers; a condition that is none of these three is unclear. */
 interface Answers {
   readonly yes: string;
   readonly no: string;
   readonly missing: string;
 }
 
-/** Conditions of many rules over one set of facts: each path crosses once for each kind that is asked of it. */
+/** Collects the conditions of many rules over one set of facts, with one fact for each path and kind. */
 export class CedarConditions {
   readonly #facts = new Map<string, { readonly name: string; readonly fact: CedarArgument }>();
 
@@ -61,7 +61,7 @@ export class CedarConditions {
       const there = this.#fact(path, "present");
       tests.push({ yes: present ? there : not(there), no: present ? not(there) : there, missing: "false" });
     }
-    // Rounded to the side on which a whole number decides the same.
+    // Rounds to the side on which a whole number decides the same.
     if (above !== undefined) tests.push(this.#of(path, ["ceil"], (at) => `${at} > ${whole(above)}`));
     if (atLeast !== undefined) tests.push(this.#of(path, ["floor"], (at) => `${at} >= ${whole(atLeast)}`));
     if (below !== undefined) tests.push(this.#of(path, ["floor"], (at) => `${at} < ${whole(below)}`));
@@ -88,7 +88,7 @@ export class CedarConditions {
     );
   }
 
-  /** What holds of an argument of this kind, `says` being the test itself. */
+  /** Returns the answers for an argument of this kind; `says` is the test. */
   #of(
     path: string,
     kinds: readonly [CedarKind, ...CedarKind[]],
@@ -118,7 +118,7 @@ export class CedarConditions {
   }
 }
 
-/** All must hold: one no is no, and what is missing is missing as a whole. */
+/** Combines conditions that must all hold: one `no` gives no, and one missing argument gives missing. */
 function together(answers: readonly Answers[]): Answers {
   return {
     yes: all(answers.map(({ yes }) => yes)),

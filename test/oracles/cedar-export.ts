@@ -1,8 +1,8 @@
 /**
  * Our rules as Cedar policies: the oracle of our own decisions (cedar-differential.test.ts).
  *
- * What it says is what rules, default, safe defaults and scopes say: permitted, permitted after a question, denied. Matrix,
- * threshold, secrets and skills stay ours. A rule that Cedar cannot say exactly is named and refused, never approximated.
+ * It covers rules, default, safe defaults and scopes: permitted, permitted after a question, denied. It leaves out matrix,
+ * threshold, secrets and skills. A rule that Cedar cannot express exactly is named and refused, never approximated.
  */
 import { parseRisk, rankOf } from "../../src/core/risk.ts";
 import { cedarSchema } from "../../src/policy/cedar/cedar-facts.ts";
@@ -17,14 +17,14 @@ import { all, any, globbed, text, Unsupported } from "./cedar-text.ts";
 export interface CedarExport {
   readonly policies: string;
   readonly schema: string;
-  /** For `cedarLayer`: what the policies look at. */
+  /** The facts that the policies use, for `cedarLayer`. */
   readonly arguments: CedarArguments;
 }
 
 /**
  * Writes a policy's rules as Cedar.
  *
- * @throws Unsupported, naming every rule that Cedar cannot say, and why
+ * @throws Unsupported, which names every rule that Cedar cannot express, and why
  */
 export function cedarFrom(options: PolicyOptions): CedarExport {
   compileOptions(options);
@@ -71,7 +71,7 @@ interface Written {
   readonly strikes: string;
 }
 
-/** What is off until a rule names it (SPEC 5.3). The name is exact, so one forbid a name is enough. */
+/** Tools that are off until a rule names them. Names are exact, so one forbid for each name is enough. */
 function safeDefaults(permits: readonly Written[]): readonly string[] {
   const naming = permits.filter(({ rule }) => rule.tool !== undefined && !isGlob(rule.tool));
   const enabled = any(naming.map(({ permits: when }) => when));

@@ -1,6 +1,6 @@
 /** Pieces of Cedar text. */
 
-/** Something that Cedar cannot say exactly. */
+/** A rule that Cedar cannot express exactly. */
 export class Unsupported extends Error {}
 
 export function text(value: string): string {
@@ -12,7 +12,7 @@ export function globbed(subject: string, pattern: string): string {
   return pattern.includes("*") ? `${subject} like "${escaped(pattern)}"` : `${subject} == ${text(pattern)}`;
 }
 
-/** Cedar knows few escapes; whatever is not plain is written by its number. */
+/** Cedar knows few escapes, so every other character is written by its number. */
 function escaped(value: string): string {
   return Array.from(value, (character) =>
     /[A-Za-z0-9 _.,:;@#$%&()[\]{}<>=+*?!|/~^`'-]/.test(character)

@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 export interface Attacker {
-  /** Ends it. How many swaps it made. */
+  /** Ends the process and returns the number of its swaps. */
   stop(): Promise<number>;
 }
 
-/** A process of its own that swaps two names all the time: in C where a compiler is at hand, else in JavaScript. */
+/** Starts a process that swaps two names all the time: in C if a compiler exists, otherwise in JavaScript. */
 export function startAttacker(one: string, other: string): Attacker {
   const program = compiled();
   const stdio = ["ignore", "pipe", "inherit"] as const;
@@ -17,23 +17,23 @@ export function startAttacker(one: string, other: string): Attacker {
     program === undefined
       ? spawn(process.execPath, [join(import.meta.dirname, "swapper.mjs"), one, other], { stdio: [...stdio, "ipc"] })
       : spawn(program, [one, other], { stdio: [...stdio] });
-  let said = "";
+  let output = "";
   child.stdout?.on("data", (chunk: Buffer) => {
-    said += chunk.toString();
+    output += chunk.toString();
   });
   return {
     stop: async () => {
       const closed = once(child, "close");
       child.kill("SIGTERM");
       await closed;
-      return Number(said.trim());
+      return Number(output.trim());
     },
   };
 }
 
 let built: { readonly program: string | undefined } | undefined;
 
-/** Once a process, gone with it. */
+/** Compiles once for each process, which removes the file at its end. */
 function compiled(): string | undefined {
   built ??= { program: compile() };
   return built.program;

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { guards, race } from "./race.ts";
 
 it.each(guards)(
-  "beside a process that swaps links, guarded by %s / nothing of the outside is read, listed or changed, no descriptor leaks",
+  "beside a process that swaps links, guarded by %s, nothing outside is read, listed or changed",
   async (guard) => {
     for (const [operation, swap] of [
       ["read", "folder"],

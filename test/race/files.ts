@@ -1,6 +1,6 @@
 /**
  * `npm run race:files [-- --seconds N] [--json] [--only read,write] [--idle]`: exits with 1 when anything escaped or leaked,
- * or when the attacker did nothing. `--idle` shows that: its attacker swaps nothing.
+ * or if the attacker did nothing. With `--idle`, the attacker swaps nothing, so the run fails.
  */
 import { parseArgs } from "node:util";
 import { faultsOf, guards, operations, type RaceResult, race, swaps } from "./race.ts";

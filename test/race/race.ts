@@ -1,6 +1,6 @@
 /**
- * Our file tools beside a process that swaps a folder, or a file, inside the root for a link to the outside, tens of
- * thousands of times a second. Whatever the tools answer, nothing of the outside may be in it or change.
+ * Runs our file tools beside a process that swaps a folder or a file inside the root for a link to the outside, tens of
+ * thousands of times a second. No answer may contain anything from outside, and nothing outside may change.
  */
 import {
   mkdirSync,
@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileTools } from "../../src/builtin/index.ts";
 import { createRuntime, type JsonObject, type RuntimeSession, type ToolOutcome } from "../../src/index.ts";
-import { descriptors } from "../attacks/files/file-house.ts";
+import { descriptors } from "../attacks/files/file-fixture.ts";
 import { type Attacker, startAttacker } from "./attacker.ts";
 
 export const operations = ["read", "write", "append", "list", "grep"] as const;
@@ -28,20 +28,20 @@ export interface RaceOrder {
   readonly swap: (typeof swaps)[number];
   readonly guard: (typeof guards)[number];
   readonly seconds: number;
-  /** The attacker changes nothing: the check of the harness must fail then. */
+  /** The attacker changes nothing, so the check of the harness must fail. */
   readonly idle?: boolean | undefined;
 }
 
 export interface RaceResult extends RaceOrder {
   readonly swapsPerSecond: number;
   readonly tries: number;
-  /** Calls that ended well: those that found the inside. */
+  /** The calls that succeeded, because they found the inside. */
   readonly served: number;
   readonly escapes: number;
   readonly leakedDescriptors: number;
 }
 
-interface Stage {
+interface RaceFolders {
   readonly base: string;
   readonly root: string;
   readonly outside: string;
@@ -49,20 +49,20 @@ interface Stage {
 
 const limits = { maxToolCalls: 1_000_000_000, totalTimeoutMs: 7 * 86_400_000 } as const;
 const fewestSwapsPerSecond = 100;
-/** However busy the machine is. */
+/** The least number of tries, however busy the machine is. */
 const fewestTries = 5;
 const inside = "INSIDE";
 const secret = "OUTSIDE";
 
 export async function race(order: RaceOrder): Promise<RaceResult> {
-  const stage = setStage();
+  const stage = makeFolders();
   const files = { root: { path: stage.root, writable: true } };
   const tools = fileTools({ roots: files, write: true, openat2: order.guard === "openat2" });
   const runtime = await createRuntime({ tools, autonomy: "A4", store: "memory", limits });
   const session = runtime.openSession();
   let attacker: Attacker | undefined;
   try {
-    // Search threads, and whatever else is made once, have descriptors of their own.
+    // The search threads and other things that are made once have their own descriptors.
     await session.invoke({ tool: "grep_files", arguments: { path: "root", pattern: "x" } });
     for (const operation of operations) for (const i of [0, 1]) await invoke(session, calls[operation](i));
     await startAttacker(join(stage.base, "no"), join(stage.base, "none")).stop();
@@ -84,7 +84,7 @@ export async function race(order: RaceOrder): Promise<RaceResult> {
   }
 }
 
-/** A sentence for each thing that makes a result worthless: an attacker that did nothing, calls that met nothing. */
+/** Returns a sentence for each reason why a result is worthless: an idle attacker, or calls that met no swap. */
 export function faultsOf({ operation, swap, guard, swapsPerSecond, served }: RaceResult): readonly string[] {
   const race = `${operation}, ${swap}, ${guard}`;
   return [
@@ -93,8 +93,8 @@ export function faultsOf({ operation, swap, guard, swapsPerSecond, served }: Rac
   ];
 }
 
-/** `dir` and `link` change places, or `dir/f` and `dir/l`; links lead to the same names outside. */
-function setStage(): Stage {
+/** Makes the folders: `dir` and `link`, or `dir/f` and `dir/l`, are swapped; the links lead to the same names outside. */
+function makeFolders(): RaceFolders {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "postern-race-")));
   const [root, outside] = [join(base, "root"), join(base, "outside")];
   for (const [folder, content] of [
@@ -110,7 +110,7 @@ function setStage(): Stage {
   return { base, root, outside };
 }
 
-function swapped({ root }: Stage, swap: RaceOrder["swap"]): readonly [string, string] {
+function swapped({ root }: RaceFolders, swap: RaceOrder["swap"]): readonly [string, string] {
   return swap === "folder" ? [join(root, "dir"), join(root, "link")] : [join(root, "dir/f"), join(root, "dir/l")];
 }
 
@@ -129,7 +129,7 @@ function invoke(session: RuntimeSession, [tool, given]: readonly [string, JsonOb
 async function attempts(
   { operation, seconds }: RaceOrder,
   session: RuntimeSession,
-  { outside }: Stage,
+  { outside }: RaceFolders,
 ): Promise<Pick<RaceResult, "tries" | "served" | "escapes">> {
   const until = performance.now() + seconds * 1000;
   let [tries, served, escapes] = [0, 0, 0];
@@ -139,13 +139,13 @@ async function attempts(
     tries += 1;
     if (outcome.status === "ok") served += 1;
     if (JSON.stringify(outcome).includes(operation === "list" ? "only-outside" : secret)) escapes += 1;
-    if (operation === "write" || operation === "append") escapes += mend(outside);
+    if (operation === "write" || operation === "append") escapes += restoreOutside(outside);
   }
-  return { tries, served, escapes: escapes + mend(outside) };
+  return { tries, served, escapes: escapes + restoreOutside(outside) };
 }
 
-/** 1 when something outside is not as it was. It is put right again, so that each escape counts once. */
-function mend(outside: string): number {
+/** Returns 1 if something outside changed, and restores it, so that each escape counts once. */
+function restoreOutside(outside: string): number {
   const names = readdirSync(outside);
   if (names.length === 2 && readFileSync(join(outside, "f"), "utf8") === secret) return 0;
   for (const name of names) rmSync(join(outside, name), { recursive: true });

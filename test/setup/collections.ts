@@ -1,4 +1,4 @@
-/** Said once, at the end, where everybody looks: a run without the published collections is not the whole of it. */
+/** Reports once, at the end, that a run without the published collections is incomplete. */
 import { existsSync } from "node:fs";
 import { corpora } from "../fakes/corpus.ts";
 

@@ -1,4 +1,4 @@
-/** Where commands and lives that tests start a hundred times find the sources compiled: half of their start is that. */
+/** The compile cache of the processes that tests start, which makes their start faster. */
 import { join } from "node:path";
 
 export const compileCache: Readonly<Record<"NODE_COMPILE_CACHE", string>> = {

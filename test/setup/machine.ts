@@ -1,10 +1,10 @@
-/** Printed once, at the end: which tests this machine skips, and what it lacks for them. */
+/** Prints once, at the end, which tests this machine skips, and what it lacks for them. */
 import { existsSync } from "node:fs";
 import { CpythonDriver } from "../../src/engines/cpython/cpython.ts";
 
 interface Need {
   readonly tests: string;
-  /** Undefined: it is here. */
+  /** Returns undefined when the requirement is met. */
   readonly lacks: string | undefined;
 }
 

@@ -1,9 +1,9 @@
-/** All temporary files of a run lie in one folder: what is left there at the end was left by a test, or by the product. */
+/** All temporary files of a run are in one folder. A file left there at the end comes from a test or from the product. */
 import { chmodSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Of a worker that was ended in the middle of its work something may stay. */
+/** A worker that was ended in the middle of its work may leave a file. */
 const mostLeft = 8;
 
 export function setup(): () => void {
@@ -16,12 +16,12 @@ export function setup(): () => void {
     else process.env["TMPDIR"] = before;
     const left = readdirSync(base);
     rmSync(base, { recursive: true, force: true });
-    if (left.length > mostLeft) throw new Error(`The tests left ${left.length} temporary files: ${told(left)}.`);
+    if (left.length > mostLeft) throw new Error(`The tests left ${left.length} temporary files: ${messages(left)}.`);
   };
 }
 
-/** By what made them: `mkdtemp` puts six characters of its own behind a name. */
-function told(left: readonly string[]): string {
+/** Groups the files by their maker: `mkdtemp` adds six characters to a name. */
+function messages(left: readonly string[]): string {
   const kinds = new Map<string, number>();
   for (const name of left) {
     const kind = name.replace(/-\w{6}$/, "-*");

@@ -1,13 +1,13 @@
 /**
- * Tests that share a process with others: a process each, and the runtime imported anew in each, cost them more than they do.
+ * Tests that share a process: a process for each, with its own import of the runtime, takes longer than the tests.
  *
- * Whatever measures its process, changes it (its folder, its environment) or counts what it has open stands apart.
+ * A test that measures its process, changes its folder or environment, or counts its open files runs apart.
  */
 import { afterAll, expect } from "vitest";
 
 const shared = [Object, Array, Function, Promise, Map, Error].map(({ prototype }) => prototype);
 
-/** What one of them could spoil for the next. */
+/** Process state that one of them could change for the next. */
 function surroundings(): object {
   return { folder: process.cwd(), environment: { ...process.env }, owned: shared.map((one) => Reflect.ownKeys(one)) };
 }

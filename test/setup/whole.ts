@@ -1,8 +1,8 @@
-/** What `npm run test:whole` runs, and nothing else does: here alone, so that nothing runs twice in the gate. */
+/** The tests that only `npm run test:whole` runs, listed once, so that no test runs twice in `.ci/run`. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** What kills processes and races with them, and starts engines by the dozen. */
+/** Tests that kill processes, race with them, or start many engines. */
 export const heavy: readonly string[] = [
   "test/race/*.test.ts",
   "test/**/*-killed.test.ts",
@@ -18,7 +18,7 @@ export const heavy: readonly string[] = [
 const root = join(import.meta.dirname, "../..");
 const asks = /process\.env\["CORPORA"\]|fakes\/(engine-(room|cases)|held-up)\.ts/;
 
-/** `npm test` tries a part of these: a part of a collection, of the engines, or of the rounds; or the branches that are counted hold code up. They ask which it is. */
+/** `npm test` runs a part of these: of a collection, of the engines or of the rounds. Each test asks which it is. */
 export const inPart: readonly string[] = [
   "test/stories/artifacts-model.test.ts",
   ...globSync("{src,test}/**/*.test.ts", { cwd: root }).filter((file) =>

@@ -1,4 +1,4 @@
-/** Says how many microseconds it takes to find an action among a thousand tools: the best of twenty, for the machine has other work. */
+/** Prints the microseconds to find an action among a thousand tools, the best of twenty rounds. */
 import { defineTool } from "../../src/tools/define.ts";
 import { internalsOf, Registry } from "../../src/tools/registry.ts";
 import { FakeClock } from "../fakes/clock.ts";

@@ -1,4 +1,4 @@
-/** In processes of their own: while coverage is counted, the same code takes up to seventy times as long. */
+/** The scripts run in their own processes, because coverage makes the same code much slower. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 
 const run = promisify(execFile);
 
-/** What the script beside this file has measured. */
+/** Returns the figure that a script beside this file prints. */
 async function microseconds(script: string): Promise<number> {
   return Number((await run(process.execPath, [join(import.meta.dirname, script)])).stdout);
 }

@@ -18,10 +18,10 @@ const data = join(cli.folder, "data");
 let running: Awaited<ReturnType<PosternProcess["start"]>>;
 let proxy: Between;
 
-/** Between the command and Postern: it can stop what comes by, on either side. */
+/** A proxy between the command and Postern that can stop requests and answers. */
 class Between {
   readonly #server: Server;
-  /** `before`: Postern never hears of it. `after`: the command never hears the answer. */
+  /** `before`: Postern does not get the request. `after`: the command does not get the answer. */
   stop:
     | { readonly what: (request: IncomingMessage) => boolean; readonly when: "before" | "after"; done(): void }
     | undefined;
@@ -72,7 +72,7 @@ afterAll(() => {
   cli[Symbol.dispose]();
 });
 
-/** Asked for the first time it says nothing, for ever; later it goes on as a model does. */
+/** A model that never answers its first request, and answers later ones as usual. */
 function hangingModel(marker: string): string {
   return `import { existsSync, writeFileSync } from "node:fs";
 const finish = { type: "finish", usage: { inputTokens: {}, outputTokens: {} } };
@@ -101,7 +101,7 @@ async function kill(child: ChildProcess): Promise<void> {
 
 const script = ["--script", "script.json"];
 
-/** Runs what is killed at \`reached\`, and goes on with it; how often the tool's effect was there. */
+/** Runs a command that is killed at `reached`, runs it again, and returns how often the tool had its effect. */
 async function effectsOf(runId: string, words: readonly string[], reached: () => Promise<void>): Promise<number> {
   const before = cli.runs.filter((line) => line === "slow").length;
   const { child } = cli.open(["agent", "run", ...words, "--run-id", runId, "--data", data]);
@@ -130,12 +130,12 @@ function stopped(what: (request: IncomingMessage) => boolean, when: "before" | "
   return () => promise;
 }
 
-it("asks the model again when the command was killed while it was asked", async () => {
+it("asks the model again when the command is killed during the model's answer", async () => {
   const isAsked = () => until(() => existsSync(join(cli.folder, "asked")));
   expect(await effectsOf("model", ["--model", "./model.mjs#make/any", "--prompt", "Go."], isAsked)).toBe(1);
 });
 
-it("makes a call once when the command was killed before, during or after it, or before its answer was kept", async () => {
+it("makes a call once when the command is killed before, during or after it, or before its answer is kept", async () => {
   const port = await proxy.open();
   const to = [...script, "--port", port];
   expect(await effectsOf("before", to, stopped(isCall, "before"))).toBe(1);
@@ -146,7 +146,7 @@ it("makes a call once when the command was killed before, during or after it, or
   expect(await effectsOf("during", to, () => until(() => cli.runs.length > already))).toBe(1);
 });
 
-it("makes a call once when the command was killed with the Postern inside it", async () => {
+it("makes a call once when the command is killed with the Postern inside it", async () => {
   const own = join(cli.folder, ".postern");
   const already = cli.runs.length;
   const { child } = cli.open(["agent", "run", ...script, "--run-id", "inside", "--data", own]);

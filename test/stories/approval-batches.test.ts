@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { ann, ask, bob, mail, no, routed, yes } from "../fakes/deciders.ts";
+import { ann, approve, ask, bob, deny, mail, routed } from "../fakes/deciders.ts";
 import { asker, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
-describe("taking back", () => {
-  it("revokes an approval before it is used: the call does not run, and is asked about anew", async () => {
+describe("a revocation", () => {
+  it("stops an approval before its use: the call does not run, and is asked again", async () => {
     await using h = await runtimeFixture();
     const id = await ask(h);
-    await yes(h, id, ann);
+    await approve(h, id, ann);
     expect(await h.runtime.approvals.revoke(id, bob, "wrong one")).toMatchObject({
       decided: true,
       approval: {
@@ -23,14 +23,14 @@ describe("taking back", () => {
     expect(await eventTypes(h.runtime)).toContain("gate.revoked");
   });
 
-  it("revokes neither what is pending nor what was used", async () => {
+  it("changes neither a pending nor a used approval", async () => {
     await using h = await runtimeFixture();
     const id = await ask(h);
     expect(await h.runtime.approvals.revoke(id, bob)).toMatchObject({
       code: "approval_decided",
       message: expect.stringContaining("is pending; only an approved request"),
     });
-    await yes(h, id, ann);
+    await approve(h, id, ann);
     await h.runtime.resume(id);
     expect(await h.runtime.approvals.revoke(id, bob)).toMatchObject({ code: "approval_decided" });
     expect(await h.runtime.approvals.revoke("apr_none", bob)).toMatchObject({ code: "approval_unknown" });
@@ -42,10 +42,10 @@ describe("taking back", () => {
 });
 
 describe("a batch", () => {
-  it("decides alike requests of one run, each by itself, and answers for each", async () => {
+  it("decides similar requests of one run separately, and answers for each", async () => {
     await using h = await runtimeFixture();
     const ids = [await ask(h, mail("1")), await ask(h, mail("2")), await ask(h, mail("3"))];
-    await no(h, ids[1] ?? "", bob);
+    await deny(h, ids[1] ?? "", bob);
     const made = await h.runtime.approvals.decideMany([...ids, ids[0] ?? ""], {
       decision: "approved",
       by: ann,
@@ -63,7 +63,7 @@ describe("a batch", () => {
     expect(events).toMatchObject([{ reason: "all fine", decided_by: "ann" }, { reason: "all fine" }]);
   });
 
-  it("is refused as a whole when one is another tool's, another run's, or nobody's", async () => {
+  it("is refused as a whole if one request belongs to another tool or run, or does not exist", async () => {
     await using h = await runtimeFixture();
     const id = await ask(h, mail("1"));
     const other = await ask(h, { tool: "drop", arguments: { to: "1" } });
@@ -83,7 +83,7 @@ describe("a batch", () => {
     expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
   });
 
-  it("says yes to nothing critical, names it, and decides none of the others either", async () => {
+  it("does not approve critical requests, names them, and decides none of the others", async () => {
     await using h = await runtimeFixture();
     const drop = (to: string) => ask(h, { tool: "drop", arguments: { to } });
     const ids = [await drop("1"), await drop("2")];
@@ -97,14 +97,14 @@ describe("a batch", () => {
       });
     for (const id of ids) expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
     expect(await h.runtime.audit.query({ type: "gate.approved" })).toEqual([]);
-    expect(await yes(h, ids[0] ?? "", ann, { confirmation: "drop" })).toMatchObject({ decided: true });
+    expect(await approve(h, ids[0] ?? "", ann, { confirmation: "drop" })).toMatchObject({ decided: true });
     expect(await many("denied")).toMatchObject({
       taken: true,
       answers: [{ decided: { code: "approval_decided" } }, { decided: { decided: true } }],
     });
   });
 
-  it("says yes to nothing that a route wants a name typed for", async () => {
+  it("does not approve a request whose route wants a typed name", async () => {
     await using h = await runtimeFixture(
       routed({ name: "typed", match: { tools: ["mail"] }, typedConfirmation: true }),
     );
@@ -117,7 +117,7 @@ describe("a batch", () => {
     expect((await h.runtime.approvals.get(ids[0] ?? ""))?.state).toBe("pending");
   });
 
-  it("holds each digest against its own request", async () => {
+  it("checks each digest against its own request", async () => {
     await using h = await runtimeFixture();
     const [one, two] = [await ask(h, mail("1")), await ask(h, mail("2"))];
     const made = await h.runtime.approvals.decideMany([one, two], {
@@ -131,7 +131,7 @@ describe("a batch", () => {
   });
 });
 
-it("shows the agent's own reason, redacted and as its own word, and how much its session did before", async () => {
+it("shows the agent's own reason, redacted and marked as such, and how much its session did before", async () => {
   await using h = await runtimeFixture();
   await using session = h.runtime.openSession({}, asker);
   await session.invoke({ tool: "echo", arguments: { to: "x" } });

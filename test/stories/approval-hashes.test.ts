@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 import { canonical, sha256 } from "../../src/core/json.ts";
-import { ann, ask, bob, mail, no, routed, seen, yes } from "../fakes/deciders.ts";
+import { ann, approve, ask, bob, deny, mail, routed, shownDigestOf } from "../fakes/deciders.ts";
 import { type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const hashOf = (to: string): string => sha256(canonical({ to }));
 
 async function edit(h: RuntimeFixture, id: string, to: string): Promise<void> {
-  const request = { decision: "modified", arguments: { to }, by: ann, ...(await seen(h, id)) } as const;
+  const request = { decision: "modified", arguments: { to }, by: ann, ...(await shownDigestOf(h, id)) } as const;
   expect(await h.runtime.approvals.decide(id, request)).toMatchObject({ decided: true });
 }
 
@@ -14,7 +14,7 @@ async function logged(h: RuntimeFixture, type: string) {
   return h.runtime.audit.query({ type });
 }
 
-it("the log has the hash of what was asked, and beside an edited yes that of what was approved, which is what ran", async () => {
+it("the log has the hash of the request and of the edited approval, which is the one that ran", async () => {
   await using h = await runtimeFixture();
   const id = await ask(h, mail("asked"));
   await edit(h, id, "edited");
@@ -27,13 +27,13 @@ it("the log has the hash of what was asked, and beside an edited yes that of wha
   expect(ran?.request_hash).toBe(hashOf("edited"));
 });
 
-it("also of each word under a quorum, by whomever it was edited; a no is to what was asked", async () => {
+it("the log has the hash of each edited vote, and of the request for a denial", async () => {
   await using h = await runtimeFixture(routed({ quorum: 2 }));
   const [first, second] = [await ask(h, mail("one")), await ask(h, mail("two"))];
   await edit(h, first, "edited");
-  await yes(h, first, bob, await seen(h, first));
+  await approve(h, first, bob, await shownDigestOf(h, first));
   await edit(h, second, "other");
-  await no(h, second, bob);
+  await deny(h, second, bob);
   const votes = await logged(h, "approval.voted");
   expect(votes.map(({ data }) => (data as { approved_hash?: string }).approved_hash)).toEqual([
     hashOf("edited"),
@@ -45,9 +45,9 @@ it("also of each word under a quorum, by whomever it was edited; a no is to what
   expect(denied).not.toHaveProperty("data");
 });
 
-it("a yes to what was asked has one hash", async () => {
+it("an approval without an edit has one hash", async () => {
   await using h = await runtimeFixture();
-  await yes(h, await ask(h, mail("asked")), ann);
+  await approve(h, await ask(h, mail("asked")), ann);
   const [approved] = await logged(h, "gate.approved");
   expect(approved).toMatchObject({ request_hash: hashOf("asked") });
   expect(approved).not.toHaveProperty("data");

@@ -1,27 +1,30 @@
 import { describe, expect, it } from "vitest";
 import type { Clock } from "../../src/core/clock.ts";
-import { ann, ask, bob, cal, mail, no, routed, seen } from "../fakes/deciders.ts";
+import { ann, ask, bob, cal, deny, mail, routed, shownDigestOf } from "../fakes/deciders.ts";
 import { bodyOf, httpFixture, inSession } from "../fakes/http-fixture.ts";
 import { cheap, entered, goodPassword, here, holder } from "../fakes/people.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
-describe("what is shown of a request", () => {
-  it.each(["memory", "sqlite"])("is among theirs to whom it was escalated, from then on (%s)", async (store) => {
-    const escalating = { to: { users: ["ann"] }, escalateAfterMs: 1000, escalateTo: { users: ["cal"] } };
-    await using h = await runtimeFixture({ ...routed(escalating), ...(store === "memory" && { store }) });
-    const first = await ask(h, mail("1"));
-    await h.clock.advance(999);
-    const theirs = async () => (await h.runtime.approvals.page({}, cal)).approvals.map(({ id }) => id);
-    expect(await theirs()).toEqual([]);
-    await h.clock.advance(1);
-    const second = await ask(h, mail("2")); // alike in all but that
-    expect(await theirs()).toEqual([first]);
-    await h.clock.advance(1000);
-    expect(await theirs()).toEqual([first, second]);
-  });
+describe("the list of requests", () => {
+  it.each(["memory", "sqlite"])(
+    "includes an escalated request for its new approvers from that moment on (%s)",
+    async (store) => {
+      const escalating = { to: { users: ["ann"] }, escalateAfterMs: 1000, escalateTo: { users: ["cal"] } };
+      await using h = await runtimeFixture({ ...routed(escalating), ...(store === "memory" && { store }) });
+      const first = await ask(h, mail("1"));
+      await h.clock.advance(999);
+      const theirs = async () => (await h.runtime.approvals.page({}, cal)).approvals.map(({ id }) => id);
+      expect(await theirs()).toEqual([]);
+      await h.clock.advance(1);
+      const second = await ask(h, mail("2")); // alike in all but that
+      expect(await theirs()).toEqual([first]);
+      await h.clock.advance(1000);
+      expect(await theirs()).toEqual([first, second]);
+    },
+  );
 
   it.each(["memory", "sqlite"])(
-    "is not pending once its time is over, though nobody has written so (%s)",
+    "does not show an expired request as pending before the expiry is written (%s)",
     async (store) => {
       let passedMs = 0;
       const stopped: Clock = {
@@ -48,19 +51,19 @@ describe("what is shown of a request", () => {
     },
   );
 
-  it("is what a no is held against, too, where it says what it saw", async () => {
+  it("refuses a denial that names an outdated digest", async () => {
     await using h = await runtimeFixture(routed({ quorum: 2 }));
     const id = await ask(h);
-    const before = await seen(h, id);
+    const before = await shownDigestOf(h, id);
     await h.runtime.approvals.decide(id, { decision: "modified", arguments: { to: "y" }, by: bob });
     for (const decision of ["denied", "skipped"] as const)
       expect(await h.runtime.approvals.decide(id, { decision, by: ann, ...before })).toMatchObject({
         code: "approval_changed",
       });
-    expect(await no(h, id, ann)).toMatchObject({ approval: { state: "denied" } });
+    expect(await deny(h, id, ann)).toMatchObject({ approval: { state: "denied" } });
   });
 
-  it("and explain tells nothing of another's run", async () => {
+  it("a caller gets no explanation of another caller's run", async () => {
     await using h = await runtimeFixture();
     await h.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, { ...asker, runId: "theirs" });
     const other = { principal: { ...asker.principal, agent: "b" }, runId: "theirs" };
@@ -80,7 +83,7 @@ describe("a person with a session and an API token", () => {
     const { accounts } = h.runtime;
     for (const name of ["ann", "bob"])
       await accounts.add({ name, roles: ["approver"], password: goodPassword }, holder);
-    const door = await httpFixture(h.runtime, { accounts, clock: h.clock });
+    const http = await httpFixture(h.runtime, { accounts, clock: h.clock });
     const session = async (name: string) => inSession(entered(await accounts.signIn(name, goodPassword, here)));
     const { token, text } = await accounts.makeToken(
       { name: "ci", kind: "person" },
@@ -89,17 +92,17 @@ describe("a person with a session and an API token", () => {
     );
     const headers = { authorization: `Bearer ${text}` };
     const approve = async (id: string, by: Readonly<Record<string, string>>, body: object = {}) =>
-      bodyOf(await door.ask(`/v1/approvals/${id}/approve`, { headers: by, body }));
+      bodyOf(await http.ask(`/v1/approvals/${id}/approve`, { headers: by, body }));
     const look = async (id: string, by: Readonly<Record<string, string>>) =>
-      bodyOf(await door.ask(`/v1/approvals/${id}`, { headers: by }));
+      bodyOf(await http.ask(`/v1/approvals/${id}`, { headers: by }));
     const close = async (): Promise<void> => {
-      await door[Symbol.asyncDispose]();
+      await http[Symbol.asyncDispose]();
       await h.runtime.close();
     };
     return { h, session, token, byToken: headers, approve, look, [Symbol.asyncDispose]: close };
   }
 
-  it("approves what is critical signed in, and not by the token, which is told so before", async () => {
+  it("approves a critical request by the session, and learns before that the token cannot", async () => {
     await using scene = await open(1);
     const id = await ask(scene.h, drop);
     const typed = { confirmation: "drop" };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ann, ask, bob, mail, no, routed, seen, yes } from "../fakes/deciders.ts";
+import { ann, approve, ask, bob, deny, mail, routed, shownDigestOf } from "../fakes/deciders.ts";
 import { holder } from "../fakes/people.ts";
 import { cal, openRouted } from "../fakes/route-fixture.ts";
 import { asker, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
@@ -10,14 +10,14 @@ describe("a quorum", () => {
   it("is reached by two persons, each with an event of their own, and then the call runs once", async () => {
     await using h = await runtimeFixture(two);
     const id = await ask(h);
-    expect(await yes(h, id, ann)).toMatchObject({
+    expect(await approve(h, id, ann)).toMatchObject({
       decided: true,
       approval: { state: "pending", votes: [{ by: "ann" }] },
     });
     expect((await h.runtime.invoke(mail(), asker)).status).toBe("pending");
     expect(h.ran).toEqual([]);
-    expect(await yes(h, id, ann)).toMatchObject({ decided: false, code: "approval_voted" });
-    expect(await yes(h, id, bob)).toMatchObject({ approval: { state: "approved", decision: { by: "bob" } } });
+    expect(await approve(h, id, ann)).toMatchObject({ decided: false, code: "approval_voted" });
+    expect(await approve(h, id, bob)).toMatchObject({ approval: { state: "approved", decision: { by: "bob" } } });
     expect((await h.runtime.invoke(mail(), asker)).status).toBe("ok");
     expect(h.ran).toHaveLength(1);
     expect(await eventTypes(h.runtime)).toEqual([
@@ -32,22 +32,22 @@ describe("a quorum", () => {
     expect(vote).toMatchObject({ decided_by: "ann", data: { approval_id: id, quorum_left: 1, as: "approved" } });
   });
 
-  it("does not wake a caller who waits before the last yes", async () => {
+  it("does not wake a waiting caller before the last vote", async () => {
     await using h = await runtimeFixture({ approvals: { patience: "wait", routes: [{ quorum: 2 }] } });
     const waiting = h.runtime.invoke(mail(), asker);
     await h.clock.advance(10);
     const [open] = await h.runtime.approvals.list();
-    await yes(h, open?.id ?? "", ann);
+    await approve(h, open?.id ?? "", ann);
     await h.clock.advance(10);
     expect(h.ran).toEqual([]);
-    await yes(h, open?.id ?? "", bob);
+    await approve(h, open?.id ?? "", bob);
     expect((await waiting).status).toBe("ok");
   });
 
-  it("is voided by an edit: the editor's is the first yes, and another one must name what it saw", async () => {
+  it("starts again with an edit: the editor's is the first vote, and the next must name the new digest", async () => {
     await using h = await runtimeFixture(two);
     const id = await ask(h);
-    await yes(h, id, ann);
+    await approve(h, id, ann);
     const edited = await h.runtime.approvals.decide(id, { decision: "modified", arguments: { to: "y" }, by: bob });
     expect(edited).toMatchObject({
       approval: {
@@ -58,17 +58,17 @@ describe("a quorum", () => {
         edited: { by: "bob" },
       },
     });
-    expect(await yes(h, id, ann)).toMatchObject({
+    expect(await approve(h, id, ann)).toMatchObject({
       code: "approval_changed",
       message: expect.stringContaining("`bob`"),
     });
-    expect(await yes(h, id, ann, { expectedDigest: "0".repeat(64) })).toMatchObject({ code: "approval_changed" });
-    expect(await yes(h, id, ann, await seen(h, id))).toMatchObject({ approval: { state: "approved" } });
+    expect(await approve(h, id, ann, { expectedDigest: "0".repeat(64) })).toMatchObject({ code: "approval_changed" });
+    expect(await approve(h, id, ann, await shownDigestOf(h, id))).toMatchObject({ approval: { state: "approved" } });
     expect(await h.runtime.resume(id)).toMatchObject({ status: "ok" });
     expect(h.ran).toEqual([{ to: "y" }]);
   });
 
-  it("takes no yes to arguments that were edited while it was given", async () => {
+  it("takes no vote for arguments that were edited meanwhile", async () => {
     await using h = await runtimeFixture(two);
     const codes = new Set<string>();
     for (let turns = 0; turns < 60; turns += 1) {
@@ -76,20 +76,20 @@ describe("a quorum", () => {
       const to = `edited ${turns}`;
       const editing = h.runtime.approvals.decide(id, { decision: "modified", arguments: { to }, by: bob });
       for (let turn = 0; turn < turns; turn += 1) await Promise.resolve(); // the yes comes at each moment of the edit
-      const said = await yes(h, id, ann);
+      const decided = await approve(h, id, ann);
       await editing;
-      codes.add(said.decided ? "counted" : said.code);
+      codes.add(decided.decided ? "counted" : decided.code);
       const record = await h.runtime.approvals.get(id);
       expect(record).toMatchObject({ state: "pending", arguments: { to }, votes: [{ by: "bob" }] });
     }
     expect([...codes].sort()).toEqual(["approval_changed", "counted"]);
   });
 
-  it("is not reached by the asker, nor by an agent's approval of its own call", async () => {
+  it("is not reached by the asking person, nor by an agent's vote on its own call", async () => {
     await using h = await runtimeFixture(routed({ quorum: 2, separateUser: true }));
     const id = await ask(h);
-    expect(await yes(h, id, { user: "asker", via: "session:9" })).toMatchObject({ code: "decider_not_allowed" });
-    expect(await yes(h, id, { user: "zoe", via: "token:agent" })).toMatchObject({ code: "decider_not_allowed" });
+    expect(await approve(h, id, { user: "asker", via: "session:9" })).toMatchObject({ code: "decider_not_allowed" });
+    expect(await approve(h, id, { user: "zoe", via: "token:agent" })).toMatchObject({ code: "decider_not_allowed" });
   });
 
   it("counts a vote as it was cast, after its account was disabled or its token revoked", async () => {
@@ -98,11 +98,11 @@ describe("a quorum", () => {
     const own = await accounts.get("bob", holder);
     const { token } = await accounts.makeToken({ name: "ci", kind: "person" }, own, holder);
     const id = await ask(h);
-    await yes(h, id, ann);
-    await yes(h, id, { ...bob, via: `token:${token.id}`, signedIn: false });
+    await approve(h, id, ann);
+    await approve(h, id, { ...bob, via: `token:${token.id}`, signedIn: false });
     await accounts.change("ann", { disabled: true }, holder);
     await accounts.revokeToken(token.id, holder);
-    expect(await yes(h, id, cal)).toMatchObject({ approval: { state: "approved" } });
+    expect(await approve(h, id, cal)).toMatchObject({ approval: { state: "approved" } });
     const votes = await audit.query({ type: "approval.voted" });
     expect(votes.map(({ decided_by, decided_via }) => [decided_by, decided_via])).toEqual([
       ["ann", ann.via],
@@ -112,10 +112,10 @@ describe("a quorum", () => {
     expect((await approvals.get(id))?.votes).toHaveLength(3);
   });
 
-  it("is denied by one no", async () => {
+  it("is denied by one denial", async () => {
     await using h = await runtimeFixture(two);
     const id = await ask(h);
-    await yes(h, id, ann);
-    expect(await no(h, id, bob)).toMatchObject({ approval: { state: "denied" } });
+    await approve(h, id, ann);
+    expect(await deny(h, id, bob)).toMatchObject({ approval: { state: "denied" } });
   });
 });

@@ -1,35 +1,35 @@
 import { describe, expect, it } from "vitest";
 import type { ApprovalRoute, Decider } from "../../src/approvals/index.ts";
 import type { RuntimeOptions } from "../../src/index.ts";
-import { ann, ask, bob, cal, clerk, mail, no, routed, seen, yes } from "../fakes/deciders.ts";
+import { ann, approve, ask, bob, cal, deny, mail, operatorToken, routed, shownDigestOf } from "../fakes/deciders.ts";
 import { asker, eventTypes, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
 const files = sqliteFiles();
 
 describe("a request that is sent to some people", () => {
-  it("is decided by them and by nobody else, and tells the others whom it was sent to", async () => {
+  it("is decided only by them, and others learn whom it was sent to", async () => {
     await using h = await runtimeFixture(routed({ name: "ops only", to: { groups: ["ops"] } }));
     const id = await ask(h);
-    expect(await yes(h, id, bob)).toMatchObject({
+    expect(await approve(h, id, bob)).toMatchObject({
       decided: false,
       code: "decider_not_allowed",
       message: expect.stringContaining("`bob` is none of those whom the route `ops only` sends this to"),
     });
-    expect(await no(h, id, bob)).toMatchObject({ decided: false, code: "decider_not_allowed" });
-    expect(await yes(h, id, ann)).toMatchObject({ decided: true, approval: { routed: { rule: "ops only" } } });
+    expect(await deny(h, id, bob)).toMatchObject({ decided: false, code: "decider_not_allowed" });
+    expect(await approve(h, id, ann)).toMatchObject({ decided: true, approval: { routed: { rule: "ops only" } } });
   });
 
-  it("is listed as mine for whoever may decide it, and not for whoever asked, voted already, or may not", async () => {
+  it("is listed as mine for each person who may decide it, not for the asking person or a voter", async () => {
     await using h = await runtimeFixture(routed({ to: { roles: ["approver"] }, quorum: 2, separateUser: true }));
     const id = await ask(h);
     const mine = async (by: Decider) => (await h.runtime.approvals.page({ state: "pending" }, by)).approvals.length;
     expect([await mine(ann), await mine(cal), await mine({ ...bob, user: "asker" })]).toEqual([1, 0, 0]);
-    await yes(h, id, ann);
+    await approve(h, id, ann);
     expect([await mine(ann), await mine(bob)]).toEqual([0, 1]);
   });
 
-  it("stays as strict as it was when the configuration is loosened, and becomes stricter with it", async () => {
+  it("keeps its strictness when the configuration is loosened, and becomes stricter with it", async () => {
     const options = (...routes: readonly ApprovalRoute[]): RuntimeOptions => ({
       ...routed(...routes),
       store: `sqlite:${files.at("loosened.db")}`,
@@ -40,20 +40,20 @@ describe("a request that is sent to some people", () => {
     const loose = await runtimeFixture(
       options({ match: { tools: ["nothing"] }, quorum: 2, to: { users: ["x", "y"] } }),
     );
-    expect(await yes(loose, first, cal)).toMatchObject({ decided: false, code: "decider_not_allowed" });
-    expect(await yes(loose, first, ann)).toMatchObject({ decided: true, approval: { state: "pending" } });
-    expect(await yes(loose, first, bob)).toMatchObject({ decided: true, approval: { state: "approved" } });
+    expect(await approve(loose, first, cal)).toMatchObject({ decided: false, code: "decider_not_allowed" });
+    expect(await approve(loose, first, ann)).toMatchObject({ decided: true, approval: { state: "pending" } });
+    expect(await approve(loose, first, bob)).toMatchObject({ decided: true, approval: { state: "approved" } });
     await loose.runtime.close();
     await using stricter = await runtimeFixture(
       options({ name: "three", to: { users: ["ann"] }, typedConfirmation: true }),
     );
-    expect(await yes(stricter, second, bob)).toMatchObject({ code: "decider_not_allowed" });
-    expect(await yes(stricter, second, ann)).toMatchObject({ code: "confirmation_needed" });
-    const typed = await yes(stricter, second, ann, { confirmation: "mail" });
+    expect(await approve(stricter, second, bob)).toMatchObject({ code: "decider_not_allowed" });
+    expect(await approve(stricter, second, ann)).toMatchObject({ code: "confirmation_needed" });
+    const typed = await approve(stricter, second, ann, { confirmation: "mail" });
     expect(typed).toMatchObject({ decided: true, approval: { state: "pending" } });
   });
 
-  it("is asked for as long as its route says, but no longer than the tool allows", async () => {
+  it("lives as long as its route says, but no longer than the tool allows", async () => {
     await using h = await runtimeFixture(routed({ match: { tools: ["mail"] }, ttlMs: 60_000 }));
     const record = await h.runtime.approvals.get(await ask(h));
     expect(record?.expiresAt).toBe(h.clock.now() + 60_000);
@@ -66,34 +66,36 @@ describe("a critical request", () => {
   it("is approved by typing the tool's name, and denied without", async () => {
     await using h = await runtimeFixture();
     const id = await ask(h, drop);
-    expect(await yes(h, id, ann)).toMatchObject({
+    expect(await approve(h, id, ann)).toMatchObject({
       code: "confirmation_needed",
       message: expect.stringContaining("type the tool's name, `drop`"),
     });
-    expect(await yes(h, id, ann, { confirmation: "drip" })).toMatchObject({
+    expect(await approve(h, id, ann, { confirmation: "drip" })).toMatchObject({
       code: "confirmation_needed",
       message: expect.stringContaining("`drip` was typed"),
     });
     expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
-    expect(await yes(h, id, ann, { confirmation: "drop" })).toMatchObject({ decided: true });
-    expect(await no(h, await ask(h, { tool: "drop", arguments: { to: "y" } }), ann)).toMatchObject({ decided: true });
+    expect(await approve(h, id, ann, { confirmation: "drop" })).toMatchObject({ decided: true });
+    expect(await deny(h, await ask(h, { tool: "drop", arguments: { to: "y" } }), ann)).toMatchObject({ decided: true });
   });
 
-  it("needs a person who signed in once there are accounts; without accounts the operator's token is one", async () => {
+  it("needs a signed-in person once accounts exist; without accounts the operator's token is one", async () => {
     let accounts = true;
     await using h = await runtimeFixture({ approvals: { patience: "suspend", accountsExist: () => accounts } });
     const id = await ask(h, drop);
     const typed = { confirmation: "drop" };
-    expect(await yes(h, id, clerk, typed)).toMatchObject({ code: "sign_in_needed" });
-    expect(await yes(h, id, { ...ann, signedIn: false }, typed)).toMatchObject({ code: "sign_in_needed" });
-    expect(await yes(h, id, { user: "robot", via: "token:robot" }, typed)).toMatchObject({ code: "sign_in_needed" });
-    expect((await h.runtime.approvals.page({}, clerk)).approvals).toEqual([]);
+    expect(await approve(h, id, operatorToken, typed)).toMatchObject({ code: "sign_in_needed" });
+    expect(await approve(h, id, { ...ann, signedIn: false }, typed)).toMatchObject({ code: "sign_in_needed" });
+    expect(await approve(h, id, { user: "robot", via: "token:robot" }, typed)).toMatchObject({
+      code: "sign_in_needed",
+    });
+    expect((await h.runtime.approvals.page({}, operatorToken)).approvals).toEqual([]);
     accounts = false;
-    expect((await h.runtime.approvals.page({}, clerk)).approvals).toHaveLength(1);
-    expect(await yes(h, id, clerk, typed)).toMatchObject({ decided: true });
+    expect((await h.runtime.approvals.page({}, operatorToken)).approvals).toHaveLength(1);
+    expect(await approve(h, id, operatorToken, typed)).toMatchObject({ decided: true });
   });
 
-  it("is approved by the approver of the process where no route speaks of it, and not where one does", async () => {
+  it("is approved by the process's approver unless a route covers it", async () => {
     const approver = { name: "code", ask: async () => ({ decision: "approved" as const }) };
     await using free = await runtimeFixture({ approvals: { approver } });
     expect((await free.runtime.invoke(drop, asker)).status).toBe("ok");
@@ -106,13 +108,13 @@ describe("a critical request", () => {
   });
 });
 
-describe("a decision that was made looking at something", () => {
-  it("is not taken when that is not what is asked any more (digest)", async () => {
+describe("a decision with a digest", () => {
+  it("is refused if the request has changed since", async () => {
     await using h = await runtimeFixture();
     const id = await ask(h);
-    expect(await yes(h, id, ann, { expectedDigest: "f".repeat(64) })).toMatchObject({ code: "approval_changed" });
+    expect(await approve(h, id, ann, { expectedDigest: "f".repeat(64) })).toMatchObject({ code: "approval_changed" });
     expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
-    expect(await yes(h, id, ann, await seen(h, id))).toMatchObject({ decided: true });
+    expect(await approve(h, id, ann, await shownDigestOf(h, id))).toMatchObject({ decided: true });
   });
 });
 
@@ -123,32 +125,32 @@ describe("delegation", () => {
   it("lets another person decide until its end, and the record names both", async () => {
     await using h = await runtimeFixture(routed(route));
     const [first, second] = [await ask(h, mail("1")), await ask(h, mail("2"))];
-    expect(await yes(h, first, bob)).toMatchObject({ code: "decider_not_allowed" });
+    expect(await approve(h, first, bob)).toMatchObject({ code: "decider_not_allowed" });
     const made = await h.runtime.approvals.delegations.make(
       { to: "bob", until: until(h, 60_000), reason: "away" },
       ann,
     );
     expect(made).toMatchObject({ delegated: true, delegation: { from: "ann", to: "bob" } });
-    expect(await yes(h, first, bob)).toMatchObject({ approval: { decision: { by: "bob", onBehalfOf: "ann" } } });
+    expect(await approve(h, first, bob)).toMatchObject({ approval: { decision: { by: "bob", onBehalfOf: "ann" } } });
     const [event] = await h.runtime.audit.query({ type: "gate.approved" });
     expect(event).toMatchObject({ decided_by: "bob", data: { on_behalf_of: "ann" } });
     await h.clock.advance(60_000);
-    expect(await yes(h, second, bob)).toMatchObject({ code: "decider_not_allowed" });
+    expect(await approve(h, second, bob)).toMatchObject({ code: "decider_not_allowed" });
     expect(h.runtime.approvals.delegations.list({ live: true })).toEqual([]);
     expect(await eventTypes(h.runtime)).toContain("approval.delegated");
   });
 
-  it("carries roles and groups of the giver, is ended at once, and outlives a restart", async () => {
+  it("carries the giver's roles and groups, ends when revoked, and survives a restart", async () => {
     const options = { ...routed({ to: { groups: ["ops"] } }), store: `sqlite:${files.at("given.db")}` };
     const before = await runtimeFixture(options);
     const [first, second] = [await ask(before, mail("1")), await ask(before, mail("2"))];
     await before.runtime.approvals.delegations.make({ to: "bob", until: until(before, 60_000) }, ann);
     await before.runtime.close();
     await using h = await runtimeFixture(options);
-    expect(await yes(h, first, bob)).toMatchObject({ approval: { decision: { onBehalfOf: "ann" } } });
+    expect(await approve(h, first, bob)).toMatchObject({ approval: { decision: { onBehalfOf: "ann" } } });
     const [given] = h.runtime.approvals.delegations.list();
     await h.runtime.approvals.delegations.revoke(given?.id ?? "", ann);
-    expect(await yes(h, second, bob)).toMatchObject({ code: "decider_not_allowed" });
+    expect(await approve(h, second, bob)).toMatchObject({ code: "decider_not_allowed" });
     expect(await eventTypes(h.runtime)).toContain("approval.delegation_revoked");
     expect(await h.runtime.approvals.delegations.revoke("dlg_none", ann)).toMatchObject({ code: "delegation_unknown" });
   });
@@ -161,37 +163,37 @@ describe("delegation", () => {
     await h.runtime.accounts.add({ name: "ann", roles: ["approver"], groups }, holder);
     await h.runtime.accounts.add({ name: "cal", roles: ["approver"] }, holder);
     await h.runtime.approvals.delegations.make({ to: "cal", until: until(h, 60_000) }, ann);
-    expect(await yes(h, first, cal)).toMatchObject({ approval: { decision: { onBehalfOf: "ann" } } });
+    expect(await approve(h, first, cal)).toMatchObject({ approval: { decision: { onBehalfOf: "ann" } } });
     await h.runtime.accounts.change("ann", { roles: ["viewer"] }, holder);
-    expect(await yes(h, second, cal)).toMatchObject({ code: "decider_not_allowed" });
+    expect(await approve(h, second, cal)).toMatchObject({ code: "decider_not_allowed" });
     await h.runtime.accounts.change("ann", { roles: ["approver"], disabled: true }, holder);
-    expect(await yes(h, third, cal)).toMatchObject({
+    expect(await approve(h, third, cal)).toMatchObject({
       code: "decider_not_allowed",
       message: expect.stringContaining("`cal` is none of those"),
     });
   });
 
-  it("never reaches whoever asked, is not handed on, and does not give one's own request away", async () => {
+  it("never covers the asking person, cannot be delegated again, and cannot cover one's own request", async () => {
     await using h = await runtimeFixture(routed({ to: { users: ["ann", "asker"] } }));
     const { delegations } = h.runtime.approvals;
     const requester: Decider = { user: "asker", via: "session:9", tenant: "default", signedIn: true };
     await delegations.make({ to: "bob", until: until(h, 60_000) }, requester);
-    expect(await yes(h, await ask(h, mail("1")), bob)).toMatchObject({ code: "decider_not_allowed" });
+    expect(await approve(h, await ask(h, mail("1")), bob)).toMatchObject({ code: "decider_not_allowed" });
     await delegations.make({ to: "cal", until: until(h, 60_000) }, ann);
     await delegations.make({ to: "dan", until: until(h, 60_000) }, cal);
-    expect(await yes(h, await ask(h, mail("2")), { user: "dan", via: "session:4" })).toMatchObject({
+    expect(await approve(h, await ask(h, mail("2")), { user: "dan", via: "session:4" })).toMatchObject({
       code: "decider_not_allowed",
     });
     await using other = await runtimeFixture(routed(route));
     await other.runtime.approvals.delegations.make({ to: "asker", until: until(other, 60_000) }, ann);
-    expect(await yes(other, await ask(other), requester)).toMatchObject({ code: "decider_not_allowed" });
+    expect(await approve(other, await ask(other), requester)).toMatchObject({ code: "decider_not_allowed" });
   });
 
   it.each([
-    ["oneself", { to: "ann", until: 60_000 }, /is you/],
-    ["nobody", { to: "", until: 60_000 }, /is not a name/],
+    ["its giver", { to: "ann", until: 60_000 }, /is you/],
+    ["an empty name", { to: "", until: 60_000 }, /is not a name/],
     ["the past", { to: "bob", until: -1 }, /still to come/],
-    ["ever", { to: "bob", until: 1e12 }, /90 days/],
+    ["an endless time", { to: "bob", until: 1e12 }, /90 days/],
   ])("is refused to %s", async (_, { to, until: ms }, message) => {
     await using h = await runtimeFixture();
     const made = await h.runtime.approvals.delegations.make({ to, until: until(h, ms) }, ann);
@@ -202,7 +204,7 @@ describe("delegation", () => {
     });
   });
 
-  it("is refused without a time", async () => {
+  it("is refused without an end", async () => {
     await using h = await runtimeFixture();
     await expect(h.runtime.approvals.delegations.make({ to: "bob", until: Number.NaN }, ann)).rejects.toMatchObject({
       code: "delegation_invalid",

@@ -16,7 +16,7 @@ describe("after kill -9", () => {
     await postern.end.catch(() => undefined);
   };
 
-  it("what was pending is pending, and a decision found in the store is honoured by whoever re-sends or resumes, once (case 90, D24)", async () => {
+  it("a pending request is pending, and a stored decision runs the call once on re-send or resume (case 90)", async () => {
     const first = await cli.start(data);
     const ask = async (text: string): Promise<string> =>
       (await json<{ approval_id: string }>("call", "send", `text=${text}`)).approval_id;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ann, ask, mail, yes } from "../fakes/deciders.ts";
+import { ann, approve, ask, mail } from "../fakes/deciders.ts";
 import { bodyOf, httpFixture } from "../fakes/http-fixture.ts";
 import { newStore, storeKinds } from "../fakes/own-folder.ts";
 import { type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
@@ -13,10 +13,10 @@ it.each(storeKinds)(
     const listed = async (state?: "approved" | "expired") =>
       (await h.runtime.approvals.list(state && { state })).map(({ id, state: is }) => [id, is]);
     const unused = await ask(h, mail("unused"));
-    await yes(h, unused, ann);
+    await approve(h, unused, ann);
     await h.clock.advance(hourMs / 2);
     const fresh = await ask(h, mail("fresh"));
-    await yes(h, fresh, ann);
+    await approve(h, fresh, ann);
     expect(await listed("approved")).toEqual([
       [unused, "approved"],
       [fresh, "approved"],

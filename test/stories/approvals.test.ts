@@ -22,7 +22,7 @@ describe("an approval", () => {
     expect(h.ran).toHaveLength(1);
   });
 
-  it("is found by the same call sent again: it attaches, runs once, then replays until the approval's lifetime ends", async () => {
+  it("is found by the same call sent again: it runs once, then replays during the approval's lifetime", async () => {
     await using h = await runtimeFixture();
     const first = await h.runtime.invoke({ tool: "mail", arguments: { to: "x", slow: false } }, asker);
     const second = await h.runtime.invoke({ tool: "mail", arguments: { slow: false, to: "x" } }, asker);
@@ -43,7 +43,7 @@ describe("an approval", () => {
     expect(h.ran).toHaveLength(1);
   });
 
-  it("A1, medium tool / call, approve, call / gate.required → gate.approved → attempted → succeeded, one trace id (case 142)", async () => {
+  it("of a medium tool at A1 logs gate.required, gate.approved, attempted, succeeded in one trace (case 142)", async () => {
     await using h = await runtimeFixture({ autonomy: "A1" });
     const session = h.runtime.openSession({}, asker);
     const { approvalId = "" } = await session.invoke(mail("x"));
@@ -57,7 +57,7 @@ describe("an approval", () => {
     ]);
   });
 
-  it("with edited arguments runs with those, gated when edited and again when run (cases 95, 96)", async () => {
+  it("with edited arguments runs those, and they pass the gates when edited and when run (cases 95, 96)", async () => {
     await using h = await runtimeFixture();
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     const decide = h.runtime.approvals.decide.bind(h.runtime.approvals);
@@ -77,7 +77,7 @@ describe("an approval", () => {
     expect((await h.runtime.invoke(mail("x"), asker)).replayed).toBe(true);
   });
 
-  it("does not run what was blocked meanwhile, for a waiting caller as well (case 104)", async () => {
+  it("does not run a call that a rule blocked meanwhile, for a waiting caller too (case 104)", async () => {
     await using h = await runtimeFixture({ autonomy: "A2" });
     const waiting = h.runtime.invoke(mail("x"), { ...asker, patience: "wait" });
     await h.clock.advance(1);
@@ -99,7 +99,7 @@ describe("an approval", () => {
     expect((await h.runtime.approvals.get(approvalId))?.state).toBe("pending");
   });
 
-  it("approved twice: the second is a conflict, nothing is run again; an unknown id is unknown (case 93)", async () => {
+  it("given twice: the second is a conflict and runs nothing; an unknown id is unknown (case 93)", async () => {
     await using h = await runtimeFixture();
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
@@ -112,7 +112,7 @@ describe("an approval", () => {
     expect(h.ran).toHaveLength(0);
   });
 
-  it("denied: however many arrivals, one person was asked, each arrival has one terminal event (cases 70, 85, 91)", async () => {
+  it("that is denied asked one person and ends each arrival once, however many (cases 70, 85, 91)", async () => {
     await using h = await runtimeFixture();
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     await h.runtime.approvals.decide(approvalId, { decision: "denied", by: boss, reason: "not today" });
@@ -131,7 +131,7 @@ describe("an approval", () => {
     ]);
   });
 
-  it("expires by itself: it cannot be decided any more, resuming is refused, and sending again asks anew (D5)", async () => {
+  it("expires by itself: it cannot be decided or resumed, and a new call asks again", async () => {
     await using h = await runtimeFixture({ approvals: { patience: "suspend", ttlMs: 1000 } });
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     await h.clock.advance(1001);
@@ -139,13 +139,13 @@ describe("an approval", () => {
       code: "approval_expired",
     });
     expect((await h.runtime.resume(approvalId))?.refusal?.code).toBe("approval_expired");
-    const anew = await h.runtime.invoke(mail("x"), asker);
-    expect(anew.status).toBe("pending");
-    expect(anew.approvalId).not.toBe(approvalId);
+    const next = await h.runtime.invoke(mail("x"), asker);
+    expect(next.status).toBe("pending");
+    expect(next.approvalId).not.toBe(approvalId);
     expect(await eventTypes(h.runtime)).toContain("gate.expired");
   });
 
-  it("approved in time but used too late is not used", async () => {
+  it("given in time but used too late is not used", async () => {
     await using h = await runtimeFixture({ approvals: { patience: "suspend", ttlMs: 1000 } });
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
@@ -154,18 +154,18 @@ describe("an approval", () => {
     expect(h.ran).toHaveLength(0);
   });
 
-  it("taken back by its requester is gone", async () => {
+  it("withdrawn by its requester is gone", async () => {
     await using h = await runtimeFixture();
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     expect((await h.runtime.approvals.withdraw(approvalId, { user: "asker" })).decided).toBe(true);
     expect(await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss })).toMatchObject({
       code: "approval_decided",
     });
-    const anew = await h.runtime.invoke(mail("x"), asker);
-    expect(anew.approvalId).not.toBe(approvalId);
+    const next = await h.runtime.invoke(mail("x"), asker);
+    expect(next.approvalId).not.toBe(approvalId);
   });
 
-  it("is waited for no longer than the caller waits; the request lives on (cases 72, 98)", async () => {
+  it("is waited for no longer than the caller waits; the request stays open (cases 72, 98)", async () => {
     await using h = await runtimeFixture();
     const waiting = h.runtime.invoke(mail("x"), { ...asker, patience: "wait", approvalWaitMs: 50 });
     await h.clock.advance(51);
@@ -175,7 +175,7 @@ describe("an approval", () => {
     expect(await h.runtime.approvals.list({ state: "pending" })).toHaveLength(1);
   });
 
-  it("lets a waiting caller go on when it is given", async () => {
+  it("lets a waiting caller continue when it is given", async () => {
     await using h = await runtimeFixture();
     const waiting = h.runtime.invoke(mail("x"), { ...asker, patience: "wait" });
     await h.clock.advance(5);
@@ -184,7 +184,7 @@ describe("an approval", () => {
     expect(await waiting).toMatchObject({ text: "to x", status: "ok" });
   });
 
-  it("two requested, one decided / list pending / one left (case 105)", async () => {
+  it("leaves one pending request of two in the list after a decision (case 105)", async () => {
     await using h = await runtimeFixture();
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     await h.runtime.invoke(mail("y"), asker);

@@ -29,7 +29,7 @@ const step = fc.oneof(
 );
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** Plays steps on a real runtime over files, and knows each artifact it was ever told of. */
+/** Makes random steps on a real runtime over files, and knows each artifact it received. */
 class Player {
   readonly home: ArtifactFixture = new ArtifactFixture({
     approvals: { patience: "suspend", ttlMs: 4 * hourMs },
@@ -76,7 +76,7 @@ class Player {
     }
   }
 
-  /** A report by number, or something that is read from the newest artifact. */
+  /** Returns a report by number, or the content of the newest artifact. */
   #arguments({ n, named }: { readonly n: number; readonly named: boolean }): JsonObject {
     const newest = this.#known.at(-1);
     return named && newest !== undefined ? { text: { $artifact: newest } } : { n };
@@ -91,7 +91,7 @@ class Player {
     return approvals[nth % Math.max(1, approvals.length)];
   }
 
-  /** What the lists that an operator reads say must be there, worked out without the store's own index. */
+  /** Computes the needed artifacts from the lists that an operator reads, without the store's own index. */
   async needed(): Promise<ReadonlySet<string>> {
     const { runtime, clock } = this.home;
     const live = (at: number | undefined): boolean => at === undefined || at > clock.now();
@@ -103,12 +103,12 @@ class Player {
     const approvals = (await runtime.approvals.list()).filter(
       ({ state, expiresAt }) => (state === "pending" || state === "approved") && live(expiresAt),
     );
-    const told = JSON.stringify([calls.map(({ call, outcome }) => [call.arguments, outcome]), approvals]);
-    return new Set(Array.from(told.matchAll(/"\$?artifact":"([0-9a-f]{64})"/g), ([, digest = ""]) => digest));
+    const output = JSON.stringify([calls.map(({ call, outcome }) => [call.arguments, outcome]), approvals]);
+    return new Set(Array.from(output.matchAll(/"\$?artifact":"([0-9a-f]{64})"/g), ([, digest = ""]) => digest));
   }
 }
 
-it("never misses what is referred to, and lets go of everything else, whatever happened before", async () => {
+it("a store never misses a referenced artifact and removes all others, after any history", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {
       const player = new Player();

@@ -34,8 +34,8 @@ async function approved(home: ArtifactFixture, args: Record<string, unknown>): P
   return id;
 }
 
-describe("how long an artifact stays (D10)", () => {
-  it("keeps a direct result while its session is open and for the retention after, then lets it go", async () => {
+describe("the lifetime of an artifact", () => {
+  it("a direct result stays while its session is open and for the retention after, then is removed", async () => {
     await using home = await opened();
     const { artifact = "" } = await read(home, 1);
     await home.clock.advance(dayMs - 1);
@@ -44,7 +44,7 @@ describe("how long an artifact stays (D10)", () => {
     expect(await home.swept()).toEqual([]);
   });
 
-  it("keeps what an open session was answered, however old, until the session is closed", async () => {
+  it("an open session's answers stay, however old, until the session is closed", async () => {
     await using h = await runtimeFixture({ results: { retentionDays: 0 } }, reporting);
     const session = h.runtime.openSession({}, writer);
     const { artifact = "" } = await session.invoke({ tool: "report" });
@@ -55,7 +55,7 @@ describe("how long an artifact stays (D10)", () => {
     expect(await h.runtime.artifacts.mayUse(artifact, writer.principal)).toBe(false);
   });
 
-  it("lets go of what a call kept that ended after its session", async () => {
+  it("what a call kept is removed if the call ended after its session", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     await using h = await runtimeFixture(
       { results: { retentionDays: 0 } },
@@ -72,7 +72,7 @@ describe("how long an artifact stays (D10)", () => {
     expect(await h.runtime.artifacts.mayUse(artifact, writer.principal)).toBe(false);
   });
 
-  it("keeps the answer of a call with a key for ever: it is given again after restarts and years", async () => {
+  it("the answer of a call with a key stays for ever: it is replayed after restarts and years", async () => {
     await using home = await opened();
     const first = await read(home, 1, "mine");
     await home.clock.advance(1000 * dayMs);
@@ -83,7 +83,7 @@ describe("how long an artifact stays (D10)", () => {
     expect(Buffer.from(bytes).toString()).toBe(report(1));
   });
 
-  it("keeps what an open request refers to, and runs it with that when it is approved late", async () => {
+  it("what an open request refers to stays, and a late approval runs with it", async () => {
     await using home = await opened({
       approvals: { patience: "suspend", ttlMs: 3 * dayMs },
       results: { retentionDays: 0 },
@@ -95,7 +95,7 @@ describe("how long an artifact stays (D10)", () => {
     expect((await home.runtime.resume(id))?.text).toBe("read 8");
   });
 
-  it("lets go of what a request referred to that nobody decided", async () => {
+  it("what an undecided request referred to is removed", async () => {
     await using home = await opened({ results: { retentionDays: 0 } });
     const { digest } = await home.runtime.artifacts.put(Buffer.from("a letter"), "text/plain", writer.principal);
     await home.runtime.invoke({ tool: "publish", arguments: { text: { $artifact: digest } } }, writer);
@@ -103,7 +103,7 @@ describe("how long an artifact stays (D10)", () => {
     expect(await home.swept()).toEqual([]);
   });
 
-  it("keeps the answer of an approved call: every further resume gives it again", async () => {
+  it("the answer of an approved call stays: every further resume returns it", async () => {
     await using home = await opened();
     const id = await approved(home, { n: 2 });
     const first = await home.runtime.resume(id);
@@ -112,7 +112,7 @@ describe("how long an artifact stays (D10)", () => {
     expect(await home.runtime.resume(id)).toMatchObject({ status: "ok", replayed: true, artifact: first?.artifact });
   });
 
-  it("says `result_unavailable` instead of naming what is gone, for a resume as for a call with a key", async () => {
+  it("a resume and a keyed call say `result_unavailable` when the result is gone", async () => {
     await using home = await opened();
     const id = await approved(home, { n: 3 });
     const { artifact = "" } = (await home.runtime.resume(id)) ?? {};
@@ -124,7 +124,7 @@ describe("how long an artifact stays (D10)", () => {
     expect(await home.runtime.audit.verify()).toMatchObject({ intact: true });
   });
 
-  it("says so of media as well", async () => {
+  it("media that is gone is reported in the same way", async () => {
     await using h = await runtimeFixture({}, drawing);
     const per = { ...writer, idempotencyKey: "mine" };
     const drawn = await h.runtime.invoke({ tool: "draw" }, per);
@@ -133,7 +133,7 @@ describe("how long an artifact stays (D10)", () => {
     expect((await h.runtime.invoke({ tool: "draw" }, per)).refusal?.code).toBe("result_unavailable");
   });
 
-  it("sweeps by itself, every hour, and says when it cannot", async () => {
+  it("the sweep runs by itself every hour, and reports when it cannot", async () => {
     const problems: string[] = [];
     await using h = await runtimeFixture(
       { results: { retentionDays: 0 }, log: (problem) => problems.push(problem) },
@@ -155,7 +155,7 @@ describe("how long an artifact stays (D10)", () => {
     expect(problems).toHaveLength(2);
   });
 
-  it.each([-1, Number.NaN, "7"])("refuses a retention of %j days", async (retentionDays) => {
+  it.each([-1, Number.NaN, "7"])("a retention of %j days is refused", async (retentionDays) => {
     await expect(runtimeFixture({ results: { retentionDays: retentionDays as number } })).rejects.toMatchObject({
       code: "options_invalid",
       message: expect.stringContaining("results.retentionDays"),
@@ -164,7 +164,7 @@ describe("how long an artifact stays (D10)", () => {
 });
 
 describe("a kill between the artifact and the row that refers to it", () => {
-  it("leaves an orphan that goes, and never takes what a row refers to", async () => {
+  it("leaves an orphan that is removed later, and never removes what a row refers to", async () => {
     await using home = new ArtifactFixture({ results: { retentionDays: 0 } });
     const child = spawn(process.execPath, ["--input-type=module", "-e", killed(home.folder)], {
       stdio: ["ignore", "ignore", "inherit"],
@@ -180,7 +180,7 @@ describe("a kill between the artifact and the row that refers to it", () => {
   });
 });
 
-/** Two calls with keys; the process dies where the outcome of the second would have been written. */
+/** Makes two calls with keys; the process dies before it writes the outcome of the second. */
 function killed(folder: string): string {
   const at = (path: string): string => JSON.stringify(new URL(`../../${path}`, import.meta.url).href);
   return `

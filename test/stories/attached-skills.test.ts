@@ -10,13 +10,13 @@ import { runtimeFixture } from "../fakes/runtime-fixture.ts";
 const letters = defineSkill({ name: "letters", instructions: "Be short.", allowedTools: ["mail"] });
 const tables = defineSkill({ name: "tables", instructions: "Be careful.", allowedTools: ["drop", "mail"] });
 const skills = { folders: [], skills: [letters, tables] };
-/** All may run unasked, so that only a skill can be in the way. */
+/** Every tool may run unasked, so that only a skill can refuse it. */
 const open: RuntimeOptions = { policy: { maxRiskUnapproved: "critical", allowUnattendedCritical: true }, skills };
 const principal = { tenant: "default", agent: "bot" };
 const to = { to: "ada" };
 
 describe("skills of an agent's own code", () => {
-  it("hold its run from the first list and the first call on", async () => {
+  it("restrict its run from the first list and the first call on", async () => {
     await using at = await runtimeFixture(open);
     await using tools = openAgentTools(at.runtime, { principal, runId: "run-1", skills: ["letters"] });
     const shown = tools.list().map(({ name }) => name);
@@ -37,7 +37,7 @@ describe("skills of an agent's own code", () => {
     expect((await tools.call({ name: "drop", arguments: to })).outcome).toMatchObject({ status: "denied" });
   });
 
-  it("are refused by name when there is no such skill, and for a sub-agent", async () => {
+  it("are refused by name when they do not exist, and for a sub-agent", async () => {
     await using at = await runtimeFixture(open, [
       {
         ...{ name: "ask", description: "Asks.", risk: "safe", effects: "read", idempotent: true },
@@ -56,7 +56,7 @@ describe("skills of an agent's own code", () => {
 describe("skills that the operator attached to an agent", () => {
   const attached: RuntimeOptions = { ...open, skills: { ...skills, agents: { bot: ["letters"] } } };
 
-  it("hold every run of it, and no other agent", async () => {
+  it("restrict every run of it, and no other agent", async () => {
     await using at = await runtimeFixture(attached);
     for (const runId of ["run-1", "a-run-it-named-itself"]) {
       expect(at.runtime.offered(principal, runId).map(({ tool }) => tool)).not.toContain("drop");
@@ -70,7 +70,7 @@ describe("skills that the operator attached to an agent", () => {
     });
   });
 
-  it("are not widened by a skill that the agent activates, and stay when it is detached", async () => {
+  it("are not widened by a skill that the agent activates, and stay when that is detached", async () => {
     await using at = await runtimeFixture(attached);
     await using tools = openAgentTools(at.runtime, { principal, runId: "run-1", skills: ["tables"] });
     expect((await tools.call({ name: "drop", arguments: to })).outcome).toMatchObject({ status: "denied" });
@@ -80,7 +80,7 @@ describe("skills that the operator attached to an agent", () => {
     expect((await tools.call({ name: "drop", arguments: to })).outcome).toMatchObject({ status: "denied" });
   });
 
-  it("hold clients that come with the agent's token", async () => {
+  it("restrict clients that use the agent's token", async () => {
     await using at = await runtimeFixture({ ...open, skills: { ...skills, agents: { "local-agent": ["letters"] } } });
     await using http = await httpFixture(at.runtime);
     const asked = { tool: "drop", arguments: to, run_id: "any" };
@@ -97,7 +97,7 @@ describe("skills that the operator attached to an agent", () => {
     expect(lines.find(({ tool }) => tool === "mail")).toMatchObject({ requestedBy: ["letters", "tables"] });
   });
 
-  it("stop the start when there is no such skill", async () => {
+  it("stop the start when one does not exist", async () => {
     using postern = new CommandLine();
     appendFileSync(`${postern.folder}/postern.yaml`, "skills:\n  agents:\n    bot: [nope]\n");
     const { code, err } = await postern.run("tools");

@@ -31,7 +31,7 @@ function open(audit: Watched = {}): Promise<Runtime> {
   });
 }
 
-/** One life: some entries, each signed. */
+/** Runs one process that writes some entries, each signed. */
 async function live(entries: number, audit: Watched = {}): Promise<void> {
   await using runtime = await open(audit);
   for (let i = 0; i < entries; i += 1) {
@@ -76,7 +76,7 @@ describe("the anchor file", () => {
     expect(await runtime.alarms.list()).toMatchObject([{ kind: "audit_not_intact" }]);
   });
 
-  it("is whole again after a crash between a checkpoint and its anchor", async () => {
+  it("is complete again after a crash between a checkpoint and its anchor", async () => {
     await live(3);
     const lines = readFileSync(anchors(), "utf8").trimEnd().split("\n");
     writeFileSync(anchors(), `${lines.slice(0, -1).join("\n")}\n${lines.at(-1)?.slice(0, 20)}`);
@@ -84,7 +84,7 @@ describe("the anchor file", () => {
   });
 });
 
-/** Three places a head can be kept at; each test runs with all of them. */
+/** Three witnesses of a checkpoint; each test runs with all of them. */
 const places: Readonly<Record<string, () => Promise<Watched & AsyncDisposable>>> = {
   "a file": async () => ({ witness: { file: join(ownFolder(), "heads") }, [Symbol.asyncDispose]: async () => {} }),
   "an object of the caller": async () => {
@@ -113,7 +113,7 @@ describe.each(Object.keys(places))("a witness: %s", (place) => {
   const witnessed = async (): Promise<Watched & AsyncDisposable> =>
     (await places[place]?.()) ?? Promise.reject(new Error("no place"));
 
-  it("agrees with a log that nobody touched", async () => {
+  it("agrees with a log that was not touched", async () => {
     await using audit = await witnessed();
     await live(3, audit);
     expect(await verified(audit)).toMatchObject({ intact: true, outcome: "ok" });
@@ -156,7 +156,7 @@ describe.each(Object.keys(places))("a witness: %s", (place) => {
     expect(problems.join()).toMatch(/witness.*was rewritten/);
   });
 
-  it("shows an entry that someone else appended", async () => {
+  it("shows an entry that another program appended", async () => {
     await using audit = await witnessed();
     await live(3, audit);
     await live(1); // another process with the key in the same folder, which the witness does not see
@@ -167,7 +167,7 @@ describe.each(Object.keys(places))("a witness: %s", (place) => {
 });
 
 describe("a witness that cannot be reached", () => {
-  it("is a problem of verify, and stops neither calls nor the end", async () => {
+  it("is a problem that verify reports, and stops neither calls nor the end", async () => {
     const audit = { witness: { url: "http://127.0.0.1:9/heads" } };
     await live(2, audit);
     const found = await verified(audit);
@@ -203,7 +203,7 @@ describe("the command line", () => {
   const cli = new CommandLine();
   afterAll(() => cli[Symbol.dispose]());
 
-  it("ends with 1 and says all three answers when the anchors are gone", async () => {
+  it("exits with 1 and prints all three answers when the anchors are gone", async () => {
     const data = cli.dataFolder("anchors");
     expect((await cli.run("call", "echo", "text=1", "--data", data)).code).toBe(0);
     const whole = await cli.run("audit", "verify", "--data", data);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { suspend, type ToolContext } from "../../src/index.ts";
 import type { PolicyOptions } from "../../src/policy/index.ts";
-import { ann, ask, mail, seen } from "../fakes/deciders.ts";
+import { ann, ask, mail, shownDigestOf } from "../fakes/deciders.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
@@ -17,12 +17,12 @@ const noMailTo = (to: string): PolicyOptions => ({
 
 async function editedAndRun(h: RuntimeFixture, more: object = asker): Promise<void> {
   const id = (await h.runtime.invoke(mail("asked"), more)).approvalId ?? "";
-  const edit = { decision: "modified", arguments: { to: "edited" }, by: ann, ...(await seen(h, id)) } as const;
+  const edit = { decision: "modified", arguments: { to: "edited" }, by: ann, ...(await shownDigestOf(h, id)) } as const;
   expect(await h.runtime.approvals.decide(id, edit)).toMatchObject({ decided: true });
   expect((await h.runtime.resume(id))?.status).toBe("ok");
 }
 
-it("simulate weighs what ran, and says that a person had changed it", async () => {
+it("simulate judges what ran, and says that a person edited it", async () => {
   await using h = await runtimeFixture();
   await editedAndRun(h);
   expect((await h.runtime.policy.simulate(noMailTo("asked"))).changes).toEqual([]);
@@ -31,7 +31,7 @@ it("simulate weighs what ran, and says that a person had changed it", async () =
   ]);
 });
 
-it("simulate says nothing of an edit where there was none", async () => {
+it("simulate mentions no edit if there was none", async () => {
   await using h = await runtimeFixture();
   await ask(h, mail("asked"));
   const { changes } = await h.runtime.policy.simulate(noMailTo("asked"));
@@ -49,7 +49,12 @@ it("rules about the past sum what ran, after a restart too", async () => {
     h.runtime.invoke({ tool: "pay", arguments: { amount } }, { ...asker, idempotencyKey: `pay ${amount}` });
   const before = await open();
   const id = (await pays(before, 10)).approvalId ?? "";
-  const edit = { decision: "modified", arguments: { amount: 90 }, by: ann, ...(await seen(before, id)) } as const;
+  const edit = {
+    decision: "modified",
+    arguments: { amount: 90 },
+    by: ann,
+    ...(await shownDigestOf(before, id)),
+  } as const;
   await before.runtime.approvals.decide(id, edit);
   expect((await before.runtime.resume(id))?.status).toBe("ok");
   expect((await pays(before, 20)).refusal?.code).toBe("permission_denied");
@@ -59,7 +64,7 @@ it("rules about the past sum what ran, after a restart too", async () => {
   expect((await pays(h, 5)).status).toBe("pending");
 });
 
-it("a tool is asked what became of what ran, and not of what was sent", async () => {
+it("a reconcile hook gets the arguments that ran, not those that were sent", async () => {
   const asked: unknown[] = [];
   const lost = {
     ...pay,
@@ -71,7 +76,7 @@ it("a tool is asked what became of what ran, and not of what was sent", async ()
   };
   await using h = await runtimeFixture({}, [lost as never]);
   const { approvalId: id = "" } = await h.runtime.invoke({ tool: "pay", arguments: { amount: 10 } }, asker);
-  const edit = { decision: "modified", arguments: { amount: 90 }, by: ann, ...(await seen(h, id)) } as const;
+  const edit = { decision: "modified", arguments: { amount: 90 }, by: ann, ...(await shownDigestOf(h, id)) } as const;
   await h.runtime.approvals.decide(id, edit);
   const outcome = await h.runtime.resume(id);
   expect(outcome).toMatchObject({ refusal: { code: "outcome_unknown" } });
@@ -79,7 +84,7 @@ it("a tool is asked what became of what ran, and not of what was sent", async ()
   expect(asked).toEqual([{ amount: 90 }]);
 });
 
-it("a tool that waits inside goes on with what was approved, though what was asked is sent again", async () => {
+it("a tool that waits inside continues with the approved edit, although the first arguments are sent again", async () => {
   const ran: unknown[] = [];
   const waits = {
     ...pay,
@@ -92,7 +97,7 @@ it("a tool that waits inside goes on with what was approved, though what was ask
   await using h = await runtimeFixture({}, [waits as never]);
   const call = { tool: "pay", arguments: { amount: 10 } };
   const { approvalId: id = "" } = await h.runtime.invoke(call, asker);
-  const edit = { decision: "modified", arguments: { amount: 90 }, by: ann, ...(await seen(h, id)) } as const;
+  const edit = { decision: "modified", arguments: { amount: 90 }, by: ann, ...(await shownDigestOf(h, id)) } as const;
   await h.runtime.approvals.decide(id, edit);
   expect((await h.runtime.invoke(call, asker)).status).toBe("pending");
   expect((await h.runtime.invoke(call, asker)).status).toBe("ok");

@@ -15,7 +15,7 @@ const rows = page
       .map((cell) => cell.trim()),
   );
 
-it("the page about calls lists every refusal as it is", () => {
+it("the page about calls lists every refusal correctly", () => {
   const listed = rows.filter((cells) => cells.length === 6 && cells[0] !== "code" && !cells[0]?.startsWith("-"));
   const codes = Object.keys(refusals) as RefusalCode[]; // the keys of that table
   expect(listed).toEqual(
@@ -30,7 +30,7 @@ it("the page about calls names every event that ends an arrival", () => {
   for (const { audit } of Object.values(endEvents)) expect(page).toContain(`\`${audit}\``);
 });
 
-it("the page about calls has the limits that hold", async () => {
+it("the page about calls states the limits in force", async () => {
   for (const name of [
     "maxToolCalls",
     "callTimeoutMs",

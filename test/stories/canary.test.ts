@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { runCanary } from "../canary/canary.ts";
 
-/** Forty of them are the script's: `npm run canary`. */
-it("no secret that was lent is in any sink, in any encoding, whatever tools, servers and callers do with it (case 260)", async () => {
+/** `npm run canary` uses forty canaries. */
+it("no lent secret is in any sink in any encoding, whatever tools, servers and callers do with it (case 260)", async () => {
   const { examples, sinks, hits } = await runCanary(10);
   expect(examples).toEqual({});
   expect(hits).toBe(0);
@@ -24,7 +24,7 @@ it("no secret that was lent is in any sink, in any encoding, whatever tools, ser
   );
 }, 60_000);
 
-it("without masking every one of these sinks sings: the canary is heard wherever it is", async () => {
+it("without masking the canary is found in every one of these sinks", async () => {
   const { sinks } = await runCanary(5, { blind: true });
   expect(sinks.filter(({ hits }) => hits === 0).map(({ sink }) => sink)).toEqual(["other files"]);
 }, 60_000);

@@ -4,7 +4,7 @@ import { asker, boss, eventTypes, runtimeFixture } from "../fakes/runtime-fixtur
 const mail = { tool: "mail", arguments: { to: "x" } } as const;
 
 describe("a durable approval", () => {
-  it("CONFIRM, patience suspend / Approval persisted pending, gate.required audited, outcome pending with its id (case 88)", async () => {
+  it("is stored pending with gate.required when a CONFIRM suspends, and the outcome has its id (case 88)", async () => {
     await using h = await runtimeFixture();
     const outcome = await h.runtime.invoke(mail, asker);
     expect(outcome).toMatchObject({
@@ -16,7 +16,7 @@ describe("a durable approval", () => {
     expect(await eventTypes(h.runtime)).toEqual(["gate.required"]);
   });
 
-  it("approval row / exact payload, why, risk, autonomy snapshot, expiry, trace (case 89)", async () => {
+  it("has the exact payload, reason, risk, autonomy snapshot, expiry and trace (case 89)", async () => {
     await using h = await runtimeFixture({ autonomy: "A2" });
     const { approvalId = "" } = await h.runtime.invoke(mail, {
       ...asker,
@@ -35,7 +35,7 @@ describe("a durable approval", () => {
     expect(row?.binding).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it("decision journaled / who, when, why, risk, tool; denial as well (case 99)", async () => {
+  it("has a journaled decision: who, when, why, risk, tool; a denial as well (case 99)", async () => {
     await using h = await runtimeFixture();
     for (const [to, decision] of [
       ["x", "approved"],
@@ -65,7 +65,7 @@ describe("a durable approval", () => {
     ]);
   });
 
-  it("BLOCK / call / no Approval created, tool not run, gate.blocked (case 136)", async () => {
+  it("is not made for a BLOCK: the tool does not run, and gate.blocked is logged (case 136)", async () => {
     await using h = await runtimeFixture({ autonomy: "A2" });
     expect((await h.runtime.invoke({ tool: "drop", arguments: { to: "x" } }, asker)).refusal?.code).toBe("blocked");
     expect(await h.runtime.approvals.list()).toEqual([]);
@@ -73,7 +73,7 @@ describe("a durable approval", () => {
     expect(await eventTypes(h.runtime)).toEqual(["gate.blocked"]);
   });
 
-  it("ALLOW / call / no Approval record (case 137)", async () => {
+  it("is not made for an ALLOW (case 137)", async () => {
     await using h = await runtimeFixture({ autonomy: "A4" });
     expect((await h.runtime.invoke(mail, asker)).status).toBe("ok");
     expect(await h.runtime.approvals.list()).toEqual([]);
@@ -100,7 +100,7 @@ describe("a preview", () => {
     },
   ];
 
-  it("PREVIEW with preview support / preview called once, execute never, outcome preview carries it (case 138)", async () => {
+  it("runs once for a PREVIEW, without execute, and the outcome carries it (case 138)", async () => {
     const keys: string[] = [];
     await using h = await runtimeFixture(
       { autonomy: "A0" },
@@ -118,7 +118,7 @@ describe("a preview", () => {
     });
   });
 
-  it("returns null / CONFIRM: Approval still made; PREVIEW: still not run, 'unsupported' said (case 139)", async () => {
+  it("that returns null still asks for CONFIRM, and says `unsupported` for PREVIEW (case 139)", async () => {
     await using confirming = await runtimeFixture(
       { autonomy: "A2" },
       showing(() => null),
@@ -136,7 +136,7 @@ describe("a preview", () => {
     );
   });
 
-  it("then execution / same idempotency_key (case 140)", async () => {
+  it("has the same idempotency_key as the execution after it (case 140)", async () => {
     const keys: string[] = [];
     await using h = await runtimeFixture(
       { autonomy: "A2" },

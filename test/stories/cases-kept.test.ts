@@ -8,8 +8,8 @@ import { asker, boss, eventTypes, runtimeFixture } from "../fakes/runtime-fixtur
 
 const echo = { tool: "echo", arguments: { to: "x" } } as const;
 
-describe("what has begun", () => {
-  it("store blips once while recording the outcome / the record is retried; effect not re-run, not reported failed (case 166)", async () => {
+describe("a started call", () => {
+  it("is recorded after a short store failure; its effect is not repeated or reported failed (case 166)", async () => {
     const clock = new FakeClock();
     const failing: Failing = new Map();
     await using h = await runtimeFixture({ clock, store: new FaultyStore(clock, failing), autonomy: "A4" });
@@ -24,7 +24,7 @@ describe("what has begun", () => {
     expect(await eventTypes(h.runtime)).toEqual(["tool_call.attempted", "tool_call.succeeded", "tool_call.deduped"]);
   });
 
-  it("intent recorded before execution / order in the log / attempted precedes the tool's own effect (case 167)", async () => {
+  it("has its attempted event before the tool's own effect (case 167)", async () => {
     let types: readonly string[] = [];
     await using h = await runtimeFixture(
       { autonomy: "A4" },
@@ -42,7 +42,7 @@ describe("what has begun", () => {
     expect(types).toEqual(["tool_call.attempted"]);
   });
 
-  it("a lent secret in the arguments / refused secret_in_arguments before anybody is asked (case 168)", async () => {
+  it("is refused with secret_in_arguments before it asks if its arguments hold a lent secret (case 168)", async () => {
     const redactor = createRedactor();
     redactor.learn("a-long-secret-value");
     await using h = await runtimeFixture({ redactor });
@@ -54,7 +54,7 @@ describe("what has begun", () => {
 });
 
 describe("artifacts in arguments", () => {
-  it('argument {"$artifact": ref} / tool gets the bytes, not the object (case 182)', async () => {
+  it('reach the tool as bytes instead of the {"$artifact": ref} object (case 182)', async () => {
     const ran: unknown[] = [];
     await using h = await runtimeFixture({ autonomy: "A4" }, posting(ran));
     const { digest } = await h.runtime.artifacts.put(
@@ -68,7 +68,7 @@ describe("artifacts in arguments", () => {
     expect(ran).toEqual([{ body: "the bytes" }]);
   });
 
-  it("unknown ref / refused artifact_unavailable before anybody is asked, tool not run (case 183)", async () => {
+  it("are refused with artifact_unavailable before it asks if the reference is unknown (case 183)", async () => {
     const ran: unknown[] = [];
     await using h = await runtimeFixture({}, posting(ran));
     for (const digest of ["0".repeat(64), "", "../../etc/passwd", "__proto__"]) {
@@ -82,7 +82,7 @@ describe("artifacts in arguments", () => {
 });
 
 describe("trace, hooks and log", () => {
-  it("two ok calls / trace / two records, tool names, ok, duration ≥ 0 (case 189)", async () => {
+  it("two ok calls have two trace records: names, ok, duration ≥ 0 (case 189)", async () => {
     await using h = await runtimeFixture();
     const session = h.runtime.openSession({}, asker);
     await session.invoke(echo);
@@ -94,7 +94,7 @@ describe("trace, hooks and log", () => {
     for (const { durationMs } of session.trace) expect(durationMs).toBeGreaterThanOrEqual(0);
   });
 
-  it("denied / trace denied; cancelled / still one record (case 191)", async () => {
+  it("a denied call has a trace record, and a cancelled call has exactly one (case 191)", async () => {
     await using h = await runtimeFixture();
     const session = h.runtime.openSession({}, { ...asker, patience: "deny" });
     await session.invoke({ tool: "mail", arguments: { to: "x" } });
@@ -102,7 +102,7 @@ describe("trace, hooks and log", () => {
     expect(session.trace).toMatchObject([{ status: "denied" }, { tool: "echo" }]);
   });
 
-  it("args_digest / same for reordered keys, differs for other values, 16 hex, arguments themselves absent (case 192)", async () => {
+  it("args_digest is equal for reordered keys: 16 hex, without the arguments (case 192)", async () => {
     await using h = await runtimeFixture();
     const session = h.runtime.openSession({}, asker);
     for (const given of [
@@ -118,13 +118,13 @@ describe("trace, hooks and log", () => {
     expect(JSON.stringify(session.trace)).not.toContain("secret");
   });
 
-  it("tool throws / TOOL_END still fires (case 194)", async () => {
-    const told: string[] = [];
+  it("TOOL_END fires when the tool throws (case 194)", async () => {
+    const messages: string[] = [];
     await using h = await runtimeFixture(
       {
         hooks: {
-          toolStart: ({ toolName }) => void told.push(`start ${toolName}`),
-          toolEnd: ({ toolName, status }) => void told.push(`end ${toolName} ${status}`),
+          toolStart: ({ toolName }) => void messages.push(`start ${toolName}`),
+          toolEnd: ({ toolName, status }) => void messages.push(`end ${toolName} ${status}`),
         },
       },
       probe({
@@ -134,10 +134,10 @@ describe("trace, hooks and log", () => {
       }),
     );
     await h.runtime.invoke({ tool: "probe" }, asker);
-    expect(told).toEqual(["start probe", "end probe error"]);
+    expect(messages).toEqual(["start probe", "end probe error"]);
   });
 
-  it("audit write fails / operation fails, tool not run when it failed before the attempt (case 198)", async () => {
+  it("a failed audit write fails the call; the tool does not run if it failed first (case 198)", async () => {
     const clock = new FakeClock();
     const failing: Failing = new Map([["claim", 1]]);
     await using h = await runtimeFixture({ clock, store: new FaultyStore(clock, failing) });
@@ -149,7 +149,7 @@ describe("trace, hooks and log", () => {
     expect((await h.runtime.invoke(echo, asker)).status).toBe("ok");
   });
 
-  it("audit log / update or delete through any API / impossible (case 199)", async () => {
+  it("no API can update or delete an entry of the audit log (case 199)", async () => {
     await using h = await runtimeFixture();
     await h.runtime.invoke(echo, asker);
     const { audit } = h.runtime;
@@ -166,7 +166,7 @@ describe("trace, hooks and log", () => {
     expect(await audit.query({})).toEqual(before);
   });
 
-  it("every audit event / trace_id non-null (case 200)", async () => {
+  it("every audit event has a trace_id (case 200)", async () => {
     await using h = await runtimeFixture();
     await h.runtime.invoke(echo, asker);
     const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, asker);
@@ -181,14 +181,14 @@ describe("trace, hooks and log", () => {
 });
 
 describe("tools of the runtime", () => {
-  it("a locked registry / addTool / false, not registered (case 268)", async () => {
+  it("cannot be added to a locked registry: addTool returns false (case 268)", async () => {
     await using h = await runtimeFixture();
     h.runtime.tools.lock();
     expect(h.runtime.tools.tryRegister({ ...probe()[0] } as never)).toBe(false);
     expect((await h.runtime.invoke({ tool: "probe" }, asker)).refusal?.code).toBe("tool_unknown");
   });
 
-  it("all of the above run without any model: nothing that is installed with the package talks to one (case 270)", async () => {
+  it("work without any model: no installed package talks to one (case 270)", async () => {
     const { default: manifest } = await import("../../package.json", { with: { type: "json" } });
     for (const name of Object.keys(manifest.dependencies))
       expect(name).not.toMatch(/openai|anthropic|google|mistral|ollama|^ai$|@ai-sdk|langchain/);

@@ -8,7 +8,7 @@ import { asker, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
 const echo = { tool: "echo", arguments: { to: "x" } } as const;
 
 describe("the invoker", () => {
-  it("tool returns is_error / invoke / status error, text kept (case 45)", async () => {
+  it("returns status error with the tool's text if the tool returns is_error (case 45)", async () => {
     await using h = await runtimeFixture(
       {},
       probe({
@@ -21,7 +21,7 @@ describe("the invoker", () => {
     });
   });
 
-  it("the caller cancels while the tool runs / the tool gets an abort signal (case 52)", async () => {
+  it("aborts the tool's signal when the caller cancels (case 52)", async () => {
     let signal: AbortSignal | undefined;
     await using h = await runtimeFixture(
       {},
@@ -40,7 +40,7 @@ describe("the invoker", () => {
     expect(signal?.aborted).toBe(true);
   });
 
-  it("arguments were not valid / the model is told, nothing executed, its next valid call runs once (case 54)", async () => {
+  it("informs the model of invalid arguments, runs nothing, and runs its next valid call once (case 54)", async () => {
     await using h = await runtimeFixture();
     const session = h.runtime.openSession({}, asker);
     expect(await session.invoke({ tool: "echo", arguments: "{to:" as never })).toMatchObject({
@@ -52,7 +52,7 @@ describe("the invoker", () => {
     expect(h.ran).toHaveLength(1);
   });
 
-  it("unavailable tool / call / fails fast, execute never called, audit written (case 31)", async () => {
+  it("fails an unavailable tool fast and audited, without a call of execute (case 31)", async () => {
     await using h = await runtimeFixture();
     h.runtime.tools.updateHealth("echo", { status: "unavailable", lastError: "gone" });
     expect((await h.runtime.invoke(echo, asker)).refusal?.code).toBe("tool_unavailable");
@@ -62,7 +62,7 @@ describe("the invoker", () => {
 });
 
 describe("budgets and sessions", () => {
-  it("the chain's limits / read / 50, 60, 55, 300, 4096, SAFE (case 58)", () => {
+  it("a script's limits are 50, 60, 55, 300, 4096, SAFE (case 58)", () => {
     expect(chainLimits).toEqual({
       maxToolCalls: 50,
       callTimeoutMs: 60_000,
@@ -73,7 +73,7 @@ describe("budgets and sessions", () => {
     });
   });
 
-  it("limits with any negative number / construct / refused (case 59)", async () => {
+  it("limits with a negative number are refused (case 59)", async () => {
     for (const name of Object.keys(directLimits)) {
       for (const value of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY]) {
         expect(() => checkedLimits({ ...directLimits, [name]: value }), name).toThrow(name);
@@ -84,11 +84,11 @@ describe("budgets and sessions", () => {
     }
   });
 
-  it("limits / JSON round trip / equal (case 60)", () => {
+  it("limits are equal after a JSON round trip (case 60)", () => {
     for (const limits of [chainLimits, directLimits]) expect(JSON.parse(JSON.stringify(limits))).toEqual(limits);
   });
 
-  it("two sessions / 50 calls each / both allowed (case 61)", async () => {
+  it("two sessions allow 50 calls each (case 61)", async () => {
     await using h = await runtimeFixture();
     const sessions = [h.runtime.openSession(chainLimits, asker), h.runtime.openSession(chainLimits, asker)];
     const outcomes: ToolOutcome[] = [];
@@ -98,7 +98,7 @@ describe("budgets and sessions", () => {
     expect(h.ran).toHaveLength(100);
   });
 
-  it("direct caller / 60 calls in one run / none refused by the chain's 50 (case 64)", async () => {
+  it("a direct caller may make 60 calls in one run, above the script's 50 (case 64)", async () => {
     await using h = await runtimeFixture();
     for (let i = 0; i < 60; i += 1)
       expect((await h.runtime.invoke(echo, { ...asker, runId: "run_1" })).status).toBe("ok");
@@ -106,11 +106,11 @@ describe("budgets and sessions", () => {
     for (let i = 0; i < 60; i += 1) expect((await session.invoke(echo)).status).toBe("ok");
   });
 
-  it("direct limits / call timeout / at least 300 s (case 65)", () => {
+  it("a direct call times out after at least 300 s (case 65)", () => {
     expect(directLimits.callTimeoutMs).toBeGreaterThanOrEqual(300_000);
   });
 
-  it("an agent's own call timeout of 50 ms / slow tool / result not ok, 'timed out' (case 66)", async () => {
+  it("an agent's own call timeout of 50 ms ends a slow tool as timed out (case 66)", async () => {
     await using h = await runtimeFixture({}, probe({ execute: () => new Promise(() => {}) }));
     const session = h.runtime.openSession({ callTimeoutMs: 50 }, asker);
     const running = session.invoke({ tool: "probe" });
@@ -125,18 +125,18 @@ describe("budgets and sessions", () => {
       expect(approvalWaitMs).toBeLessThan(callTimeoutMs);
   });
 
-  it("limits with the reverse / warned of in the log, once (case 81)", async () => {
-    const told: string[] = [];
-    const log = (problem: string): void => void told.push(problem);
+  it("limits with the reverse order log one warning (case 81)", async () => {
+    const messages: string[] = [];
+    const log = (problem: string): void => void messages.push(problem);
     await using _reverse = await runtimeFixture({ log, limits: { approvalWaitMs: 70_000, callTimeoutMs: 60_000 } });
-    expect(told).toEqual([expect.stringMatching(/`approvalWaitMs` \(70000\).*`callTimeoutMs` \(60000\)/)]);
+    expect(messages).toEqual([expect.stringMatching(/`approvalWaitMs` \(70000\).*`callTimeoutMs` \(60000\)/)]);
     await using _equal = await runtimeFixture({ log, limits: { approvalWaitMs: 60_000, callTimeoutMs: 60_000 } });
-    expect(told).toHaveLength(2);
+    expect(messages).toHaveLength(2);
     await using _shorter = await runtimeFixture({ log, limits: { approvalWaitMs: 59_999, callTimeoutMs: 60_000 } });
-    expect(told).toHaveLength(2);
+    expect(messages).toHaveLength(2);
   });
 
-  it("risk missing on a plain object in legacy mode / invoke / treated as safe (case 87)", async () => {
+  it("a plain object without risk is safe in legacy mode (case 87)", async () => {
     const plain = { name: "old", description: "Says it back.", execute: () => "done" };
     const tools = [legacyTool(plain)];
     await using runtime = await createRuntime({ tools, autonomy: "A2", approvals: { patience: "suspend" } });
@@ -150,7 +150,7 @@ describe("budgets and sessions", () => {
 });
 
 describe("scopes", () => {
-  it("missing one required scope / denied scope_missing, audit written, not retried, execute not called (case 143)", async () => {
+  it("a call that lacks one is refused as scope_missing, audited, not retried, not run (case 143)", async () => {
     let ran = 0;
     await using h = await runtimeFixture(
       {},
@@ -172,7 +172,7 @@ describe("scopes", () => {
     expect(await h.runtime.audit.query({})).toMatchObject([{ type: "tool_call.refused", code: "scope_missing" }]);
   });
 
-  it("superset of scopes / passes; empty required / passes; omitted scopes are none (case 144)", async () => {
+  it("a superset passes, and so does a tool that requires none; omitted scopes are none (case 144)", async () => {
     await using h = await runtimeFixture({}, probe({ scopes: ["mail:read"] }));
     expect((await h.runtime.invoke({ tool: "probe" }, { ...asker, scopes: ["mail:read", "mail:write"] })).status).toBe(
       "ok",

@@ -1,4 +1,4 @@
-/** A script that is run again: held against what it did, call by call; what it was told stays so, what is used stays used. */
+/** A script that is run again is compared with its earlier calls; its results and its used budget stay. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { serializeWith } from "../../src/audit/entry.ts";
@@ -18,8 +18,8 @@ interface Room extends RuntimeFixture {
   readonly did: string[];
 }
 
-/** With a `work` that has an effect and is not asked about, a `shaky` that fails at first, and a `slow`. */
-async function room(durability: "snapshot" | "replay" = "replay", options: RuntimeOptions = {}): Promise<Room> {
+/** A runtime with `work`, which has an effect and runs unasked, `shaky`, which fails at first, and `slow`. */
+async function open(durability: "snapshot" | "replay" = "replay", options: RuntimeOptions = {}): Promise<Room> {
   const driver = fakeDriver({ durability });
   const did: string[] = [];
   const toOf = (given: unknown): string => (given as { readonly to: string }).to; // the schema says so
@@ -49,7 +49,7 @@ async function room(durability: "snapshot" | "replay" = "replay", options: Runti
   return Object.assign(made, { did });
 }
 
-/** Sends it, answers the first request, and sends it again. */
+/** Sends a script, decides its first request, and sends it again. */
 async function resumed(
   { runtime }: RuntimeFixture,
   code: string,
@@ -61,8 +61,8 @@ async function resumed(
 }
 
 let names = 0;
-/** A script that knows whether it runs for the first time, as none should. */
-function fickle(first: string, then: string, later = ""): string {
+/** Returns a script that differs between its first run and later ones, as no script should. */
+function changingScript(first: string, then: string, later = ""): string {
   names += 1;
   const lives = `globalThis.lives${names}`;
   return `${lives} = (${lives} ?? 0) + 1; if (${lives} === 1) { ${first} } else { ${later} } ${then}`;
@@ -72,30 +72,30 @@ const rest = 'await call("work", { to: "a" }); await call("mail", { to: "m" }); 
 const refusedCall = 'try { await call("nope", { to: "x" }); } catch {}';
 
 describe("a script that is replayed", () => {
-  it("may ask for less of the host than before: its calls are the ones they were", async () => {
-    await using h = await room();
-    const result = await resumed(h, fickle('await host("progress", { text: "on" });', rest));
+  it("may ask the host for less than before if its calls are the same", async () => {
+    await using h = await open();
+    const result = await resumed(h, changingScript('await host("progress", { text: "on" });', rest));
     expect(result).toMatchObject({ status: "ok", output_text: "sent", tool_calls: 2 });
     expect(h.did).toEqual(["a"]);
   });
 
   it.each([
-    ["leaves a call out that left nothing in the ledger", refusedCall, ""],
+    ["leaves out a call that left nothing in the ledger", refusedCall, ""],
     ["makes another call where one was refused", refusedCall, 'await call("work", { to: "b" });'],
-    ["makes a call more", "", 'await call("work", { to: "b" });'],
-  ])("and %s ends before anything of it is run", async (_what, first, later) => {
-    await using h = await room();
-    const result = await resumed(h, fickle(first, rest, later));
+    ["makes one more call", "", 'await call("work", { to: "b" });'],
+  ])("ends before any of it runs if it %s", async (_what, first, later) => {
+    await using h = await open();
+    const result = await resumed(h, changingScript(first, rest, later));
     expect(result).toMatchObject({ status: "error", error_kind: "diverged" });
     expect(h.did).toEqual(["a"]);
     expect(h.ran).toEqual([]);
     expect(JSON.stringify(result["call_trace"])).toContain("idempotency_conflict");
   });
 
-  it("and diverges is told all it has done, and no request of it is opened", async () => {
-    await using h = await room();
+  it("that diverges gets the trace of all it has done, and opens no request", async () => {
+    await using h = await open();
     const both = 'await Promise.allSettled([call("mail", { to: "new" }), call("work", { to: "b" })]);';
-    const result = await resumed(h, fickle("", rest, both));
+    const result = await resumed(h, changingScript("", rest, both));
     expect(result["call_trace"]).toMatchObject([
       { tool: "mail", code: "idempotency_conflict" },
       { tool: "work", status: "ok" },
@@ -105,9 +105,9 @@ describe("a script that is replayed", () => {
     expect(requests.map(({ arguments: { to } }) => to)).toEqual(["m"]);
   });
 
-  it("and ends before what it did has not repeated itself either", async () => {
-    await using h = await room();
-    const result = await resumed(h, fickle("", rest, "return 1;"));
+  it("ends if it returns before it has repeated its earlier calls", async () => {
+    await using h = await open();
+    const result = await resumed(h, changingScript("", rest, "return 1;"));
     expect(result).toMatchObject({
       status: "error",
       error_kind: "diverged",
@@ -116,8 +116,8 @@ describe("a script that is replayed", () => {
     expect(h.did).toEqual(["a"]);
   });
 
-  it.each(["denied", "expired"])("is told once more what was %s, and asks nobody anew", async (how) => {
-    await using h = await room();
+  it.each(["denied", "expired"])("gets the same refusal for an %s request, and asks no person again", async (how) => {
+    await using h = await open();
     const code = `const told = [];
       for (const to of ["1", "2"]) try { await call("mail", { to }); told.push(to); } catch (error) { told.push(error.code); }
       return told.join();`;
@@ -129,8 +129,8 @@ describe("a script that is replayed", () => {
     expect(await h.runtime.approvals.list()).toHaveLength(2);
   });
 
-  it("does not do what failed at first and was made up for", async () => {
-    await using h = await room();
+  it("does not repeat a call that failed first and was then made again", async () => {
+    await using h = await open();
     const code = `let codes = "";
       try { await call("shaky", { to: "a" }); } catch (error) { codes += error.code; await call("shaky", { to: "a" }); }
       await call("mail", { to: "m" }); return codes;`;
@@ -139,16 +139,16 @@ describe("a script that is replayed", () => {
   });
 });
 
-describe.each(durabilities)("what a script has used stays used (%s)", (durability) => {
-  it("calls and questions of the host, over a wait", async () => {
-    await using h = await room(durability);
+describe.each(durabilities)("a script keeps over a wait (%s)", (durability) => {
+  it("its count of calls and host requests", async () => {
+    await using h = await open(durability);
     const flood = 'try { for (;;) { await host("progress", { text: "x" }); n++; } } catch { told.push(n); }';
     const code = `const told = []; let n = 0; ${flood} await call("mail", { to: "m" }); ${flood} return told.join();`;
     expect(await resumed(h, code)).toMatchObject({ status: "ok", output_text: "1000,1000" });
   });
 
-  it("what a narrower session allowed, whoever lets it go on", async () => {
-    await using h = await room(durability);
+  it("the limit of a narrower session, whichever caller resumes it", async () => {
+    await using h = await open(durability);
     await using session = h.runtime.openSession({ maxToolCalls: 3 }, asker);
     const code = `await call("mail", { to: "m" });
       try { for (let n = 0; ; n++) await call("work", { to: String(n) }); } catch (error) { return error.code; }`;
@@ -159,8 +159,8 @@ describe.each(durabilities)("what a script has used stays used (%s)", (durabilit
     expect(h.did).toEqual(["0", "1"]);
   });
 
-  it("its time, but for the time it waited", async () => {
-    await using h = await room(durability);
+  it("its used time, without the waiting time", async () => {
+    await using h = await open(durability);
     const code = `for (const to of ["1", "2"]) { await call("mail", { to }); await call("slow", {}); } return "sent";`;
     const script = { code, timeout: 10 };
     for (let turn = 0; turn < 2; turn += 1) {
@@ -172,8 +172,8 @@ describe.each(durabilities)("what a script has used stays used (%s)", (durabilit
     expect(done).toMatchObject({ status: "timeout", duration_ms: 10_000 });
   });
 
-  it("a yes that holds for its session, in its next turns", async () => {
-    await using h = await room(durability);
+  it("a grant for its session, in its later turns", async () => {
+    await using h = await open(durability);
     const code = 'for (const to of ["1", "2", "3"]) await call("mail", { to }); return "sent";';
     const pending = await h.runtime.runChain({ code }, asker);
     await h.runtime.approvals.decide(pending.approvalId ?? "", {
@@ -186,7 +186,7 @@ describe.each(durabilities)("what a script has used stays used (%s)", (durabilit
 });
 
 it.each(durabilities)(
-  "what a script did is found by one look into the store, however much it may call (%s)",
+  "a script's calls are found by one store read, however many it may make (%s)",
   async (durability) => {
     const clock = new FakeClock();
     const store = new MemoryStore({ clock, serialize: serializeWith((text) => text) });
@@ -198,7 +198,7 @@ it.each(durabilities)(
         return call(by);
       },
     });
-    await using h = await room(durability, { store, clock, chains: { limits: { maxToolCalls: 1_000 } } });
+    await using h = await open(durability, { store, clock, chains: { limits: { maxToolCalls: 1_000 } } });
     const pending = await h.runtime.runChain({ code: rest }, asker);
     await h.runtime.approvals.decide(pending.approvalId ?? "", yes);
     looks = 0;
@@ -208,8 +208,8 @@ it.each(durabilities)(
   },
 );
 
-describe("what is kept of a script", () => {
-  it("is what was guessed of its language: another one is not tried", async () => {
+describe("the record of a script", () => {
+  it("keeps the guessed language: no other language is tried", async () => {
     const names = ["python", "javascript"] as const;
     const drivers = names.map((language) => fakeDriver({ name: language, language }));
     const source =
@@ -237,17 +237,17 @@ describe("what is kept of a script", () => {
     });
   });
 
-  it("says why where its engine could not be frozen", async () => {
-    const said: string[] = [];
+  it("says why its engine could not freeze it", async () => {
+    const messages: string[] = [];
     const driver = fakeDriver();
     const stiff: typeof driver = {
       ...driver,
       start: async (...given) =>
         Object.assign(await driver.start(...given), { freeze: () => Promise.reject(new Error("too stiff")) }),
     };
-    const log = (problem: string): void => void said.push(problem);
+    const log = (problem: string): void => void messages.push(problem);
     await using h = await runtimeFixture({ chains: { drivers: [stiff], engines: ["fake"] }, log });
     expect(await resumed(h, rest.replace("work", "echo"))).toMatchObject({ status: "ok", output_text: "sent" });
-    expect(said.join()).toContain("too stiff");
+    expect(messages.join()).toContain("too stiff");
   });
 });

@@ -8,7 +8,7 @@ import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 const base = { ...asker, runId: "run_1" } as const;
 const code = 'await call("echo", { to: "a" }); return (await call("echo", { to: "b" })).text;';
 
-it("a script's calls are beneath it in their run's folder, as they happened and as projected again from the audit log", async () => {
+it("a script's calls are below it in the run's folder, live and projected again from the audit log", async () => {
   const options = {
     ...{ store: `sqlite:${join(runsFolder(), "postern.db")}`, archive: { folder: runsFolder() } },
     chains: { drivers: [fakeDriver()], engines: ["fake"] },

@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createRuntime, defineTool, type Json, type Runtime } from "../../src/index.ts";
-import { holdsIn } from "../fakes/artifact-holds.ts";
+import { countHolds } from "../fakes/artifact-holds.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 
 const big = "line of text\n".repeat(20_000);
@@ -13,8 +13,8 @@ interface Room extends AsyncDisposable {
   readonly took: unknown[];
 }
 
-/** Tools with big answers and with pictures, one that takes text, and the engine itself. */
-async function room(): Promise<Room> {
+/** A runtime with tools that answer long texts and pictures, one that takes text, and a real engine. */
+async function open(): Promise<Room> {
   const took: unknown[] = [];
   const safe = { risk: "safe", effects: "read", idempotent: true } as const;
   const input = { type: "object", properties: { body: { type: "string" } } } as const;
@@ -51,8 +51,8 @@ async function answerOf({ runtime }: Room, code: string): Promise<Json> {
 }
 
 describe("big values in a script", () => {
-  it("a handle with a reference is passed on, and the next tool gets the bytes (case 216)", async () => {
-    await using at = await room();
+  it("are passed on as a handle with a reference, and the next tool gets the bytes (case 216)", async () => {
+    await using at = await open();
     const answer = await answerOf(
       at,
       `const report = await tools.report();
@@ -65,8 +65,8 @@ describe("big values in a script", () => {
     expect(at.took).toEqual([big, "héllo"]);
   });
 
-  it("materialize gives a path with the whole content, of inline and of offloaded results (case 225)", async () => {
-    await using at = await room();
+  it("materialize to a path with the whole content, inline or offloaded (case 225)", async () => {
+    await using at = await open();
     const answer = await answerOf(
       at,
       `const paths = [await (await tools.small()).materialize(), await (await tools.report()).materialize()];
@@ -78,8 +78,8 @@ describe("big values in a script", () => {
     ]);
   });
 
-  it("artifacts.put gives a reference that works as an argument and goes back as media (case 226)", async () => {
-    await using at = await room();
+  it("get a reference from artifacts.put that works as an argument and returns as media (case 226)", async () => {
+    await using at = await open();
     const code = `files.write("/workspace/a.txt", "made here");
       const put = await artifacts.put("/workspace/a.txt", "image/png");
       const counted = await tools.count({ body: put });
@@ -93,9 +93,9 @@ describe("big values in a script", () => {
     });
   });
 
-  it("what goes back is held for its caller's session, and what stayed inside is not", async () => {
-    await using at = await room();
-    const held = holdsIn(at.runtime);
+  it("stay held for the caller's session if they are returned, and not otherwise", async () => {
+    await using at = await open();
+    const held = countHolds(at.runtime);
     {
       await using session = at.runtime.openSession();
       const code = `await tools.report();
@@ -108,7 +108,7 @@ describe("big values in a script", () => {
     expect(held()).toBe(0);
   });
 
-  it("what a script kept is held again while it goes on after a wait", async () => {
+  it("are held again while the script continues after a wait", async () => {
     const seen: number[] = [];
     const tool = { description: "Says.", effects: "write", idempotent: false } as const;
     await using runtime = await createRuntime({
@@ -119,7 +119,7 @@ describe("big values in a script", () => {
       approvals: { patience: "suspend" },
       chains: { engines: ["quickjs"] },
     });
-    const held = holdsIn(runtime);
+    const held = countHolds(runtime);
     const code = `files.write("/workspace/a.txt", "made here"); await artifacts.put("/workspace/a.txt");
       await tools.look({}); await tools.mail({}); await tools.look({}); return 1;`;
     const pending = await runtime.runChain({ code }, { idempotencyKey: "k" });
@@ -129,16 +129,16 @@ describe("big values in a script", () => {
     expect([held(), seen]).toEqual([0, [1, 1]]);
   });
 
-  it("a picture that the answer names goes back as a block", async () => {
-    await using at = await room();
+  it("return as a block if the answer names a picture", async () => {
+    await using at = await open();
     const named = await at.runtime.runChain({ code: "const c = await tools.chart(); return c.files;" });
     expect(named.content.filter(({ type }) => type === "image")).toHaveLength(1);
     const unnamed = await at.runtime.runChain({ code: "await tools.chart(); return 1;" });
     expect(unnamed.content.filter(({ type }) => type === "image")).toHaveLength(0);
   });
 
-  it("somebody else's reference is refused inside the script", async () => {
-    await using at = await room();
+  it("are refused inside the script if they belong to another caller", async () => {
+    await using at = await open();
     const digest = "0".repeat(64);
     const code = `const codes = [];
       try { await tools.count({ body: { $artifact: "${digest}" } }); } catch (error) { codes.push(error.code); }
@@ -146,7 +146,7 @@ describe("big values in a script", () => {
     expect(await answerOf(at, code)).toEqual(["artifact_unavailable"]);
   });
 
-  it("a store that fails says so with its code, and no place of this host", async () => {
+  it("a failure of the artifact store has its code, and no path of this host", async () => {
     const folder = ownFolder();
     const logged: string[] = [];
     const log = (line: string): void => void logged.push(line);
@@ -161,8 +161,8 @@ describe("big values in a script", () => {
     expect(logged.join("\n")).toContain(folder);
   });
 
-  it("help tells signatures and descriptions", async () => {
-    await using at = await room();
+  it("help shows signatures and descriptions", async () => {
+    await using at = await open();
     expect(await answerOf(at, "return [await help(tools.count), await help()];")).toEqual([
       "tools.count(args: { body?: string })\ntools.count(body: str = …)\nCounts.",
       expect.stringContaining("tools.report"),
@@ -170,12 +170,12 @@ describe("big values in a script", () => {
   });
 
   it("progress of the script is progress of the call", async () => {
-    await using at = await room();
-    const heard: string[] = [];
+    await using at = await open();
+    const received: string[] = [];
     await at.runtime.runChain(
       { code: 'await progress("half way"); return 1;' },
-      { onProgress: ({ content }) => void heard.push(content) },
+      { onProgress: ({ content }) => void received.push(content) },
     );
-    expect(heard).toContain("half way");
+    expect(received).toContain("half way");
   });
 });

@@ -8,8 +8,8 @@ const server = join(import.meta.dirname, "../fakes/parts-server.ts");
 const partBytes = 1_000_000;
 const parts = Number(process.env["POSTERN_MEGABYTES"] ?? 200);
 /**
- * What the host may hold more of at any moment than after a few parts: what lies between two collections of garbage, and
- * nothing that grows with what is read. Measured: 12 to 30 MiB reading and 44 to 87 MiB writing, 400 MB like 200 MB.
+ * The host's memory may grow only by what a few parts and the garbage between two collections need, and by nothing that
+ * grows with the file. It is far less than the 200 MB that the script reads.
  */
 const mostGrownBytes = 112 * 2 ** 20;
 
@@ -67,7 +67,7 @@ it("a script reads 200 MB by reference, asks a person, is killed, and writes the
   expect(written.peak - again.now).toBeLessThan(mostGrownBytes);
 }, 600_000);
 
-/** A few parts read, and the peak forgotten: what a process takes once is not what it takes for more. */
+/** Reads a few parts and resets the peak, so that memory that is needed once does not count. */
 async function warm(gateway: Gateway): Promise<ReturnType<typeof residentOf>> {
   const path = join(gateway.folder, "warm.js");
   writeFileSync(

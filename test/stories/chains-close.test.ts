@@ -5,7 +5,7 @@ import { ended } from "../fakes/postern-process.ts";
 
 const index = join(import.meta.dirname, "../../src/index.ts");
 
-it("a program that has run a script closes its runtime and ends, with nothing left that waits", async () => {
+it("a program that has run a script closes its runtime and exits", async () => {
   const program = `import { createRuntime } from ${JSON.stringify(index)};
     const runtime = await createRuntime({ tools: [], chains: { engines: ["quickjs"] } });
     const { status } = await runtime.runChain({ code: "1", language: "javascript" });

@@ -1,4 +1,4 @@
-/** What a decision lets go on, where a script is about. */
+/** Tools in scripts that run at their decision, or ask a person themselves. */
 import { expect, it } from "vitest";
 import type { ToolContext } from "../../src/index.ts";
 import { settled } from "../fakes/clock.ts";
@@ -9,7 +9,7 @@ import { resultOf } from "../fakes/script-fixture.ts";
 const chains = { drivers: [fakeDriver()], engines: ["fake"] };
 const yes = { decision: "approved", by: boss } as const;
 
-it("a script calls a tool that runs at its decision / it goes on with that, and waits for the next person", async () => {
+it("a script that calls a tool which runs at its decision continues with it, and waits for the next person", async () => {
   const pushed: string[] = [];
   const push = {
     ...({ name: "push", description: "Runs at its decision.", risk: "high", effects: "write" } as const),
@@ -30,7 +30,7 @@ it("a script calls a tool that runs at its decision / it goes on with that, and 
   expect([pushed, h.ran]).toEqual([["pushed"], [{ to: "m" }]]);
 });
 
-it("a tool that a script called asks for a person, and answers / resumed, the approved call runs, once", async () => {
+it("a tool that a script called asks a person, and resume runs the approved call once", async () => {
   const outer = {
     ...({ name: "outer", description: "Calls mail.", risk: "safe", effects: "write" } as const),
     idempotent: false,

@@ -28,7 +28,7 @@ const code = `const a = await call("echo", { to: "first" });
   const b = await call("mail", { to: a.text });
   return b.text;`;
 
-/** A script that waits for its mail in a Postern that has ended. */
+/** A script that waits for an approval in a Postern that has ended. */
 async function frozen(place: string, driver = fakeDriver()): Promise<string> {
   await using h = await at(place, driver);
   const pending = await h.runtime.runChain({ code }, asker);
@@ -50,7 +50,7 @@ function changed(place: string, change: (body: { header: Record<string, Json>; s
   database.close();
 }
 
-/** In every row that has it, as somebody writes who can reach the file. */
+/** Replaces a text in every row that has it, as an intruder with access to the file does. */
 function rewritten(place: string, text: string, by: string): void {
   const database = new DatabaseSync(join(place, "postern.db"));
   const tables = database.prepare("select name from sqlite_master where type = 'table'").all();
@@ -69,7 +69,7 @@ function rewritten(place: string, text: string, by: string): void {
 }
 
 describe("a frozen script", () => {
-  it("goes on in another process, days later, with what it had", async () => {
+  it("continues in another process, days later, with its state", async () => {
     const place = folder();
     const id = await frozen(place);
     const how: string[] = [];
@@ -81,7 +81,7 @@ describe("a frozen script", () => {
     expect(how).toEqual(["restore"]);
   });
 
-  it("whose row says another source does not go on as what it was", async () => {
+  it("does not continue if its row has another source", async () => {
     const place = folder();
     const id = await frozen(place);
     rewritten(place, "first", "other");
@@ -91,7 +91,7 @@ describe("a frozen script", () => {
     expect(h.ran).toEqual([]);
   });
 
-  it("lies sealed: neither its source's values nor its results can be read in the store", async () => {
+  it("is encrypted: its source's values and results cannot be read in the store", async () => {
     const place = folder();
     await frozen(place);
     const database = new DatabaseSync(join(place, "postern.db"));
@@ -106,7 +106,7 @@ describe("a frozen script", () => {
     expect((await stat(join(place, "chains.key"))).mode & 0o777).toBe(0o600);
   });
 
-  it("that was changed does not go on, and says so", async () => {
+  it("does not continue if it was changed, and says so", async () => {
     for (const change of [
       (body: { sealed: string }) => ({ ...body, sealed: `${body.sealed.slice(0, 60)}AAAA${body.sealed.slice(64)}` }),
       (body: { header: Record<string, Json> }) => ({ ...body, header: { ...body.header, engine: "fake 2" } }),
@@ -124,21 +124,21 @@ describe("a frozen script", () => {
     }
   });
 
-  it("that was sealed with another key is replayed over what it did, and its yes is used", async () => {
+  it("sealed with another key is replayed over its calls, and its approval is used", async () => {
     const place = folder();
     const id = await frozen(place);
     await writeFile(join(place, "chains.key"), `${Buffer.alloc(32, 7).toString("base64")}\n`, { mode: 0o600 });
-    const [how, said]: string[][] = [[], []];
+    const [how, messages]: string[][] = [[], []];
     const driver = fakeDriver({ started: (which) => void how?.push(which) });
-    await using h = await at(place, driver, { log: (problem) => void said?.push(problem) });
+    await using h = await at(place, driver, { log: (problem) => void messages?.push(problem) });
     const done = await h.runtime.chains?.resume(id);
     expect(resultOf(done)).toMatchObject({ status: "ok", output_text: "to to first", tool_calls: 2 });
     expect(how).toEqual(["start"]);
     expect(h.ran).toEqual([{ to: "to first" }]);
-    expect(said?.join()).toContain("sealed with another key");
+    expect(messages?.join()).toContain("sealed with another key");
   });
 
-  it("of another engine build is replayed over what it did", async () => {
+  it("of another engine build is replayed over its calls", async () => {
     const place = folder();
     const id = await frozen(place);
     const how: string[] = [];
@@ -148,7 +148,7 @@ describe("a frozen script", () => {
     expect(h.ran).toEqual([{ to: "to first" }]);
   });
 
-  it("whose image its engine does not take back is replayed", async () => {
+  it("is replayed if its engine does not accept the image", async () => {
     const place = folder();
     const id = await frozen(place);
     const stubborn = { ...fakeDriver(), restore: () => Promise.reject(new Error("no")) };
@@ -157,7 +157,7 @@ describe("a frozen script", () => {
     expect(h.ran).toEqual([{ to: "to first" }]);
   });
 
-  it("that is gone from the store is replayed", async () => {
+  it("is replayed if it is gone from the store", async () => {
     const place = folder();
     const id = await frozen(place);
     changed(place, () => ({}));
@@ -166,7 +166,7 @@ describe("a frozen script", () => {
     expect(h.ran).toEqual([{ to: "to first" }]);
   });
 
-  it("is not run twice by two who let it go on at once", async () => {
+  it("runs once if two callers resume it at once", async () => {
     const place = folder();
     const id = await frozen(place);
     await using h = await at(place);
@@ -175,7 +175,7 @@ describe("a frozen script", () => {
     expect(h.ran).toEqual([{ to: "to first" }]);
   });
 
-  it("meets the policy of the day it goes on", async () => {
+  it("meets the policy of the day on which it continues", async () => {
     const place = folder();
     const id = await frozen(place);
     await using h = await at(place, fakeDriver(), { policy: { rules: [{ effect: "deny", tool: "mail" }] } });
@@ -184,7 +184,7 @@ describe("a frozen script", () => {
     expect(h.ran).toEqual([]);
   });
 
-  it("gives its room back when it has ended", async () => {
+  it("frees its place when it has ended", async () => {
     const place = folder();
     const id = await frozen(place);
     await using h = await at(place);
@@ -200,7 +200,7 @@ describe("a frozen script", () => {
     expect(JSON.stringify(left)).not.toContain("sealed");
   });
 
-  it("a key that others can read is refused", async () => {
+  it("a key file that others can read is refused", async () => {
     const place = folder();
     await frozen(place);
     await writeFile(join(place, "chains.key"), await readFile(join(place, "chains.key")));

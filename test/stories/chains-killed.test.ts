@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, it } from "vitest";
-import { diaryOf, lived } from "../fakes/chain-lives.ts";
 import { enginesHere } from "../fakes/engine-fixture.ts";
+import { effectsIn, runScriptProcess } from "../fakes/script-process.ts";
 
-/** How many of the moments are tried; every one with POSTERN_KILLS=100. */
+/** The number of moments that are tried; POSTERN_KILLS=100 tries all. */
 const kills = Number(process.env["POSTERN_KILLS"] ?? 3);
 const engines = await enginesHere();
 afterAll(async () => {
@@ -23,27 +23,29 @@ function folder(): string {
 }
 
 it.each(["snapshot", "replay", ...engines.filter(({ missing }) => missing === undefined).map(({ name }) => name)])(
-  "a script whose process is killed at any moment is finished by the next one, each effect at most once (%s)",
+  "a script killed at any moment is finished by the next process, each effect at most once (%s)",
   async (engine) => {
     const whole = folder();
-    const undisturbed = await lived(whole, 0, engine);
+    const undisturbed = await runScriptProcess(whole, 0, engine);
     expect(undisturbed).toMatchObject({ status: "ok", result: { output_text: "did a,did b,did c,did d" } });
-    expect(diaryOf(whole)).toEqual(["a", "b", "c", "d"]);
+    expect(effectsIn(whole)).toEqual(["a", "b", "c", "d"]);
     const moments = undisturbed?.moments ?? 0;
     const every = Math.max(1, Math.floor(moments / kills));
     for (let at = 1; at <= moments; at += every) {
       const place = folder();
-      expect(await lived(place, at, engine), `moment ${at}`).toBeUndefined();
-      const before = diaryOf(place);
-      const ended = await lived(place, 0, engine);
-      const diary = diaryOf(place);
+      expect(await runScriptProcess(place, at, engine), `moment ${at}`).toBeUndefined();
+      const before = effectsIn(place);
+      const ended = await runScriptProcess(place, 0, engine);
+      const diary = effectsIn(place);
       expect(new Set(diary).size, `${at}: ${diary.join()}`).toBe(diary.length);
       expect(diary.slice(0, before.length)).toEqual(before);
       expect(ended?.status, `moment ${at}`).toBe("ok");
-      const told = ended?.result.output_text.split(",") ?? [];
-      expect(told).toHaveLength(4);
+      const messages = ended?.result.output_text.split(",") ?? [];
+      expect(messages).toHaveLength(4);
       for (const [n, to] of ["a", "b", "c", "d"].entries())
-        expect(told[n] === `did ${to}` || told[n] === "outcome_unknown", `${at}: ${told.join()}`).toBe(true);
+        expect(messages[n] === `did ${to}` || messages[n] === "outcome_unknown", `${at}: ${messages.join()}`).toBe(
+          true,
+        );
     }
   },
   300_000,

@@ -1,10 +1,10 @@
-/** Real engines: a script that moves from one to the next, or is replayed in another build of its own, does nothing twice. */
+/** On real engines, a script that moves to the next engine or to another build does nothing twice. */
 import { afterAll, describe, expect, it } from "vitest";
 import { SystemClock } from "../../src/core/clock.ts";
 import { knownEngines } from "../../src/engines/known-engines.ts";
 import type { SandboxDriver } from "../../src/engines/sandbox.ts";
 import type { defineTool } from "../../src/index.ts";
-import { watched } from "../fakes/engine-fixture.ts";
+import { recordedDriver } from "../fakes/engine-fixture.ts";
 import { asker, boss, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { resultOf } from "../fakes/script-fixture.ts";
 
@@ -17,7 +17,7 @@ async function engine(name: string): Promise<{ readonly driver: SandboxDriver; r
   closing.use(driver);
   const missing = await driver.unavailable();
   if (missing !== undefined) console.warn(`SKIPPED: ${name}: ${missing}`);
-  return { driver: watched(driver, { seen: { programs: [], limits: [], sessions: [], settled: [] } }), missing };
+  return { driver: recordedDriver(driver, { seen: { programs: [], limits: [], sessions: [], settled: [] } }), missing };
 }
 
 const cpython = await engine("cpython");
@@ -27,7 +27,7 @@ interface Room extends RuntimeFixture {
   readonly did: string[];
 }
 
-async function room(drivers: readonly SandboxDriver[]): Promise<Room> {
+async function open(drivers: readonly SandboxDriver[]): Promise<Room> {
   const did: string[] = [];
   const note: Parameters<typeof defineTool>[0] = {
     ...{ name: "note", description: "Has an effect.", risk: "safe", effects: "write", idempotent: false },
@@ -42,7 +42,7 @@ async function room(drivers: readonly SandboxDriver[]): Promise<Room> {
   return Object.assign(await runtimeFixture({ chains }, [note]), { did });
 }
 
-/** Another build each time it begins a script, in whose source `LIFE` is how often it did. */
+/** Changes the build at each start of a script; `LIFE` in its source is the number of earlier starts. */
 function rebuilt(driver: SandboxDriver): SandboxDriver {
   let lives = 0;
   return {
@@ -74,9 +74,9 @@ describe.each([
   "a script that waits for a person in another build of %s",
   (_name, { driver, missing }, language, chatter) => {
     it.skipIf(missing !== undefined)(
-      "asks for less of the host when it goes on, and does nothing twice",
+      "asks the host for less when it continues, and does nothing twice",
       async () => {
-        await using h = await room([rebuilt(driver)]);
+        await using h = await open([rebuilt(driver)]);
         const script = { code: scripts[language](chatter), language };
         const pending = await h.runtime.runChain(script, asker);
         await h.runtime.approvals.decide(pending.approvalId ?? "", { decision: "approved", by: boss });
@@ -91,7 +91,7 @@ describe.each([
     it.skipIf(missing !== undefined)(
       "ends as diverged if it raises an error before its earlier calls",
       async () => {
-        await using h = await room([rebuilt(driver)]);
+        await using h = await open([rebuilt(driver)]);
         const raises = {
           python: "if LIFE > 0:\n    raise ValueError('another path')",
           javascript: "if (LIFE > 0) throw new Error('another path');",
@@ -108,9 +108,9 @@ describe.each([
     );
 
     it.skipIf(missing !== undefined)(
-      "ends where it leaves out a call that was refused, before it does anything",
+      "ends before it does anything if it leaves out a refused call",
       async () => {
-        await using h = await room([rebuilt(driver)]);
+        await using h = await open([rebuilt(driver)]);
         const refused = {
           python: "if LIFE == 0:\n    try:\n        tools.note(text=5)\n    except Exception:\n        pass",
           javascript: "if (LIFE === 0) { try { await tools.note({ text: 5 }); } catch {} }",

@@ -1,13 +1,13 @@
-/** However a script is cut short, thawed, replayed or moved, and whatever it asks for then: each effect at most once. */
+/** A script that is cut short, thawed, replayed or moved has each effect at most once. */
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { SystemClock } from "../../src/core/clock.ts";
 import { knownEngines } from "../../src/engines/known-engines.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
-import { inJavaScript, inPython, live, type Spoken, stories } from "../fakes/freezing-scripts.ts";
+import { inJavaScript, inPython, runStory, type ScriptLanguage, stories } from "../fakes/freezing-scripts.ts";
 
 const isWhole = process.env["CORPORA"] === "whole";
-/** Of what the whole gate tries at length: processes are started for each life of a Python script. */
+/** `npm run test:whole` tries more stories: each run of a Python script starts a process. */
 const patient = 300_000;
 const real = await Promise.all(
   ["quickjs", "cpython"].map(async (name) => {
@@ -31,7 +31,7 @@ const fakes = [
   ["an engine that is thawed", fakeDriver()],
   ["an engine that is replayed", fakeDriver({ durability: "replay" })],
 ] as const;
-const engines: readonly (readonly [string, Spoken, number])[] = [
+const engines: readonly (readonly [string, ScriptLanguage, number])[] = [
   ...fakes.map(
     ([name, driver]) => [name, { driver, language: "javascript", sourceOf: faked }, isWhole ? 480 : 12] as const,
   ),
@@ -46,10 +46,10 @@ const engines: readonly (readonly [string, Spoken, number])[] = [
 
 describe.each(engines)("%s", (_name, spoken, numRuns) => {
   it(
-    "any script, cut anywhere: each effect at most once",
+    "any script, cut anywhere, has each effect at most once",
     async () => {
       const once = fc.asyncProperty(stories(false), async (story) => {
-        const { effects } = await live(story, spoken);
+        const { effects } = await runStory(story, spoken);
         expect(effects).toEqual([...new Set(effects)]);
       });
       await fc.assert(once, { numRuns });
@@ -58,11 +58,11 @@ describe.each(engines)("%s", (_name, spoken, numRuns) => {
   );
 
   it(
-    "a script that is the same in each life comes to the end it has undisturbed",
+    "a script that is the same in each life ends as it does undisturbed",
     async () => {
       const same = fc.asyncProperty(stories(true), async (story) => {
-        const undisturbed = await live({ ...story, cuts: [], isRebuilt: false }, spoken);
-        const lived = await live(story, spoken);
+        const undisturbed = await runStory({ ...story, cuts: [], isRebuilt: false }, spoken);
+        const lived = await runStory(story, spoken);
         expect(lived).toEqual({ ...undisturbed, lives: lived.lives });
       });
       await fc.assert(same, { numRuns });

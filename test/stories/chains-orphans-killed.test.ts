@@ -8,7 +8,7 @@ import { cpuMsOf } from "../fakes/process-tree.ts";
 const host = join(import.meta.dirname, "../crash/endless-scripts.ts");
 
 it.skipIf(process.platform === "win32")(
-  "no script without an end outlives a host that was killed",
+  "no endless script outlives its killed host",
   async () => {
     const living = spawn(process.execPath, [host], { stdio: ["ignore", "pipe", "inherit"] });
     const [said]: unknown[] = await once(living.stdout, "data");

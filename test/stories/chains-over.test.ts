@@ -1,21 +1,21 @@
-/** A script that can go on no more is over, and what it had open is closed with it. */
+/** A script that cannot continue is over, and its open requests and documents are closed. */
 import { describe, expect, it } from "vitest";
 import { serializeWith } from "../../src/audit/entry.ts";
 import type { SandboxDriver } from "../../src/engines/sandbox.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
+import { approval, EffectTools, openRuntime } from "../fakes/effect-tools.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
-import { Bench, room, yes } from "../fakes/script-bench.ts";
 import { resultOf, scriptFixture } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
 const files = sqliteFiles();
 let names = 0;
 
-/** Does one thing the first time it is run, and nothing the next time, as none should. */
-function once(first: string): string {
+/** Returns a script that makes a call in its first run only, as no script should. */
+function inFirstRun(first: string): string {
   names += 1;
   const lives = `globalThis.over${names}`;
   return `${lives} = (${lives} ?? 0) + 1; if (${lives} === 1) { ${first} } return "end";`;
@@ -25,8 +25,8 @@ async function statesOf({ runtime }: RuntimeFixture): Promise<readonly string[]>
   return (await runtime.approvals.list()).map(({ state }) => state);
 }
 
-describe("a thawed script that has less time left than it takes to thaw", () => {
-  it("is over: it is not told to come again, and its yes is withdrawn", async () => {
+describe("a thawed script that has less time left than thawing takes", () => {
+  it("is over: its answer suggests no re-send, and its approval is withdrawn", async () => {
     const driver = fakeDriver();
     const late: SandboxDriver = {
       ...driver,
@@ -44,7 +44,7 @@ describe("a thawed script that has less time left than it takes to thaw", () => 
     await using h: RuntimeFixture = await runtimeFixture({ chains: { drivers: [late], engines: [late.name] } }, slow);
     const script = { code: 'await call("slow", {}); await call("mail", { to: "m" }); return "sent";', timeout: 10 };
     const { approvalId = "" } = await h.runtime.runChain(script, asker);
-    await h.runtime.approvals.decide(approvalId, yes);
+    await h.runtime.approvals.decide(approvalId, approval);
     const ended = await h.runtime.runChain(script, asker);
     expect(resultOf(ended)).toMatchObject({ status: "timeout", error_kind: "timeout", tool_calls: 1 });
     expect(ended.text).not.toContain("send the same call again");
@@ -54,7 +54,7 @@ describe("a thawed script that has less time left than it takes to thaw", () => 
   });
 });
 
-it("a thawed script that has more left than most thaws take waits on where one takes longer, and goes on by the next", async () => {
+it("a thawed script with more time left keeps waiting when one thaw is slow, and continues by the next", async () => {
   const driver = fakeDriver();
   let isBusy = true;
   const late: SandboxDriver = {
@@ -67,7 +67,7 @@ it("a thawed script that has more left than most thaws take waits on where one t
   await using h: RuntimeFixture = await runtimeFixture({ chains: { drivers: [late], engines: [late.name] } });
   const script = { code: 'await call("mail", { to: "m" }); return "sent";', timeout: 6 };
   const { approvalId = "", callId } = await h.runtime.runChain(script, asker);
-  await h.runtime.approvals.decide(approvalId, yes);
+  await h.runtime.approvals.decide(approvalId, approval);
   for (let tries = 0; tries < 2; tries++) {
     const ended = await h.runtime.runChain(script, asker);
     expect(resultOf(ended)).toMatchObject({ status: "timeout", error_kind: "timeout", tool_calls: 0 });
@@ -80,11 +80,11 @@ it("a thawed script that has more left than most thaws take waits on where one t
   expect(h.ran).toEqual([{ to: "m" }]);
 });
 
-describe("no request outlives the script that made it", () => {
-  it("where its caller left while a person was asked, and sent again it never came to that call", async () => {
+describe("a script's request is withdrawn", () => {
+  it("if the caller left during the wait and the script, sent again, did not make that call", async () => {
     const driver = fakeDriver({ durability: "replay" });
     await using h = await scriptFixture({ approvals: { patience: "wait" } }, driver);
-    const code = once('await call("mail", { to: "m" });');
+    const code = inFirstRun('await call("mail", { to: "m" });');
     const controller = new AbortController();
     const running = h.runtime.runChain({ code }, { ...asker, signal: controller.signal });
     await settled(100);
@@ -95,58 +95,58 @@ describe("no request outlives the script that made it", () => {
     expect(await statesOf(h)).toEqual(["withdrawn"]);
   });
 
-  it("where it waited for several, and run again it never came to them", async () => {
+  it("if the script waited for several and, run again, did not make those calls", async () => {
     await using h = await scriptFixture({}, fakeDriver({ durability: "replay" }));
-    const code = once('await Promise.all([call("mail", { to: "m" }), call("drop", { to: "d" })]);');
+    const code = inFirstRun('await Promise.all([call("mail", { to: "m" }), call("drop", { to: "d" })]);');
     await h.runtime.runChain({ code }, asker);
     expect(await statesOf(h)).toEqual(["pending", "pending"]);
     expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ error_kind: "diverged" });
     expect(await statesOf(h)).toEqual(["withdrawn", "withdrawn"]);
   });
 
-  it("where no engine takes it any more", async () => {
+  it("if no engine accepts the script any more", async () => {
     const store = `sqlite:${files.at("unfit.db")}`;
     const code = 'await Promise.all([call("mail", { to: "m" }), call("drop", { to: "d" })]); return "sent";';
     {
-      await using h = await room(new Bench(), fakeDriver(), { store });
+      await using h = await openRuntime(new EffectTools(), fakeDriver(), { store });
       const { approvalId = "" } = await h.runtime.runChain({ code }, asker);
-      await h.runtime.approvals.decide(approvalId, yes);
+      await h.runtime.approvals.decide(approvalId, approval);
     }
     const other = fakeDriver({ engine: "fake 2", check: async () => ({ unsupported: "no promises" }) });
-    await using h = await room(new Bench(), other, { store });
+    await using h = await openRuntime(new EffectTools(), other, { store });
     expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ error_kind: "unsupported" });
     expect(await statesOf(h)).toEqual(["withdrawn", "withdrawn"]);
     expect(h.ran).toEqual([]);
   });
 });
 
-it("a store of one's own and no folder for the key: a script goes on after a restart all the same", async () => {
-  const bench = new Bench();
+it("a script continues after a restart with an own store and no key folder", async () => {
+  const effects = new EffectTools();
   const clock = new FakeClock();
   const location = files.at("own.db");
   const open = () => openSqliteStore({ location, clock, serialize: serializeWith((text) => text) });
   const code = 'await call("work", { to: "a" }); await call("mail", { to: "m" }); return "sent";';
   {
-    await using h = await room(bench, fakeDriver(), { store: open(), clock });
+    await using h = await openRuntime(effects, fakeDriver(), { store: open(), clock });
     const { approvalId = "" } = await h.runtime.runChain({ code }, asker);
-    await h.runtime.approvals.decide(approvalId, yes);
+    await h.runtime.approvals.decide(approvalId, approval);
   }
-  await using h = await room(bench, fakeDriver(), { store: open(), clock });
+  await using h = await openRuntime(effects, fakeDriver(), { store: open(), clock });
   expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ output_text: "sent", tool_calls: 2 });
-  expect([bench.did, h.ran]).toEqual([["a"], [{ to: "m" }]]);
+  expect([effects.did, h.ran]).toEqual([["a"], [{ to: "m" }]]);
 });
 
-it("scripts that have ended are not looked at any more by whoever tidies up", async () => {
+it("the cleanup does not read scripts that have ended", async () => {
   const clock = new FakeClock();
   const store = new MemoryStore({ clock, serialize: serializeWith((text) => text) });
-  await using h = await room(new Bench(), fakeDriver(), { store, clock });
+  await using h = await openRuntime(new EffectTools(), fakeDriver(), { store, clock });
   const listed = async () =>
     Promise.all(["frozen-script", "frozen-header"].map((kind) => store.documents.list(kind, "")));
   for (const to of ["1", "2", "3"]) {
     const code = `await call("mail", { to: "${to}" }); return "sent";`;
     const { approvalId = "" } = await h.runtime.runChain({ code }, asker);
     expect((await listed()).map(({ length }) => length)).toEqual([1, 1]);
-    await h.runtime.approvals.decide(approvalId, yes);
+    await h.runtime.approvals.decide(approvalId, approval);
     await h.runtime.runChain({ code }, asker);
   }
   expect(await listed()).toEqual([[], []]);

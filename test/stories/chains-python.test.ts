@@ -1,10 +1,10 @@
-/** Python by the command line, over real servers: as a person runs it. */
+/** Python scripts through the command line, over real servers. */
 import { expect, it } from "vitest";
 import { SystemClock } from "../../src/core/clock.ts";
 import { knownEngines } from "../../src/engines/known-engines.ts";
 import { chainGateway, script } from "../fakes/chain-gateway.ts";
 
-/** Pyodide takes seconds to start: it is tried in the whole gate. */
+/** Pyodide starts slowly, so only `npm run test:whole` tries it. */
 const engines = process.env["CORPORA"] === "whole" ? ["cpython", "pyodide"] : ["cpython"];
 const missing = new Map<string, string>();
 for (const name of engines) {
@@ -15,7 +15,7 @@ for (const name of engines) {
 }
 
 it.each(engines)(
-  "`postern chain run x.py` on %s: calls, a person in the middle, and the end",
+  "`postern chain run x.py` on %s makes calls, waits for a person, and ends",
   async (name) => {
     if (missing.has(name)) return;
     await using gateway = await chainGateway(name);

@@ -1,4 +1,4 @@
-/** What a script does is on record before anybody outside can know of it, and its reads share their transactions. */
+/** A script's calls are recorded before anything outside can depend on them, and its reads share transactions. */
 import { copyFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { serializeWith } from "../../src/audit/entry.ts";
@@ -7,8 +7,8 @@ import { openDatabase } from "../../src/store/sqlite/open.ts";
 import { openSqliteStore, SqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { countedSyncs } from "../fakes/counted-syncs.ts";
+import { traceOf } from "../fakes/effect-tools.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
-import { traceOf } from "../fakes/script-bench.ts";
 import { resultOf } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
@@ -18,8 +18,8 @@ const chains = { engines: ["quickjs"], limits: { maxRiskUnapproved: "high", maxT
 const reads = (count: number): string =>
   `for (let i = 0; i < ${count}; i++) await tools.echo({ to: "x".repeat(900) + i });`;
 
-/** `write` has an effect. */
-function room(
+/** A runtime whose tool `write` has an effect. */
+function open(
   store: SqliteStore,
   { onWrite = () => {}, ...options }: RuntimeOptions & { readonly onWrite?: () => unknown } = {},
   more: Parameters<typeof runtimeFixture>[1] = [],
@@ -54,7 +54,7 @@ describe("a script on a disk", () => {
   it("of reads alone waits for no disk, and its reads share a few transactions", async () => {
     using syncs = countedSyncs();
     const { store } = opened("reads.db");
-    await using h = await room(store);
+    await using h = await open(store);
     const begunBefore = syncs.begun;
     const batches: number[] = [];
     using _ = store.follow((entries) => batches.push(entries.length));
@@ -66,7 +66,7 @@ describe("a script on a disk", () => {
     expect(await h.runtime.audit.verify()).toMatchObject({ intact: true });
   });
 
-  it("has all it did before on the disk when a call with an effect begins", async () => {
+  it("has all earlier calls on the disk when a call with an effect starts", async () => {
     using syncs = countedSyncs();
     const { store } = opened("effect.db");
     let [begun, ended] = [0, 0];
@@ -74,7 +74,7 @@ describe("a script on a disk", () => {
       [begun, ended] = [syncs.begun, syncs.ended];
       for (const end of ["", "-wal"]) copyFileSync(`${at("effect.db")}${end}`, `${at("lost-power.db")}${end}`);
     };
-    await using h = await room(store, { onWrite });
+    await using h = await open(store, { onWrite });
     const { status } = await h.runtime.runChain({ code: `${reads(3)} await tools.write({});` }, asker);
     expect(status).toBe("ok");
     expect([begun, ended]).toEqual([1, 1]);
@@ -83,17 +83,17 @@ describe("a script on a disk", () => {
     expect(rows).toEqual(["write attempted", "echo ok", "echo ok", "echo ok", "tool_chain attempted"]);
   });
 
-  it("has each outcome on the disk before the script hears of it, where the runtime is strict", async () => {
+  it("has each outcome on the disk before it receives it, if the runtime is strict", async () => {
     using syncs = countedSyncs();
     const { store } = opened("strict.db");
-    await using h = await room(store, { durability: "strict" });
+    await using h = await open(store, { durability: "strict" });
     expect((await h.runtime.runChain({ code: reads(5) }, asker)).status).toBe("ok");
     expect(syncs.ended).toBeGreaterThanOrEqual(6);
   });
 });
 
 describe("a script whose reads cannot be recorded", () => {
-  /** From the first read after the effect on nothing can be written, until what is left of the reads was tried. */
+  /** From the first read after the effect on, writes fail until the store has tried to write the other reads. */
   async function failing(name: string) {
     const { database, store } = opened(name);
     let [effects, isFull] = [0, false];
@@ -112,23 +112,23 @@ describe("a script whose reads cannot be recorded", () => {
       database.exec("pragma query_only = 0");
       isFull = false;
     };
-    return { h: await room(store, { onWrite }), effects: () => effects };
+    return { h: await open(store, { onWrite }), effects: () => effects };
   }
 
   it.each([
     ["in its middle", 90, 67],
     ["at its end", 2, 5],
   ])(
-    "%s is stopped, and goes on when it is sent again; no effect is had twice",
+    "%s is stopped, and continues when it is sent again; no effect happens twice",
     async (_where, count, calledBefore) => {
       const { h, effects } = await failing(`full-${count}.db`);
       await using _ = h;
       const code = `${reads(2)} await tools.write({}); ${reads(count)} return "end";`;
       const keyed = { ...asker, idempotencyKey: "k" };
-      const said = await h.runtime.runChain({ code }, keyed);
-      expect(resultOf(said)).toMatchObject({ status: "error", error_kind: "unrecorded", tool_calls: calledBefore });
-      expect(said.refusal).toMatchObject({ retry: "later" });
-      expect(said.text).toContain("send the same call again");
+      const outcome = await h.runtime.runChain({ code }, keyed);
+      expect(resultOf(outcome)).toMatchObject({ status: "error", error_kind: "unrecorded", tool_calls: calledBefore });
+      expect(outcome.refusal).toMatchObject({ retry: "later" });
+      expect(outcome.text).toContain("send the same call again");
       const again = await h.runtime.runChain({ code }, keyed);
       expect(resultOf(again)).toMatchObject({ status: "ok", output_text: "end" });
       expect(effects()).toBe(1);
@@ -138,7 +138,7 @@ describe("a script whose reads cannot be recorded", () => {
     },
   );
 
-  it("has no effect any more, whatever it catches", async () => {
+  it("has no more effects, whatever it catches", async () => {
     const { database, store } = opened("lost-first.db");
     let isFirst = true;
     const lose = {
@@ -157,10 +157,10 @@ describe("a script whose reads cannot be recorded", () => {
       },
     } as const;
     const effects: string[] = [];
-    await using h = await room(store, { onWrite: () => effects.push("write") }, [lose]);
+    await using h = await open(store, { onWrite: () => effects.push("write") }, [lose]);
     const code = `${reads(2)} try { await tools.lose({}); } catch {} await tools.write({}); return "end";`;
-    const said = await h.runtime.runChain({ code }, asker);
-    expect([resultOf(said)["error_kind"], effects]).toEqual(["unrecorded", []]);
+    const outcome = await h.runtime.runChain({ code }, asker);
+    expect([resultOf(outcome)["error_kind"], effects]).toEqual(["unrecorded", []]);
     expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ status: "ok", output_text: "end" });
     expect(effects).toEqual(["write"]);
   });

@@ -1,4 +1,4 @@
-/** A script on an engine that cannot be frozen, with a person in the middle: it is run again, and asks for what it asked for. */
+/** A script on an engine that cannot be frozen waits for a person; it is run again and makes the same requests. */
 import { afterAll, expect, it } from "vitest";
 import { CpythonDriver } from "../../src/engines/cpython/cpython.ts";
 import { asker, boss } from "../fakes/runtime-fixture.ts";
@@ -18,7 +18,7 @@ sent = tools.mail(to="ann", body=" ".join(str(part) for part in parts))
 [sent.text, datetime.now().isoformat(timespec="minutes")]`;
 
 it.skipIf(missing !== undefined)(
-  "the time, chance, sets and objects in a call that waited are the same minutes later, and it runs once",
+  "the time, random values, sets and objects in a waiting call are equal later, and it runs once",
   async () => {
     await using h = await scriptFixture({}, driver);
     const begun = new Date(h.clock.now()).toISOString();

@@ -1,11 +1,11 @@
-/** A script waits for what is not its own, a restart or a free sandbox, and loses nothing by it. */
+/** A script that waits for a restart or for a free sandbox loses nothing. */
 import { expect, it } from "vitest";
 import { SystemClock } from "../../src/core/clock.ts";
 import { CpythonDriver } from "../../src/engines/cpython/cpython.ts";
 import { quickJsDriver } from "../../src/engines/quickjs/driver.ts";
 import type { RuntimeOptions } from "../../src/index.ts";
+import { approval, EffectTools, openRuntime } from "../fakes/effect-tools.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
-import { Bench, room, yes } from "../fakes/script-bench.ts";
 import { resultOf } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
@@ -14,11 +14,11 @@ const missing = await new CpythonDriver().unavailable();
 if (missing !== undefined) console.warn(`SKIPPED: cpython: ${missing}`);
 
 it.skipIf(missing !== undefined)(
-  "a Python script is replayed after a restart, also if a tool it names is gone by then",
+  "a Python script is replayed after a restart, also if a tool it names is gone",
   async () => {
     const store = `sqlite:${files.at("gone.db")}`;
-    const bench = new Bench();
-    const [work] = bench.tools;
+    const effects = new EffectTools();
+    const [work] = effects.tools;
     if (work === undefined) throw new Error("The bench has no tools.");
     const open = (driver: CpythonDriver, tools: Parameters<typeof runtimeFixture>[1]): Promise<RuntimeFixture> => {
       const options: RuntimeOptions = { store, chains: { drivers: [driver], engines: ["cpython"] } };
@@ -37,7 +37,7 @@ said`;
       await using driver = new CpythonDriver({ warm: 0 });
       await using h = await open(driver, [work, { ...work, name: "gone" }]);
       const { approvalId = "" } = await h.runtime.runChain(script, asker);
-      await h.runtime.approvals.decide(approvalId, yes);
+      await h.runtime.approvals.decide(approvalId, approval);
       expect(h.ran).toEqual([]);
     }
     await using driver = new CpythonDriver({ warm: 0 });
@@ -46,15 +46,15 @@ said`;
     const done = resultOf(await h.runtime.runChain(script, asker));
     expect(done).toMatchObject({ status: "ok", engine: "cpython", tool_calls: 2 });
     expect(done["output_text"]).toMatch(/no tool/);
-    expect([bench.did, h.ran]).toEqual([["a"], [{ to: "m" }]]);
+    expect([effects.did, h.ran]).toEqual([["a"], [{ to: "m" }]]);
   },
 );
 
-it("what a script waits for a sandbox is none of the processor time that it may use", async () => {
+it("waiting for a sandbox uses none of a script's processor time", async () => {
   const clock = new SystemClock(); // processor time is real
   await using driver = await quickJsDriver({ clock, warm: 1, most: 1 });
   const chains = { drivers: [driver], engines: ["quickjs"], cpuMs: 1_000 };
-  await using h = await room(new Bench(), driver, { clock, chains });
+  await using h = await openRuntime(new EffectTools(), driver, { clock, chains });
   const ended: string[] = [];
   const run = async (name: string, code: string): Promise<unknown> => {
     const { status } = resultOf(await h.runtime.runChain({ code, language: "javascript" }, asker));

@@ -1,22 +1,22 @@
-/** What a script was told and went on from it is told again: with what it did since, nobody knows what else would be right. */
+/** A script gets its earlier results again, because its later effects depend on them. */
 import { describe, expect, it } from "vitest";
 import { serializeWith } from "../../src/audit/entry.ts";
 import type { SandboxDriver, ScriptStep } from "../../src/engines/sandbox.ts";
 import type { RuntimeOptions } from "../../src/index.ts";
 import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
+import { approval, EffectTools, runAndLeave } from "../fakes/effect-tools.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
-import { Bench, left, yes } from "../fakes/script-bench.ts";
 import { resultOf } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
 const files = sqliteFiles();
 const denied: RuntimeOptions = { policy: { rules: [{ effect: "deny", tool: "set" }] } };
 
-/** A bench with a `set` that has an effect, and fails as often as it is told to. */
+/** Tools with a `set` that has an effect and fails as often as the test says. */
 class Room {
-  readonly bench = new Bench();
+  readonly effects = new EffectTools();
   readonly set: string[] = [];
   failures = 0;
 
@@ -35,61 +35,61 @@ class Room {
       },
     ];
     const chains = { drivers: [driver], engines: [driver.name] };
-    return runtimeFixture({ chains, ...options }, [...this.bench.tools, ...tool]);
+    return runtimeFixture({ chains, ...options }, [...this.effects.tools, ...tool]);
   }
 }
 
-/** Tells how the first call ended, after it made up for it. */
-function madeUpFor(first: string, then: string): string {
+/** Returns a script that reports how the first call ended, after it made another call instead. */
+function fallbackScript(first: string, then: string): string {
   return `let told = "done"; try { ${first} } catch (error) { told = error.code; }
     await call("work", { to: "instead" }); ${then} return told;`;
 }
 
 describe("a script that is run again", () => {
-  const script = { code: madeUpFor('await call("set", { to: "a" });', 'await call("mail", { to: "m" });') };
-  const held = { code: madeUpFor('await call("set", { to: "a" });', 'await call("hold", {});') };
+  const script = { code: fallbackScript('await call("set", { to: "a" });', 'await call("mail", { to: "m" });') };
+  const held = { code: fallbackScript('await call("set", { to: "a" });', 'await call("hold", {});') };
 
-  it("is refused what it was refused before it waited, also where the policy allows it by now", async () => {
-    const room = new Room();
+  it("gets the refusal it got before the wait, even if the policy now allows the call", async () => {
+    const fixture = new Room();
     const store = `sqlite:${files.at("loosened.db")}`;
     {
-      await using h = await room.open({ ...denied, store });
+      await using h = await fixture.open({ ...denied, store });
       const { approvalId = "" } = await h.runtime.runChain(script, asker);
-      await h.runtime.approvals.decide(approvalId, yes);
+      await h.runtime.approvals.decide(approvalId, approval);
     }
-    await using h = await room.open({ store });
+    await using h = await fixture.open({ store });
     const done = resultOf(await h.runtime.runChain(script, asker));
     expect(done).toMatchObject({ status: "ok", output_text: "permission_denied" });
-    expect([room.set, room.bench.did, h.ran]).toEqual([[], ["instead"], [{ to: "m" }]]);
+    expect([fixture.set, fixture.effects.did, h.ran]).toEqual([[], ["instead"], [{ to: "m" }]]);
   });
 
-  it("does not run what left nothing in the ledger, once something after it is done", async () => {
-    const room = new Room();
+  it("does not run a call that left nothing in the ledger, once a later call is done", async () => {
+    const fixture = new Room();
     const store = `sqlite:${files.at("nothing.db")}`;
     {
-      await using h = await room.open({ ...denied, store });
-      await left(h, room.bench, held);
+      await using h = await fixture.open({ ...denied, store });
+      await runAndLeave(h, fixture.effects, held);
     }
-    room.bench.isHeld = false;
-    await using h = await room.open({ store });
+    fixture.effects.isHeld = false;
+    await using h = await fixture.open({ store });
     const done = resultOf(await h.runtime.runChain(held, asker));
     expect(done).toMatchObject({ status: "ok", output_text: "cancelled" });
-    expect([room.set, room.bench.did]).toEqual([[], ["instead"]]);
+    expect([fixture.set, fixture.effects.did]).toEqual([[], ["instead"]]);
   });
 
-  it("does not run what failed at first and might be tried again, once something after it is done", async () => {
-    const room = new Room();
-    room.failures = 1;
-    await using h = await room.open();
-    await left(h, room.bench, held);
-    room.bench.isHeld = false;
+  it("does not retry a failed call, once a later call is done", async () => {
+    const fixture = new Room();
+    fixture.failures = 1;
+    await using h = await fixture.open();
+    await runAndLeave(h, fixture.effects, held);
+    fixture.effects.isHeld = false;
     const done = resultOf(await h.runtime.runChain(held, asker));
     expect(done).toMatchObject({ status: "ok", output_text: "tool_failed" });
-    expect([room.set, room.bench.did]).toEqual([[], ["instead"]]);
+    expect([fixture.set, fixture.effects.did]).toEqual([[], ["instead"]]);
   });
 
-  it("does not repeat what nobody knows of, idempotent or not, once something after it is done", async () => {
-    const room = new Room();
+  it("does not repeat an unknown call, idempotent or not, once a later call is done", async () => {
+    const fixture = new Room();
     const clock = new FakeClock();
     const location = files.at("unknown.db");
     const open = () => openSqliteStore({ location, clock, serialize: serializeWith((text) => text) });
@@ -100,14 +100,14 @@ describe("a script that is run again", () => {
       let refused = 0;
       Object.assign(store, {
         commit: (...[write, durability]: Parameters<typeof commit>) =>
-          isFull && write.write === "settle" && room.set.length === 1 && room.bench.did.length === 0
+          isFull && write.write === "settle" && fixture.set.length === 1 && fixture.effects.did.length === 0
             ? Promise.reject(new Error(`no room on the disk, for the ${++refused}. time`))
             : commit(write, durability),
       });
-      await using h = await room.open({ store, clock });
-      const leaving = left(h, room.bench, held);
-      // It is tried again a while. Time goes on for that alone: what is written meanwhile takes real time.
-      for (let seen = 0, steps = 0; room.bench.did.length === 0; steps -= 1) {
+      await using h = await fixture.open({ store, clock });
+      const leaving = runAndLeave(h, fixture.effects, held);
+      // The write is retried for a while. Only that needs fake time; the other writes take real time.
+      for (let seen = 0, steps = 0; fixture.effects.did.length === 0; steps -= 1) {
         await settled(20);
         if (refused > seen) steps = 20;
         seen = refused;
@@ -116,41 +116,41 @@ describe("a script that is run again", () => {
       await leaving;
       isFull = false;
     }
-    room.bench.isHeld = false;
-    await using h = await room.open({ store: open(), clock });
+    fixture.effects.isHeld = false;
+    await using h = await fixture.open({ store: open(), clock });
     const done = resultOf(await h.runtime.runChain(held, asker));
     expect(done).toMatchObject({ status: "ok", output_text: "outcome_unknown" });
-    expect([room.set, room.bench.did]).toEqual([["a"], ["instead"]]);
+    expect([fixture.set, fixture.effects.did]).toEqual([["a"], ["instead"]]);
   });
 
-  it("does not get the late yes of a request that it went on without", async () => {
-    const room = new Room();
-    await using h = await room.open({ approvals: { patience: "wait" } });
-    const code = madeUpFor('await call("mail", { to: "m" });', 'await call("hold", {});');
-    const leaving = left(h, room.bench, { code });
+  it("does not use a late approval of a request that it continued without", async () => {
+    const fixture = new Room();
+    await using h = await fixture.open({ approvals: { patience: "wait" } });
+    const code = fallbackScript('await call("mail", { to: "m" });', 'await call("hold", {});');
+    const leaving = runAndLeave(h, fixture.effects, { code });
     await settled(100);
     await h.clock.advance(56_000);
     await leaving;
     const [asked] = await h.runtime.approvals.list();
-    await h.runtime.approvals.decide(asked?.id ?? "", yes);
-    room.bench.isHeld = false;
+    await h.runtime.approvals.decide(asked?.id ?? "", approval);
+    fixture.effects.isHeld = false;
     const done = resultOf(await h.runtime.runChain({ code }, asker));
     expect(done).toMatchObject({ status: "ok", output_text: "approval_timed_out" });
-    expect([h.ran, room.bench.did]).toEqual([[], ["instead"]]);
+    expect([h.ran, fixture.effects.did]).toEqual([[], ["instead"]]);
     expect(await h.runtime.approvals.list()).toMatchObject([{ state: "withdrawn" }]);
   });
 
-  it("and calls another action of the tool than before ends before anything of it is run", async () => {
-    const room = new Room();
+  it("ends before any of it runs if it calls another action of the tool", async () => {
+    const fixture = new Room();
     let action = "send";
     const step = (yielded: ScriptStep): ScriptStep =>
       yielded.step === "calls"
         ? { ...yielded, calls: yielded.calls.map((asked) => (asked.tool === "nope" ? { ...asked, action } : asked)) }
         : yielded;
-    await using h = await room.open({}, fakeDriver({ durability: "replay", step }));
+    await using h = await fixture.open({}, fakeDriver({ durability: "replay", step }));
     const code = 'try { await call("nope", { to: "x" }); } catch {} await call("mail", { to: "m" }); return "sent";';
     const { approvalId = "" } = await h.runtime.runChain({ code }, asker);
-    await h.runtime.approvals.decide(approvalId, yes);
+    await h.runtime.approvals.decide(approvalId, approval);
     action = "remove";
     expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ error_kind: "diverged" });
     expect(h.ran).toEqual([]);

@@ -9,8 +9,8 @@ import type { Gateway } from "../fakes/gateway.ts";
 
 const both = { javascript: "script.ts", python: "script.py" } as const;
 
-/** The same glue, a call in the same line of each. */
-function glue(gateway: Gateway, language: keyof typeof both): string {
+/** The same script in each language, with a call in the same line. */
+function scriptOf(gateway: Gateway, language: keyof typeof both): string {
   const [big, copy] = ["big.txt", "copy.txt"].map((name) => JSON.stringify(gateway.file(name)));
   return language === "javascript"
     ? `type Sum = { text: string };
@@ -29,7 +29,7 @@ tools.filesystem.write_file(path=${copy}, content=big)
 {"isReference": big.ref != "", "inline": len(big.text), "sum": both[0].text, "said": both[1].text}`;
 }
 
-/** What the call comes to is the script's value. */
+/** Returns a script whose value is the call's result. */
 const cutShort = {
   javascript: `await tools.memory.create_entities({ entities: [{ name: "once", entityType: "x", observations: [] }] });
 try { await tools.work({ job: "slow" }); } catch (error) { return error.message; }
@@ -59,7 +59,7 @@ describe.each(engines.filter(({ missing }) => missing === undefined))(
       await using gateway = await chainGateway(name);
       const big = `${"0123456789abcdef".repeat(64)}\n`.repeat(4096);
       writeFileSync(gateway.file("big.txt"), big);
-      const path = script(gateway, glue(gateway, language), both[language]);
+      const path = script(gateway, scriptOf(gateway, language), both[language]);
       const pending = await gateway.command("chain", "run", path, "--run", "story", "--json");
       expect(pending.code, pending.out + pending.err).toBe(4);
       const { approval_id: approval, call_id: id } = JSON.parse(pending.out);
@@ -89,7 +89,7 @@ describe.each(engines.filter(({ missing }) => missing === undefined))(
       expect(again.replayed).toBe(true);
     }, 300_000);
 
-    it("killed in the middle of a call, it is sent again and does nothing twice", async () => {
+    it("killed in the middle of a call, is sent again and does nothing twice", async () => {
       await using gateway = await chainGateway(name);
       const path = script(gateway, cutShort[language], both[language]);
       const running = gateway.command("chain", "run", path, "--json");
@@ -115,7 +115,7 @@ interface Kept {
   readonly data: { readonly tool?: string };
 }
 
-/** In the run's folder every call of the script stands under the script, whichever process made it. */
+/** In the run's folder, every call of the script is below the script, whichever process made it. */
 function expectNested({ folder }: Gateway, id: string): void {
   const path = readdirSync(folder, { recursive: true, encoding: "utf8" }).find((name) =>
     name.endsWith("story/events.jsonl"),

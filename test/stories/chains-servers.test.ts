@@ -3,7 +3,7 @@ import { chainGateway } from "../fakes/chain-gateway.ts";
 import { approvalOf } from "../fakes/gateway.ts";
 
 describe("a script over three real servers", () => {
-  it("is a tool for MCP clients too, which are shown what it can call", async () => {
+  it("is a tool for MCP clients too, which see what it can call", async () => {
     await using gateway = await chainGateway();
     const client = await gateway.connect("2025-11-25");
     const { tools } = await client.listTools();

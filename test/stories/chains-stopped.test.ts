@@ -1,20 +1,20 @@
-/** A script's own limits are heard whatever it waits for, a stop loses nothing, and what is over leaves nothing open. */
+/** A script's limits hold during every wait, a stop loses nothing, and a script that is over leaves nothing open. */
 import { describe, expect, it } from "vitest";
 import { serializeWith } from "../../src/audit/entry.ts";
 import type { SandboxDriver, SandboxSession } from "../../src/engines/sandbox.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
+import { approval, EffectTools, holdingScript, openRuntime, runAndLeave, traceOf } from "../fakes/effect-tools.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { asker } from "../fakes/runtime-fixture.ts";
-import { Bench, holding, left, room, traceOf, yes } from "../fakes/script-bench.ts";
 import { resultOf } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
 const files = sqliteFiles();
 const waiting = 'await call("work", { to: "a" }); await call("mail", { to: "m" }); return "sent";';
 
-/** An engine that is opened when the test says so; it counts the sessions that were closed again. */
+/** An engine that opens when the test says so, and counts its closed sessions. */
 class Slow {
   readonly #driver = fakeDriver();
   opening: Promise<void> | undefined;
@@ -41,12 +41,12 @@ class Slow {
   }
 }
 
-describe("an engine that takes its time to start", () => {
-  it("is waited for no longer than the script may take, and closed when it comes", async () => {
+describe("an engine that is slow to start", () => {
+  it("gets no longer than the script may take, and is closed when it has started", async () => {
     const slow = new Slow();
     const opened = Promise.withResolvers<void>();
     slow.opening = opened.promise;
-    await using h = await room(new Bench(), slow.driver);
+    await using h = await openRuntime(new EffectTools(), slow.driver);
     const running = h.runtime.runChain({ code: "return 1;", timeout: 2 }, asker);
     await settled(20);
     expect(await h.runtime.chains?.list()).toHaveLength(1);
@@ -61,10 +61,10 @@ describe("an engine that takes its time to start", () => {
     expect(resultOf(await h.runtime.runChain({ code: "return 1;", timeout: 2 }, asker))["output_text"]).toBe("1");
   });
 
-  it("does not keep a caller that leaves, nor the same script sent again", async () => {
+  it("holds up neither a caller that leaves nor the same script sent again", async () => {
     const slow = new Slow();
     slow.opening = new Promise(() => {});
-    await using h = await room(new Bench(), slow.driver);
+    await using h = await openRuntime(new EffectTools(), slow.driver);
     const key = { ...asker, idempotencyKey: "k" };
     const controller = new AbortController();
     const running = h.runtime.runChain({ code: "return 1;" }, { ...key, signal: controller.signal });
@@ -75,10 +75,10 @@ describe("an engine that takes its time to start", () => {
     expect(resultOf(await h.runtime.runChain({ code: "return 1;" }, key))["output_text"]).toBe("1");
   });
 
-  it("does not keep the runtime from closing", async () => {
+  it("does not stop the runtime from closing", async () => {
     const slow = new Slow();
     slow.opening = new Promise(() => {});
-    const h = await room(new Bench(), slow.driver);
+    const h = await openRuntime(new EffectTools(), slow.driver);
     const running = h.runtime.runChain({ code: "return 1;" }, asker);
     await settled(20);
     const closing = h.runtime.close();
@@ -87,12 +87,12 @@ describe("an engine that takes its time to start", () => {
     expect(resultOf(await running)).toMatchObject({ status: "error", error_kind: "closed" });
   });
 
-  it("leaves a script that waited for a person as it was", async () => {
-    const bench = new Bench();
+  it("leaves a waiting script unchanged", async () => {
+    const effects = new EffectTools();
     const slow = new Slow();
-    await using h = await room(bench, slow.driver);
+    await using h = await openRuntime(effects, slow.driver);
     const pending = await h.runtime.runChain({ code: waiting }, asker);
-    await h.runtime.approvals.decide(pending.approvalId ?? "", yes);
+    await h.runtime.approvals.decide(pending.approvalId ?? "", approval);
     slow.opening = new Promise(() => {});
     const stuck = h.runtime.chains?.resume(pending.callId);
     await settled(50);
@@ -101,10 +101,10 @@ describe("an engine that takes its time to start", () => {
     expect(await h.runtime.chains?.list()).toMatchObject([{ state: "waiting" }]);
     slow.opening = undefined;
     expect(resultOf(await h.runtime.chains?.resume(pending.callId))).toMatchObject({ output_text: "sent" });
-    expect(bench.did).toEqual(["a"]);
+    expect(effects.did).toEqual(["a"]);
   });
 
-  it("and one that is asked whether it can run here, alike", async () => {
+  it("ends with the script's time also while it checks whether it can run here", async () => {
     let isAsked = 0;
     const asked = { ...fakeDriver({ name: "slow" }), unavailable: () => new Promise<undefined>(() => {}) };
     const other = fakeDriver({ name: "other", language: "python" }); // with it no more are asked at the start
@@ -114,8 +114,8 @@ describe("an engine that takes its time to start", () => {
         return { unsupported: "no classes" };
       },
     });
-    const bench = new Bench();
-    await using h = await room(bench, first, { chains: { drivers: [first, other, asked] } });
+    const effects = new EffectTools();
+    await using h = await openRuntime(effects, first, { chains: { drivers: [first, other, asked] } });
     const running = h.runtime.runChain({ code: "return 1;", timeout: 2, language: "javascript" }, asker);
     await expect.poll(() => isAsked).toBe(1);
     await settled(20);
@@ -126,13 +126,13 @@ describe("an engine that takes its time to start", () => {
 
 describe("a stop of the runtime", () => {
   it.each(["without a key", "with its key"])("loses nothing of a script sent %s", async (how) => {
-    const bench = new Bench();
+    const effects = new EffectTools();
     const store = `sqlite:${files.at(`${how}.db`)}`;
     const key = how === "with its key" ? { idempotencyKey: "k" } : {};
     {
-      const h = await room(bench, fakeDriver(), { store });
-      const running = h.runtime.runChain({ code: holding }, { ...asker, ...key });
-      await bench.reached.promise;
+      const h = await openRuntime(effects, fakeDriver(), { store });
+      const running = h.runtime.runChain({ code: holdingScript }, { ...asker, ...key });
+      await effects.reached.promise;
       const closing = h.runtime.close();
       await settled(20);
       await h.clock.advance(9_500);
@@ -142,45 +142,45 @@ describe("a stop of the runtime", () => {
       expect(ended).toMatchObject({ refusal: { retry: "later" } });
       expect(resultOf(ended)["error"]).toContain("send the same call again. It continues from there");
     }
-    bench.isHeld = false;
-    await using h = await room(bench, fakeDriver(), { store });
-    const done = await h.runtime.runChain({ code: holding }, { ...asker, ...key });
+    effects.isHeld = false;
+    await using h = await openRuntime(effects, fakeDriver(), { store });
+    const done = await h.runtime.runChain({ code: holdingScript }, { ...asker, ...key });
     expect(resultOf(done)).toMatchObject({ output_text: "end" });
     expect(traceOf(done)).toEqual(["work ok", "hold ok", "work ok"]);
-    expect(bench.did).toEqual(["a", "b"]);
+    expect(effects.did).toEqual(["a", "b"]);
   });
 
-  it("leaves one that had gone on from its image waiting there", async () => {
-    const bench = new Bench();
+  it("leaves a script that had continued from its image waiting there", async () => {
+    const effects = new EffectTools();
     const store = `sqlite:${files.at("thawed.db")}`;
-    const code = `await call("mail", { to: "m" }); ${holding}`;
+    const code = `await call("mail", { to: "m" }); ${holdingScript}`;
     let id = "";
     {
-      const h = await room(bench, fakeDriver(), { store });
+      const h = await openRuntime(effects, fakeDriver(), { store });
       const pending = await h.runtime.runChain({ code }, asker);
       id = pending.callId;
-      await h.runtime.approvals.decide(pending.approvalId ?? "", yes);
+      await h.runtime.approvals.decide(pending.approvalId ?? "", approval);
       const running = h.runtime.runChain({ code }, asker);
-      await bench.reached.promise;
+      await effects.reached.promise;
       const closing = h.runtime.close();
       await settled(20);
       await h.clock.advance(9_500);
       await closing;
       expect(traceOf(await running)).toEqual(["mail ok", "work ok", "hold cancelled"]);
     }
-    bench.isHeld = false;
-    await using h = await room(bench, fakeDriver(), { store });
+    effects.isHeld = false;
+    await using h = await openRuntime(effects, fakeDriver(), { store });
     expect(await h.runtime.chains?.list()).toMatchObject([{ callId: id, state: "waiting" }]);
     expect(resultOf(await h.runtime.chains?.resume(id))).toMatchObject({ output_text: "end", tool_calls: 4 });
-    expect(bench.did).toEqual(["a", "b"]);
+    expect(effects.did).toEqual(["a", "b"]);
   });
 });
 
-describe("what a script that is over leaves", () => {
+describe("a script that is over", () => {
   const asking = 'try { await call("mail", { to: "m" }); } catch (error) { return error.message; }';
 
-  it("is no request that nobody can use: it is withdrawn, and says so to whoever decides late", async () => {
-    await using h = await room(new Bench(), fakeDriver(), { approvals: { patience: "wait" } });
+  it("withdraws its open request, and a late decision learns so", async () => {
+    await using h = await openRuntime(new EffectTools(), fakeDriver(), { approvals: { patience: "wait" } });
     const running = h.runtime.runChain({ code: asking }, asker);
     await settled(100);
     await h.clock.advance(56_000);
@@ -189,11 +189,11 @@ describe("what a script that is over leaves", () => {
     );
     const [asked] = await h.runtime.approvals.list();
     expect(asked).toMatchObject({ state: "withdrawn", decision: { reason: "the script that asked is over" } });
-    expect(await h.runtime.approvals.decide(asked?.id ?? "", yes)).toMatchObject({ decided: false });
+    expect(await h.runtime.approvals.decide(asked?.id ?? "", approval)).toMatchObject({ decided: false });
   });
 
-  it("is none either where its time ended while a person was asked", async () => {
-    await using h = await room(new Bench(), fakeDriver(), { approvals: { patience: "wait" } });
+  it("withdraws its request also if its time ended while a person was asked", async () => {
+    await using h = await openRuntime(new EffectTools(), fakeDriver(), { approvals: { patience: "wait" } });
     const running = h.runtime.runChain({ code: asking, timeout: 5 }, asker);
     await settled(100);
     await h.clock.advance(5_001);
@@ -201,64 +201,64 @@ describe("what a script that is over leaves", () => {
     expect(await h.runtime.approvals.list()).toMatchObject([{ state: "withdrawn" }]);
   });
 
-  it("stays open while it may go on: a yes after its caller left lets it go on", async () => {
-    await using h = await room(new Bench(), fakeDriver(), { approvals: { patience: "wait" } });
+  it("keeps its request open while it may continue: an approval after its caller left resumes it", async () => {
+    await using h = await openRuntime(new EffectTools(), fakeDriver(), { approvals: { patience: "wait" } });
     const controller = new AbortController();
     const running = h.runtime.runChain({ code: waiting }, { ...asker, signal: controller.signal });
     await settled(100);
     controller.abort();
     await expect(running).rejects.toThrow(/abort/);
     const [asked] = await h.runtime.approvals.list({ state: "pending" });
-    await h.runtime.approvals.decide(asked?.id ?? "", yes);
+    await h.runtime.approvals.decide(asked?.id ?? "", approval);
     expect(resultOf(await h.runtime.resume(asked?.id ?? ""))).toMatchObject({ output_text: "sent", tool_calls: 2 });
     expect(h.ran).toEqual([{ to: "m" }]);
   });
 
-  it("are its files, however long it waited", async () => {
-    const bench = new Bench();
+  it("keeps its files, however long it waited", async () => {
+    const effects = new EffectTools();
     const ttlMs = 90 * 86_400_000;
-    await using h = await room(bench, fakeDriver(), { approvals: { patience: "suspend", ttlMs } });
+    await using h = await openRuntime(effects, fakeDriver(), { approvals: { patience: "suspend", ttlMs } });
     const code = `const file = await host("artifact", { text: "the report", type: "text/plain" });
       await call("mail", { to: "m" }); await call("work", { to: "a" }); return file.ref;`;
     const pending = await h.runtime.runChain({ code }, asker);
     const digest = pending.files?.[0]?.artifact ?? "";
     for (let day = 0; day < 40; day += 1) await h.clock.advance(86_400_000);
-    await h.runtime.approvals.decide(pending.approvalId ?? "", yes);
+    await h.runtime.approvals.decide(pending.approvalId ?? "", approval);
     const done = await h.runtime.chains?.resume(pending.callId);
     expect(resultOf(done)).toMatchObject({ status: "ok", output_text: digest, output_blocks_refs: [digest] });
     const { bytes } = await h.runtime.artifacts.open(digest, asker.principal);
     expect(Buffer.from(bytes).toString()).toBe("the report");
-    expect(bench.did).toEqual(["a"]);
+    expect(effects.did).toEqual(["a"]);
   });
 
-  it("is told without a file that is gone, whatever was done", async () => {
-    const bench = new Bench();
+  it("answers without a file that is gone", async () => {
+    const effects = new EffectTools();
     const ttlMs = 90 * 86_400_000;
-    await using h = await room(bench, fakeDriver(), { approvals: { patience: "suspend", ttlMs } });
+    await using h = await openRuntime(effects, fakeDriver(), { approvals: { patience: "suspend", ttlMs } });
     const code = `const file = await host("artifact", { text: "the report", type: "text/plain" });
-      await call("mail", { to: "m" }); ${holding}`;
+      await call("mail", { to: "m" }); ${holdingScript}`;
     const { approvalId = "" } = await h.runtime.runChain({ code }, asker);
-    await h.runtime.approvals.decide(approvalId, yes);
-    await left(h, bench, { code });
+    await h.runtime.approvals.decide(approvalId, approval);
+    await runAndLeave(h, effects, { code });
     for (let day = 0; day < 40; day += 1) await h.clock.advance(86_400_000);
-    bench.isHeld = false;
+    effects.isHeld = false;
     const done = await h.runtime.runChain({ code }, asker);
     expect(resultOf(done)).toMatchObject({ status: "ok", output_text: "end", output_blocks_refs: [] });
     expect(traceOf(done)).toEqual(["mail ok", "work ok", "hold ok", "work ok"]);
   });
 
-  /** Frozen documents in a store. */
+  /** Counts the frozen documents in a store. */
   async function kept({ documents }: Store): Promise<number> {
     const ids = await documents.list("frozen-script", "");
     const bodies = await Promise.all(ids.map((id) => documents.get("frozen-script", id)));
     return bodies.filter((each) => each !== undefined && each.body !== null).length;
   }
 
-  it("is no frozen document, when nobody has come back a month after its request lapsed; it is replayed then", async () => {
-    const bench = new Bench();
+  it("loses its frozen document a month after its request expired, and is replayed afterwards", async () => {
+    const effects = new EffectTools();
     const clock = new FakeClock();
     const store = new MemoryStore({ clock, serialize: serializeWith((text) => text) });
-    await using h = await room(bench, fakeDriver(), { store, clock });
+    await using h = await openRuntime(effects, fakeDriver(), { store, clock });
     const code = `await call("work", { to: "a" });
       try { await call("mail", { to: "m" }); } catch (error) { return error.code; }`;
     await h.runtime.runChain({ code }, asker);
@@ -268,27 +268,27 @@ describe("what a script that is over leaves", () => {
     await expect.poll(() => kept(store)).toBe(0);
     const done = await h.runtime.runChain({ code }, asker);
     expect(resultOf(done)).toMatchObject({ output_text: "approval_expired", tool_calls: 2 });
-    expect(bench.did).toEqual(["a"]);
+    expect(effects.did).toEqual(["a"]);
   });
 
-  it("is no frozen document, however it ended", async () => {
-    const bench = new Bench();
+  it("leaves no frozen document, however it ended", async () => {
+    const effects = new EffectTools();
     const clock = new FakeClock();
     const store = new MemoryStore({ clock, serialize: serializeWith((text) => text) });
     let isUnsupported = false;
     const driver = fakeDriver({
       step: (step) => (isUnsupported ? { step: "failed", why: "unsupported", message: "no classes" } : step),
     });
-    await using h = await room(bench, driver, { store, clock });
-    const code = `await call("mail", { to: "m" }); ${holding}`;
+    await using h = await openRuntime(effects, driver, { store, clock });
+    const code = `await call("mail", { to: "m" }); ${holdingScript}`;
     for (const idempotencyKey of ["left", "unsupported"]) {
       const pending = await h.runtime.runChain({ code }, { ...asker, idempotencyKey });
-      await h.runtime.approvals.decide(pending.approvalId ?? "", yes);
+      await h.runtime.approvals.decide(pending.approvalId ?? "", approval);
       expect(await kept(store)).toBe(1);
-      bench.isHeld = true;
-      await left(h, bench, { code }, { idempotencyKey });
+      effects.isHeld = true;
+      await runAndLeave(h, effects, { code }, { idempotencyKey });
       expect(await kept(store)).toBe(1);
-      bench.isHeld = false;
+      effects.isHeld = false;
       isUnsupported = idempotencyKey === "unsupported";
       const { status } = await h.runtime.runChain({ code }, { ...asker, idempotencyKey });
       expect(status).toBe(isUnsupported ? "error" : "ok");

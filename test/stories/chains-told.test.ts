@@ -1,11 +1,11 @@
-/** What whoever sent a script is told of it: what it waits for, what it did not see, what it left behind. */
+/** What the caller of a script learns: its waiting calls, results it did not read, and failed engines. */
 import { describe, expect, it } from "vitest";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { resultOf, scriptFixture } from "../fakes/script-fixture.ts";
 
 describe("a script that waits for persons", () => {
-  it("says for which of its calls, and where they stand", async () => {
+  it("names its waiting calls with their lines", async () => {
     await using h = await scriptFixture();
     const one = await h.runtime.runChain({ code: 'await call("echo", { to: "x" }); await call("mail", { to: "x" });' });
     expect(one.text).toBe(
@@ -17,9 +17,9 @@ describe("a script that waits for persons", () => {
   });
 });
 
-describe("a result that is too big to be whole in a script", () => {
+describe("a result that is too big for a script", () => {
   const note = "of `report` (line 1) the text was only its beginning";
-  const room = (): Promise<RuntimeFixture> =>
+  const open = (): Promise<RuntimeFixture> =>
     runtimeFixture({ chains: { drivers: [fakeDriver()], engines: ["fake"] } }, [
       {
         name: "report",
@@ -33,18 +33,18 @@ describe("a result that is too big to be whole in a script", () => {
   it.each([
     ["is named once when only its text was read", "return r.text.length;", true],
     ["is named after an error too", 'throw new Error("boom");', true],
-    ["is not named when it was handed on", 'await call("echo", { to: { $artifact: r.ref } });', false],
+    ["is not named when it was passed on", 'await call("echo", { to: { $artifact: r.ref } });', false],
     ["is not named when all of it was read", 'return (await host("materialize", { ref: r.ref })).text.length;', false],
     ["is not named when the answer names it", "return { $artifact: r.ref };", false],
   ])("%s", async (_what, rest, isNamed) => {
-    await using h = await room();
+    await using h = await open();
     const { text } = await h.runtime.runChain({ code: `const r = await call("report", {}); ${rest}` }, asker);
     expect(text.split(note)).toHaveLength(isNamed ? 2 : 1);
     expect(text).toMatch(/\[chain: \d tool calls? in \d+ ms\]$/);
   });
 });
 
-describe("an engine's check that does not come to an end", () => {
+describe("an engine's check that never ends", () => {
   const slow = (seen: { signal?: AbortSignal | undefined }) =>
     fakeDriver({
       check: (_program, signal) => {
@@ -53,7 +53,7 @@ describe("an engine's check that does not come to an end", () => {
       },
     });
 
-  it("ends with the script's time, and is told that nobody waits", async () => {
+  it("ends with the script's time, and its signal is aborted", async () => {
     const seen: { signal?: AbortSignal } = {};
     await using h = await runtimeFixture({ chains: { drivers: [slow(seen)], engines: ["fake"] } });
     const running = h.runtime.runChain({ code: "return 1;", timeout: 2 });
@@ -81,7 +81,7 @@ describe("an engine's check that does not come to an end", () => {
     expect(resultOf(await running)).toMatchObject({ status: "error", error_kind: "closed" });
   });
 
-  it("takes of the time that the script has", async () => {
+  it("uses the script's time", async () => {
     const driver = fakeDriver({
       check: async () => {
         await h.clock.advance(1_500);
@@ -100,7 +100,7 @@ describe("an engine that does not start", () => {
     start: () => Promise.reject(new Error("its binding is missing")),
   });
 
-  it("is logged and passed over", async () => {
+  it("is logged and skipped", async () => {
     const logged: string[] = [];
     const drivers = [broken("first"), fakeDriver({ name: "second" })];
     await using h = await runtimeFixture({
@@ -113,14 +113,14 @@ describe("an engine that does not start", () => {
     expect(await h.runtime.chains?.list()).toEqual([]);
   });
 
-  it("is passed over when what fails is its check of the script", async () => {
+  it("is skipped also if its check of the script fails", async () => {
     const check = (): Promise<never> => Promise.reject(new Error("no process"));
     const drivers = [fakeDriver({ name: "first", check }), fakeDriver({ name: "second" })];
     await using h = await runtimeFixture({ chains: { drivers, engines: ["first", "second"] } });
     expect(resultOf(await h.runtime.runChain({ code: "return 1;" }))).toMatchObject({ engine: "second" });
   });
 
-  it("is shown with why among the engines until it has started", async () => {
+  it("is listed with the reason among the engines until it has started", async () => {
     let isDown = true;
     const whole = fakeDriver({ name: "first" });
     const start: typeof whole.start = (...given) =>
@@ -136,7 +136,7 @@ describe("an engine that does not start", () => {
     expect(await problem()).toBeUndefined();
   });
 
-  it("is the reason where there is no other, and the script is not blamed", async () => {
+  it("is the reason for the failure if no other exists, and the script is not blamed", async () => {
     await using h = await runtimeFixture({ chains: { drivers: [broken("first")], engines: ["first"] } });
     expect(resultOf(await h.runtime.runChain({ code: "return 1;" }))).toMatchObject({
       ...{ status: "error", error_kind: "crash", tool_calls: 0 },
@@ -145,7 +145,7 @@ describe("an engine that does not start", () => {
     });
   });
 
-  it("is passed over also by a script that goes on, and what it did is not done again", async () => {
+  it("is skipped by a script that continues too, and its calls are not repeated", async () => {
     const whole = fakeDriver({ name: "first" });
     let isDown = false;
     const first = {

@@ -1,4 +1,4 @@
-/** SPEC 12.5: the trace comes with every outcome, however long it is and however the script ended. */
+/** Every outcome of a script has its complete trace, however long it is and however the script ended. */
 import { describe, expect, it } from "vitest";
 import type { Json, JsonObject, RuntimeOptions, ToolOutcome } from "../../src/index.ts";
 import { answerOf } from "../../src/mcp/server/answer.ts";
@@ -13,7 +13,7 @@ const plainName = "read_a_file_of_a_project";
 const calls = (count: number, name = longName): string =>
   `for (let n = 0; n < ${count}; n++) await call("${name}", { n })`;
 
-async function room(options: RuntimeOptions = {}): Promise<RuntimeFixture> {
+async function open(options: RuntimeOptions = {}): Promise<RuntimeFixture> {
   const input = { type: "object", properties: { n: { type: "number" } } } as const;
   const safe = { risk: "safe", effects: "read", idempotent: true } as const;
   const tools = [longName, plainName].map((name) => {
@@ -30,13 +30,13 @@ function rowsOf(value: { readonly structured?: Json }): readonly Json[] {
   return structuredOf(value)["call_trace"] as readonly Json[]; // it always has them
 }
 
-/** Bytes of text and structured content, without the sentence that a server adds to a cut text. */
+/** Returns the bytes of text and structured content, without the sentence that a server adds to a cut text. */
 function toldBytes(outcome: ToolOutcome): number {
   const { structuredContent } = answerOf(outcome, "tool_chain");
   return Buffer.byteLength(outcome.text) + Buffer.byteLength(JSON.stringify(structuredContent));
 }
 
-describe("a script that made 45 calls", () => {
+describe("the trace of a script that made 45 calls", () => {
   const ends = {
     "ended well": { code: `${calls(45)}; return "fine";`, status: "ok" },
     failed: { code: `${calls(45)}; throw new Error("boom");`, status: "error" },
@@ -44,8 +44,8 @@ describe("a script that made 45 calls", () => {
     "spent more than its budget": { code: `for (;;) try { ${calls(60)} } catch {}`, status: "error" },
   } as const;
 
-  it.each(Object.entries(ends))("and %s tells every one of them", async (_how, { code, status }) => {
-    await using h = await room();
+  it.each(Object.entries(ends))("has every one of them when the script %s", async (_how, { code, status }) => {
+    await using h = await open();
     const running = h.runtime.runChain({ code, timeout: 5 }, asker);
     if (status === "timeout") {
       await expect.poll(async () => (await h.runtime.calls.list({ tool: longName })).length).toBe(45);
@@ -63,8 +63,8 @@ describe("a script that made 45 calls", () => {
     expect(outcome.text).toMatch(/\[chain: \d+ tool calls in \d+ ms\]$/);
   });
 
-  it("is told whole to programs, in short to agents, and kept whole", async () => {
-    await using h = await room();
+  it("is complete for programs, short for agents, and kept complete", async () => {
+    await using h = await open();
     const outcome = await h.runtime.runChain(
       { code: `${calls(45)}; print("p".repeat(9000)); return "o".repeat(9000);` },
       asker,
@@ -85,8 +85,8 @@ describe("a script that made 45 calls", () => {
     expect(rowsOf({ structured: kept })).toEqual(rowsOf(outcome));
   });
 
-  it("comes with all its rows over HTTP, also when it is asked for later", async () => {
-    await using h = await room();
+  it("has all its rows over HTTP, also when it is read later", async () => {
+    await using h = await open();
     await using http = await httpFixture(h.runtime);
     const body = { tool: "tool_chain", arguments: { code: `${calls(50)}; return "fine";` } };
     const made = (await (await http.ask("/v1/calls", { as: "agent", body })).json()) as {
@@ -112,39 +112,42 @@ describe("a script that printed 10 kB", () => {
     },
   } as const;
 
-  it.each(Object.entries(ends))("%s says so in a program, over HTTP and to an agent", async (_how, { code, told }) => {
-    await using h = await room();
-    await using http = await httpFixture(h.runtime);
-    const outcome = await h.runtime.runChain({ code }, asker);
-    const body = { tool: "tool_chain", arguments: { code } };
-    const wire = (await (await http.ask("/v1/calls", { as: "agent", body })).json()) as {
-      readonly text: string;
-      readonly structured: Json;
-    }; // as the route says
-    const [first] = answerOf(outcome, "tool_chain").content;
-    for (const text of [outcome.text, wire.text, first?.type === "text" ? first.text : ""]) {
-      expect(text).toMatch(told);
-      expect(text).toMatch(/^row 0\n/);
-    }
-    for (const one of [outcome, wire]) expect(rowsOf(one)).toHaveLength(2);
-    expect(toldBytes(outcome)).toBeLessThanOrEqual(4096);
-    const { bytes } = await h.runtime.artifacts.open(String(structuredOf(outcome)["$artifact"]), asker.principal);
-    const kept = JSON.parse(Buffer.from(bytes).toString());
-    const { logs } = kept.structured ?? kept;
-    expect(logs.split("\n")).toHaveLength(1_500);
-  });
+  it.each(Object.entries(ends))(
+    "%s: a program, an HTTP client and an agent read that",
+    async (_how, { code, told: expected }) => {
+      await using h = await open();
+      await using http = await httpFixture(h.runtime);
+      const outcome = await h.runtime.runChain({ code }, asker);
+      const body = { tool: "tool_chain", arguments: { code } };
+      const wire = (await (await http.ask("/v1/calls", { as: "agent", body })).json()) as {
+        readonly text: string;
+        readonly structured: Json;
+      }; // as the route says
+      const [first] = answerOf(outcome, "tool_chain").content;
+      for (const text of [outcome.text, wire.text, first?.type === "text" ? first.text : ""]) {
+        expect(text).toMatch(expected);
+        expect(text).toMatch(/^row 0\n/);
+      }
+      for (const one of [outcome, wire]) expect(rowsOf(one)).toHaveLength(2);
+      expect(toldBytes(outcome)).toBeLessThanOrEqual(4096);
+      const { bytes } = await h.runtime.artifacts.open(String(structuredOf(outcome)["$artifact"]), asker.principal);
+      const kept = JSON.parse(Buffer.from(bytes).toString());
+      const { logs } = kept.structured ?? kept;
+      expect(logs.split("\n")).toHaveLength(1_500);
+    },
+  );
 });
 
-it("a short script's trace is as it always was, and told once", async () => {
-  await using h = await room();
+it("a short script's trace is complete, and appears once", async () => {
+  await using h = await open();
   const outcome = await h.runtime.runChain({ code: `${calls(3)}; return "fine";` }, asker);
   expect(outcome.artifact).toBeUndefined();
   expect(answerOf(outcome, "tool_chain").structuredContent).toEqual(outcome.structured);
   expect(structuredOf(outcome)["call_trace_left_out"]).toBeUndefined();
 });
 
-it("a trace that an agent can read in short is no reason to keep an artifact of it", async () => {
-  await using h = await room();
+it("a trace that an agent can read in short is not kept as an artifact", async () => {
+  await using h = await open();
   await using http = await httpFixture(h.runtime);
   const code = `${calls(50, plainName)}; return "fine";`;
   const outcome = await h.runtime.runChain({ code }, asker);
@@ -160,15 +163,15 @@ it("a trace that an agent can read in short is no reason to keep an artifact of 
   expect(JSON.stringify(record).split('"args_digest"')).toHaveLength(51);
 });
 
-it("a trace that an agent cannot read in short is kept, however much programs may have inline", async () => {
-  await using h = await room({ limits: { maxInlineResultBytes: 6_000 } });
+it("a trace that an agent cannot read in short is kept, whatever the inline limit of programs", async () => {
+  await using h = await open({ limits: { maxInlineResultBytes: 6_000 } });
   const outcome = await h.runtime.runChain({ code: `${calls(50)}; return "fine";` }, asker);
   expect(outcome.artifact).toBeDefined();
   expect(rowsOf(outcome)).toHaveLength(50);
   expect(toldBytes(outcome)).toBeLessThanOrEqual(4096);
 });
 
-it("what another tool calls a trace is told as it is", () => {
+it("another tool's `call_trace` stays as it is", () => {
   const structured = { call_trace: Array.from({ length: 200 }, (_, n) => ({ n, args_digest: "d".repeat(20) })) };
   const outcome: ToolOutcome = { status: "ok", callId: "call_1", content: [], text: "", structured };
   expect(answerOf(outcome, "another").structuredContent).toEqual(structured);
@@ -177,7 +180,7 @@ it("what another tool calls a trace is told as it is", () => {
 it("a secret that a script prints is masked in the short answer too", async () => {
   const redactor = createRedactor();
   learnNamed(redactor, "top-secret-value-1234", "test/key");
-  await using h = await room({ redactor });
+  await using h = await open({ redactor });
   const outcome = await h.runtime.runChain(
     { code: `${calls(45)}; const told = "top-secret-" + "value-1234"; print(told); return told;` },
     asker,

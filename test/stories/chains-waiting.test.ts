@@ -10,7 +10,7 @@ describe("a script that needs a person", () => {
     const c = await call("echo", { to: "last" });
     return [b.text, c.text];`;
 
-  it("freezes, frees the process, and goes on where it was when it is sent again", async () => {
+  it("freezes, frees the process, and continues where it was when it is sent again", async () => {
     const how: string[] = [];
     await using h = await scriptFixture({}, fakeDriver({ started: (which) => void how.push(which) }));
     const pending = await h.runtime.runChain({ code }, asker);
@@ -39,7 +39,7 @@ describe("a script that needs a person", () => {
   it.each([
     ["soon", "late"],
     ["late", "soon"],
-  ])("waits as long as all of what it waits for is open: %s, then %s", async (...asked) => {
+  ])("waits as long as all its requests are open: %s, then %s", async (...asked) => {
     const wait = (name: string, approvalTtlMs: number): Parameters<typeof runtimeFixture>[1] => [
       {
         name,
@@ -59,7 +59,7 @@ describe("a script that needs a person", () => {
     expect(expiresAt).toBe(h.clock.now() + 60_000);
   });
 
-  it("resuming by the approval, or by the script's id, lets the script go on", async () => {
+  it("continues when it is resumed by the approval or by the script's id", async () => {
     await using h = await scriptFixture();
     for (const by of ["approval", "id"] as const) {
       const one = await h.runtime.runChain({ code }, { ...asker, idempotencyKey: by });
@@ -73,7 +73,7 @@ describe("a script that needs a person", () => {
     expect(await h.runtime.chains?.resume("call_none")).toBeUndefined();
   });
 
-  it("a denial, a skip and an expiry are exceptions in the script, however late it goes on", async () => {
+  it("gets a denial, a skip and an expiry as exceptions, however late it continues", async () => {
     const catching = 'try { await call("mail", { to: "x" }); } catch (error) { return error.code; }';
     for (const decision of ["denied", "skipped", "expired"] as const) {
       await using h = await scriptFixture();
@@ -87,7 +87,7 @@ describe("a script that needs a person", () => {
     }
   });
 
-  it("runs what the approver wrote instead", async () => {
+  it("runs the approver's edit", async () => {
     await using h = await scriptFixture();
     const pending = await h.runtime.runChain({ code }, asker);
     await h.runtime.approvals.decide(pending.approvalId ?? "", {
@@ -98,7 +98,7 @@ describe("a script that needs a person", () => {
     expect(resultOf(await h.runtime.runChain({ code }, asker))["output_text"]).toBe('["to edited","to last"]');
   });
 
-  it("days of waiting do not count, its budget does", async () => {
+  it("keeps its budget over days of waiting, which do not count as time", async () => {
     await using h = await scriptFixture({ approvals: { patience: "suspend", ttlMs: 30 * 24 * 3_600_000 } });
     const long = `for (let n = 0; n < 30; n += 1) await call("echo", { to: "a" + n });
       await call("mail", { to: "x" });
@@ -113,7 +113,7 @@ describe("a script that needs a person", () => {
     expect(h.ran).toHaveLength(50);
   });
 
-  it("of a batch, what is done is not done again when the rest was waited for", async () => {
+  it("of a batch does not repeat finished calls after the wait", async () => {
     await using h = await scriptFixture();
     const batch = `const all = await Promise.all([call("echo", { to: "1" }), call("mail", { to: "2" }), call("mail", { to: "3" })]);
       return all.map((one) => one.text).join();`;
@@ -128,7 +128,7 @@ describe("a script that needs a person", () => {
     expect(h.ran).toHaveLength(3);
   });
 
-  it("an engine that cannot be frozen is replayed over what it did", async () => {
+  it("is replayed over its calls if its engine cannot freeze it", async () => {
     await using h = await scriptFixture({}, fakeDriver({ durability: "replay" }));
     const pending = await h.runtime.runChain({ code }, asker);
     await h.runtime.approvals.decide(pending.approvalId ?? "", { decision: "approved", by: boss });
@@ -136,7 +136,7 @@ describe("a script that needs a person", () => {
     expect(h.ran).toHaveLength(3);
   });
 
-  it("a script that does not repeat itself ends, and nothing is done twice", async () => {
+  it("ends if it does not repeat itself, and nothing happens twice", async () => {
     await using h = await scriptFixture({}, fakeDriver({ durability: "replay" }));
     const chance = `globalThis.turn = (globalThis.turn ?? 0) + 1;
       await call("echo", { to: "t" + globalThis.turn });
@@ -148,7 +148,7 @@ describe("a script that needs a person", () => {
     expect(h.ran).toEqual([{ to: "t1" }]);
   });
 
-  it("another tool in the same place is a divergence too", async () => {
+  it("diverges if another tool is in the same place", async () => {
     await using h = await scriptFixture({}, fakeDriver({ durability: "replay" }));
     const chance = `globalThis.other = (globalThis.other ?? 0) + 1;
       if (globalThis.other === 2) await call("echo", { to: "new" });
@@ -160,7 +160,7 @@ describe("a script that needs a person", () => {
     expect(h.ran).toEqual([]);
   });
 
-  it("with patience it waits inside, as long as a script may wait for a person", async () => {
+  it("waits inside with patience `wait`, as long as a script may wait for a person", async () => {
     await using h = await scriptFixture({ approvals: { patience: "wait" } });
     const running = h.runtime.runChain({ code }, asker);
     await settled(100);
@@ -173,7 +173,7 @@ describe("a script that needs a person", () => {
     expect(resultOf(await unheard)["output_text"]).toBe("approval_timed_out");
   });
 
-  it("who can come back holds the line for a while first, and then the script freezes", async () => {
+  it("holds the connection for a while first if its caller can come back, then freezes", async () => {
     await using h = await scriptFixture();
     const running = h.runtime.runChain({ code }, { ...asker, approvalWaitMs: 20_000 });
     await settled(100);
@@ -188,7 +188,7 @@ describe("a script that needs a person", () => {
     expect(h.ran).toHaveLength(3);
   });
 
-  it("moves to the next engine when the first cannot run it, and finds there what was done", async () => {
+  it("moves to the next engine if the first cannot run it, and finds the finished calls there", async () => {
     const first = fakeDriver({
       name: "half",
       step: (step) =>

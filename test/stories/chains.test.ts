@@ -6,7 +6,7 @@ import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { resultOf, scriptFixture } from "../fakes/script-fixture.ts";
 
 describe("tool_chain", () => {
-  it("answers with what the script returned, what it printed, and its trace (cases 208, 220)", async () => {
+  it("answers with the script's return value, its output and its trace (cases 208, 220)", async () => {
     await using h = await scriptFixture();
     const code = 'print("hello"); const r = await call("echo", { to: "x" }); return r.text;';
     const outcome = await h.runtime.runChain({ code }, asker);
@@ -24,7 +24,7 @@ describe("tool_chain", () => {
     expect(h.ran).toEqual([{ to: "x" }]);
   });
 
-  it("no interpreter / the tool is not registered (case 210)", async () => {
+  it("is not registered without an interpreter (case 210)", async () => {
     await using h = await runtimeFixture({ chains: { drivers: [fakeDriver({ unavailable: "no bubblewrap" })] } });
     await using bare = await runtimeFixture();
     expect(bare.runtime.tools.has("tool_chain")).toBe(false);
@@ -35,7 +35,7 @@ describe("tool_chain", () => {
     ).rejects.toThrow(/no bubblewrap/);
   });
 
-  it("the script sent to the sandbox comes with the registry's tool names (cases 204, 211)", async () => {
+  it("sends the registry's tool names to the sandbox with the script (cases 204, 211)", async () => {
     let names: readonly string[] = [];
     await using h = await scriptFixture(
       {},
@@ -51,7 +51,7 @@ describe("tool_chain", () => {
     expect(offered?.description).toContain("tools.echo(args: { to: string; slow?: boolean })");
   });
 
-  it("an engine that reports an error gives is_error, status error and the trace (case 209)", async () => {
+  it("answers an engine's error with is_error, status error and the trace (case 209)", async () => {
     await using h = await scriptFixture();
     const outcome = await h.runtime.runChain({ code: 'await call("echo", { to: "x" }); throw new Error("boom");' });
     expect(outcome).toMatchObject({ status: "error", refusal: { code: "tool_failed" } });
@@ -60,7 +60,7 @@ describe("tool_chain", () => {
     expect(outcome.text).toContain("It had called: echo ok.");
   });
 
-  it("an engine that throws gives an error, no session is left and pins are released (case 212)", async () => {
+  it("answers an engine's exception with an error; no session or pin is left (case 212)", async () => {
     await using h = await scriptFixture(
       {},
       fakeDriver({
@@ -74,7 +74,7 @@ describe("tool_chain", () => {
     expect(await h.runtime.chains?.list()).toEqual([]);
   });
 
-  it("a high tool without approval is a permission exception inside the script (case 214)", async () => {
+  it("raises a permission exception in the script for a high tool without approval (case 214)", async () => {
     await using h = await scriptFixture({ approvals: { patience: "deny" } });
     const code = 'try { await call("mail", { to: "x" }); } catch (error) { return error.code; }';
     const outcome = await h.runtime.runChain({ code }, asker);
@@ -83,13 +83,13 @@ describe("tool_chain", () => {
     expect(h.ran).toEqual([]);
   });
 
-  it("an unknown tool is an exception that lists what there is (case 215)", async () => {
+  it("raises an exception that lists the tools for an unknown one (case 215)", async () => {
     await using h = await scriptFixture();
     const code = 'try { await call("ehco", {}); } catch (error) { return error.message; }';
     expect(resultOf(await h.runtime.runChain({ code }))["output_text"]).toMatch(/ehco.*There are: drop, echo, mail/);
   });
 
-  it("a script that crashes after the second of three tools lists two records with statuses (case 217)", async () => {
+  it("lists two records with statuses if a script crashes after the second of three tools (case 217)", async () => {
     await using h = await scriptFixture();
     const code =
       'await call("echo", { to: "1" }); await call("echo", { to: "2" }); null.x; await call("echo", { to: "3" });';
@@ -100,7 +100,7 @@ describe("tool_chain", () => {
   });
 
   it.each([49, 50, 51, 60])(
-    "a script of %i calls in parallel gets 50 and no more; it may catch the rest (case 218)",
+    "lets a script of %i parallel calls have 50, and it may catch the rest (case 218)",
     async (count) => {
       await using h = await scriptFixture();
       const code = `const all = await Promise.allSettled(Array.from({ length: ${count} }, (_, n) => call("echo", { to: String(n) })));
@@ -111,7 +111,7 @@ describe("tool_chain", () => {
     },
   );
 
-  it("a script that swallows every exception to go on after the budget ends", async () => {
+  it("ends a script that swallows every exception to continue after its budget", async () => {
     await using h = await scriptFixture();
     const code = 'for (;;) try { await call("echo", { to: "x" }); } catch {}';
     const outcome = await h.runtime.runChain({ code });
@@ -120,7 +120,7 @@ describe("tool_chain", () => {
     expect(h.ran).toHaveLength(50);
   });
 
-  it("a script that waits past its total time ends as timeout with its trace, and its engine is killed (cases 219, 213)", async () => {
+  it("ends a script past its total time as timeout with its trace, and kills its engine (cases 219, 213)", async () => {
     await using h = await scriptFixture();
     const code = 'await call("echo", { to: "x" }); await new Promise(() => {});';
     const running = h.runtime.runChain({ code, timeout: 9999 }, asker);
@@ -133,7 +133,7 @@ describe("tool_chain", () => {
     expect(await h.runtime.chains?.list()).toEqual([]);
   });
 
-  it("a call that is cut short with its script is in the trace", async () => {
+  it("has a call that was cut short with its script in the trace", async () => {
     await using h = await scriptFixture();
     const running = h.runtime.runChain({ code: 'await call("echo", { to: "x", slow: true });', timeout: 5 }, asker);
     await settled(60);
@@ -152,7 +152,7 @@ describe("tool_chain", () => {
     expect(resultOf(await h.runtime.runChain({ code }))["output_text"]).toBe("tool_not_callable,tool_not_callable");
   });
 
-  it("its calls belong to its run, to its caller and to it", async () => {
+  it("makes calls that belong to its run, its caller and itself", async () => {
     await using h = await scriptFixture({ autonomy: "A4" });
     const scopes = ["mail:write"];
     const outcome = await h.runtime.runChain(

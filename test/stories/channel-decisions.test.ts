@@ -14,7 +14,7 @@ const plain = {
 const hook = { name: "chat", secret: "secret://chat/key", users: { U1: "ann" }, allowPrivate: true } as const;
 const asker = { principal: { tenant: "default", agent: "bot", via: "token:agent" } };
 
-/** What the receiver read of a notice whose signature it found good. */
+/** What the receiver read in a notice with a valid signature. */
 interface Notice {
   readonly type: string;
   readonly data: {
@@ -22,11 +22,11 @@ interface Notice {
   };
 }
 
-describe("a receiver that is told of a request over a real line, and answers with a signed decision", () => {
+describe("a receiver that is notified over a real line and answers with a signed decision", () => {
   const ran: string[] = [];
   let at: Receiver;
   let runtime: Runtime;
-  let door: HttpFixture;
+  let http: HttpFixture;
   let listening: Listening;
   const hosts: string[] = [];
   beforeAll(async () => {
@@ -44,19 +44,19 @@ describe("a receiver that is told of a request over a real line, and answers wit
       secrets: { get: async () => ({ reveal: () => secret }) } as never,
       channels: { webhooks: [{ ...hook, url: `${at.url}/in` }] },
     });
-    door = await httpFixture(runtime, { hosts: () => hosts });
-    listening = await listen({ door: door.door, port: 0 });
+    http = await httpFixture(runtime, { hosts: () => hosts });
+    listening = await listen({ door: http.door, port: 0 });
     hosts.push(`127.0.0.1:${listening.port}`);
   });
   afterAll(async () => {
     await listening.close();
-    await door[Symbol.asyncDispose]();
+    await http[Symbol.asyncDispose]();
     await runtime.close();
     await at[Symbol.asyncDispose]();
   });
 
-  /** Asks for a call, and reads what the receiver was sent of it. */
-  async function told(tool: string, to: string): Promise<Notice["data"]["approval"]> {
+  /** Makes a call that needs approval, and returns the notice that the receiver got. */
+  async function askAndReadNotice(tool: string, to: string): Promise<Notice["data"]["approval"]> {
     const { approvalId } = await runtime.invoke({ tool, arguments: { to } }, asker);
     const noticeIn = ({ body, headers }: Receiver["requests"][number]): Notice =>
       new Webhook(secret).verify(body, headers as Record<string, string>) as Notice; // ours are single
@@ -90,7 +90,7 @@ describe("a receiver that is told of a request over a real line, and answers wit
   }
 
   it("decides, and the call that was approved runs once", async () => {
-    const approval = await told("mail", "ann");
+    const approval = await askAndReadNotice("mail", "ann");
     expect(approval.decided_in).toBe("channel");
     expect(await answer(approval)).toEqual([200, "approved"]);
     expect((await runtime.approvals.get(approval.approval_id))?.decision).toMatchObject({
@@ -101,8 +101,8 @@ describe("a receiver that is told of a request over a real line, and answers wit
     expect(ran).toEqual(["ann"]);
   });
 
-  it("is refused when the same message comes again, from before, or under another key; then it still waits", async () => {
-    const approval = await told("mail", "bob");
+  it("is refused when the same message is repeated, is old, or has another key; then the call still waits", async () => {
+    const approval = await askAndReadNotice("mail", "bob");
     const other = `whsec_${randomBytes(32).toString("base64")}`;
     expect(await answer(approval, { secondsAgo: 301 })).toEqual([401, "signature_refused"]);
     expect(await answer(approval, { secondsAgo: -360 })).toEqual([401, "signature_refused"]);
@@ -110,14 +110,14 @@ describe("a receiver that is told of a request over a real line, and answers wit
     expect((await runtime.approvals.get(approval.approval_id))?.state).toBe("pending");
     const id = `msg_${randomBytes(8).toString("hex")}`;
     expect(await answer(approval, { id })).toEqual([200, "approved"]);
-    const next = await told("mail", "carol");
+    const next = await askAndReadNotice("mail", "carol");
     expect(await answer(approval, { id })).toEqual([409, "webhook_replayed"]);
     expect(await answer(next, { id })).toEqual([409, "webhook_replayed"]);
     expect((await runtime.approvals.get(next.approval_id))?.state).toBe("pending");
   });
 
-  it("is refused for what is critical, which the notice says already", async () => {
-    const approval = await told("drop", "everything");
+  it("is refused for a critical call, as the notice says", async () => {
+    const approval = await askAndReadNotice("drop", "everything");
     expect(approval.decided_in).toBe("console");
     expect(await answer(approval)).toEqual([403, "console_only"]);
     expect((await runtime.approvals.get(approval.approval_id))?.state).toBe("pending");

@@ -12,8 +12,8 @@ import { type Receiver, receiver } from "../fakes/receiver.ts";
 
 const key = `whsec_${randomBytes(32).toString("base64")}`;
 
-/** The real command, told where to tell people; its secret is set as an operator sets it. */
-async function told(at: Receiver): Promise<PosternProcess> {
+/** Starts the real command with a channel whose secret is set as an operator sets it. */
+async function startWithChannel(at: Receiver): Promise<PosternProcess> {
   const postern = new CommandLine();
   const lines = [
     "channels:",
@@ -32,10 +32,10 @@ async function told(at: Receiver): Promise<PosternProcess> {
 const bodyOf = ({ requests }: Receiver, at: number): { readonly type: string; readonly data: unknown } =>
   JSON.parse(requests[at]?.body ?? "{}"); // what was posted
 
-describe("channels of a Postern that runs", () => {
-  it("tell a receiver of what is asked; what was not taken when it was killed is told by the next one, under the same id", async () => {
+describe("channels of a running Postern", () => {
+  it("deliver a request; what was not delivered at a kill is sent again under the same id", async () => {
     await using at = await receiver();
-    using postern = await told(at);
+    using postern = await startWithChannel(at);
     at.answers.push({ status: 503 });
     const first = await postern.start("data");
     expect((await postern.run("call", "send", "text=hello", "--data", "data")).code).toBe(4);
@@ -66,9 +66,9 @@ describe("channels of a Postern that runs", () => {
     await second.end;
   }, 120_000);
 
-  it("leaves what it does in the audit log: secrets by name, tests of channels, alarms by who knows of them", async () => {
+  it("log their acts: secrets by name, tests of channels, alarms by the person who acknowledged them", async () => {
     await using at = await receiver();
-    using postern = await told(at);
+    using postern = await startWithChannel(at);
     const { child, end } = await postern.start("data");
     const data = join(postern.folder, "data");
     const { url = "" } = readServerFile(data) ?? {};
@@ -111,7 +111,7 @@ describe("channels of a Postern that runs", () => {
 });
 
 describe("progress of a long call", () => {
-  it("is told as it happens", async () => {
+  it("arrives as it happens", async () => {
     using postern = new CommandLine();
     const path = join(postern.folder, "tools.ts");
     appendFileSync(

@@ -1,4 +1,4 @@
-/** What is asked of a runtime after its end: nothing runs, and the answer says why. */
+/** Calls on a closed runtime: nothing runs, and the answer says why. */
 import { expect, it } from "vitest";
 import { createRuntime, defineTool } from "../../src/index.ts";
 import { settled } from "../fakes/clock.ts";
@@ -29,7 +29,7 @@ const mail = { tool: "mail", arguments: { to: "x" } };
 const slow = { tool: "echo", arguments: { to: "x", slow: true } };
 const closing = { status: "error", refusal: { code: "session_closed" } };
 
-/** Something runs while the runtime closes; ended, the close is over. */
+/** Runs a call while the runtime closes, then ends the call and waits for the close. */
 async function whileClosing(h: RuntimeFixture, then: (close: Promise<void>) => Promise<void>): Promise<void> {
   const stop = new AbortController();
   const running = h.runtime.invoke(slow, { ...asker, signal: stop.signal }).catch(() => undefined);
@@ -40,7 +40,7 @@ async function whileClosing(h: RuntimeFixture, then: (close: Promise<void>) => P
   await Promise.all([running, close]);
 }
 
-it("resumed while the runtime closes / an approved call is refused as a new one is, and is approved still", async () => {
+it("a resume while the runtime closes is refused as a new call is, and the approval stays", async () => {
   await using h = await runtimeFixture();
   const { approvalId = "" } = await h.runtime.invoke(mail, asker);
   await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
@@ -52,7 +52,7 @@ it("resumed while the runtime closes / an approved call is refused as a new one 
   expect(h.ran).toEqual([slow.arguments]);
 });
 
-it("resumed while the runtime closes / a script waits on", async () => {
+it("a script resumed while the runtime closes keeps waiting", async () => {
   await using h = await scriptFixture();
   const script = await h.runtime.runChain({ code: 'await call("mail", { to: "m" });' }, asker);
   await h.runtime.approvals.decide(script.approvalId ?? "", { decision: "approved", by: boss });
@@ -64,7 +64,7 @@ it("resumed while the runtime closes / a script waits on", async () => {
   expect(h.ran).toEqual([slow.arguments]);
 });
 
-it("closed twice / both wait until it is closed", async () => {
+it("two closes both wait until the runtime is closed", async () => {
   await using h = await runtimeFixture();
   const order: string[] = [];
   await whileClosing(h, async (close) => {

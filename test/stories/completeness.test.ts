@@ -11,7 +11,7 @@ import { approval } from "./completeness/approval.ts";
 import { before } from "./completeness/before.ts";
 import { echo, type Fault, type Row, type Scene, type Step, throws } from "./completeness/fault.ts";
 
-/** Every step of the path, every way it can fail: a step without a row does not compile. */
+/** Every step of the path and every way in which it can fail. A step without a row does not compile. */
 const table = { ...before, ...approval, ...after } satisfies Record<Step, Row>;
 
 function poisonedRedactor(): NonNullable<RuntimeOptions["redactor"]> {
@@ -28,12 +28,11 @@ describe.each(Object.entries<Row>(table))("%s", (step, row) => {
   for (const [way, cell] of Object.entries(row)) {
     if (typeof cell === "string") it(`${way} cannot happen: ${cell}`, () => expect(cell).not.toBe(""));
     else
-      it(`${way} / one terminal event, one trace line, one TOOL_END, and the next call works`, () =>
-        inject(cell, step));
+      it(`${way}: one terminal event, one trace line, one TOOL_END, and the next call works`, () => inject(cell, step));
   }
 });
 
-/** What fails here has begun. */
+/** The steps after the claim. */
 const afterClaim: ReadonlySet<string> = new Set(["execute", "shape", "settle"]);
 
 function isTerminal(type: string): boolean {

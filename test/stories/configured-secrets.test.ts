@@ -27,8 +27,8 @@ async function running(options: RuntimeOptions): Promise<Runtime> {
   return runtime;
 }
 
-/** A server of 2025-11-25 over HTTP whose one tool answers with the headers and the address it was asked with. */
-async function tellsItsRequest(): Promise<string> {
+/** An HTTP server of 2025-11-25 with one tool that answers with the request's headers and address. */
+async function echoServer(): Promise<string> {
   const server = createServer(async (request, response) => {
     const { id, method } = await messageOf(request);
     const answer = (result: object): void => {
@@ -41,7 +41,8 @@ async function tellsItsRequest(): Promise<string> {
     else if (method === "initialize")
       answer({ protocolVersion: "2025-11-25", capabilities, serverInfo: { name: "telling", version: "1" } });
     else if (method === "tools/list") answer({ tools: [{ name: "tell", inputSchema: { type: "object" } }] });
-    else if (method === "tools/call") answer({ content: [{ type: "text", text: told(request.headers, request.url) }] });
+    else if (method === "tools/call")
+      answer({ content: [{ type: "text", text: requestText(request.headers, request.url) }] });
     else response.writeHead(400).end();
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -55,7 +56,7 @@ async function messageOf(body: AsyncIterable<Buffer>): Promise<{ readonly id?: n
   return text === "" ? {} : JSON.parse(text);
 }
 
-function told(headers: IncomingHttpHeaders, url = ""): string {
+function requestText(headers: IncomingHttpHeaders, url = ""): string {
   return `${url}\n${Object.entries(headers)
     .map(([name, value]) => `${name}: ${String(value)}`)
     .join("\n")}`;
@@ -67,8 +68,8 @@ async function inTheLog(runtime: Runtime): Promise<string> {
   return text;
 }
 
-describe("what a server's configuration takes from the environment or writes out", () => {
-  it("is masked in what a server tells of its environment", async () => {
+describe("a secret that a server's configuration contains", () => {
+  it("is masked in what a server returns of its environment", async () => {
     withVariables({
       POSTERN_T_LOGIN: "tuna-sandwich-77",
       POSTERN_T_DATABASE: "postgres://me:pa55-w0rd@db.example.org/sales",
@@ -92,8 +93,8 @@ describe("what a server's configuration takes from the environment or writes out
       expect(text).toContain(plain);
   });
 
-  it("is masked in what a server tells of its headers and its address, and in the log", async () => {
-    withVariables({ POSTERN_T_BEARER: "tuna-sandwich-77", POSTERN_T_HOST: await tellsItsRequest() });
+  it("is masked in what a server returns of its headers and address, and in the log", async () => {
+    withVariables({ POSTERN_T_BEARER: "tuna-sandwich-77", POSTERN_T_HOST: await echoServer() });
     const server: ServerConfig = {
       url: `http://${of("POSTERN_T_HOST")}/mcp?api_key=written-out-1&page=second-page`,
       revision: "2025-11-25",
@@ -113,11 +114,11 @@ describe("what a server's configuration takes from the environment or writes out
     expect(text).toContain("cookie: session=[redacted]; theme=x");
     expect(text).toContain("x-trace: an-ordinary-value");
     expect(text).toContain("host: 127.0.0.1");
-    const said = await runtime.invoke({ tool: "no pa55-w0rd tuna-sandwich-77", arguments: {} });
-    expect(JSON.stringify(said) + (await inTheLog(runtime))).not.toMatch(/pa55-w0rd|tuna-sandwich|written-out/);
+    const outcome = await runtime.invoke({ tool: "no pa55-w0rd tuna-sandwich-77", arguments: {} });
+    expect(JSON.stringify(outcome) + (await inTheLog(runtime))).not.toMatch(/pa55-w0rd|tuna-sandwich|written-out/);
   });
 
-  it("is masked in why a server could not be started", async () => {
+  it("is masked in the reason why a server could not start", async () => {
     withVariables({ POSTERN_T_LOGIN: "tuna-sandwich-77" });
     const program = "console.error('wrong: ' + process.argv[1] + ' ' + process.argv[3]); process.exit(3)";
     const args = ["-e", program, of("POSTERN_T_LOGIN"), "--api-key", "written-out-1"];
@@ -135,7 +136,7 @@ describe("what a server's configuration takes from the environment or writes out
     expect(text).toContain('"LOGIN": "[redacted]"');
   });
 
-  it("refuses arguments that hold it", async () => {
+  it("is refused in arguments", async () => {
     withVariables({ POSTERN_T_LOGIN: "tuna-sandwich-77" });
     const env = { LOGIN: of("POSTERN_T_LOGIN") };
     const runtime = await running({ servers: { demo: { ...tellsItsEnvironment, env } } });
@@ -144,7 +145,7 @@ describe("what a server's configuration takes from the environment or writes out
   });
 });
 
-it("masks the token of a witness and the address of a channel that are written out", async () => {
+it("is masked if it is a witness's token or a channel's address", async () => {
   const runtime = await running({
     audit: { witness: { url: "http://127.0.0.1:9/heads?api_key=written-out-1", token: "written-out-2" } },
     channels: {

@@ -39,7 +39,7 @@ it("gives a server's tools to a runtime, behind its gates, and ends with its ser
   });
 });
 
-it("gives them to an agent under the server's own names, and to a runtime that runs", async () => {
+it("gives them to an agent under the server's own names, and to a running runtime", async () => {
   await using box = await connectMcp(everything);
   await using runtime = await createRuntime();
   const model = scriptedModel([{ uses: [{ name: "echo", arguments: { message: "hi" } }] }, { text: "Done." }]);

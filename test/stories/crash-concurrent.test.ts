@@ -16,7 +16,7 @@ function lines(file: string): readonly string[] {
   return existsSync(path) ? readFileSync(path, "utf8").split("\n").slice(0, -1) : [];
 }
 
-it("no effect happens twice, whoever sends what again after the crash", { timeout: 60_000 }, async () => {
+it("no effect happens twice, whichever caller sends a call again after the crash", { timeout: 60_000 }, async () => {
   const running = spawn(process.execPath, [child, folder], { stdio: "ignore" });
   const done = (): number => new Set(lines("acknowledged")).size;
   await expect.poll(() => [lines("effects").length, done()], { timeout: 30_000 }).toEqual([16, 8]);

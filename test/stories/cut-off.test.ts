@@ -4,7 +4,7 @@ import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const keyed = { ...asker, idempotencyKey: "k" };
 
-/** Ways in which nobody learns how a tool ended, each as an error of the tool. */
+/** Ways in which the end of a tool stays unknown, each as an error of the tool. */
 const lost = [
   ["says so", { unknown: true }],
   ["loses its connection", { code: "ECONNRESET" }],
@@ -40,7 +40,7 @@ describe("a safe tool that writes and is not idempotent", () => {
 });
 
 describe("an idempotent tool that is cut off", () => {
-  it.each(lost)("says that the same key is safe, and runs again with it, when it %s", async (_, error) => {
+  it.each(lost)("can run again with the same key, and says so, when it %s", async (_, error) => {
     let runs = 0;
     const execute = (): string => {
       runs += 1;
@@ -62,7 +62,7 @@ describe("an idempotent tool that is cut off", () => {
   });
 });
 
-it("a tool that only reads, at high risk and not idempotent, runs again with the same key", async () => {
+it("a high-risk, not idempotent tool that only reads runs again with the same key", async () => {
   let runs = 0;
   const execute = (): string => {
     runs += 1;

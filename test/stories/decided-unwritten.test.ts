@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createPolicy, type Policy } from "../../src/policy/index.ts";
 import { FakeClock } from "../fakes/clock.ts";
-import { ann, ask, mail, yes } from "../fakes/deciders.ts";
+import { ann, approve, ask, mail } from "../fakes/deciders.ts";
 import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
 import { asker, eventTypes, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
@@ -12,8 +12,8 @@ async function open(failing: Failing, policy?: Policy): Promise<RuntimeFixture> 
   return runtimeFixture({ clock, store: new FaultyStore(clock, failing), ...(policy && { policy }) });
 }
 
-/** Asks at first, and lets everything pass once `eased` is called. */
-function easing(): { readonly policy: Policy; ease(): void } {
+/** A policy that asks at first, and allows everything once `ease` is called. */
+function loosenablePolicy(): { readonly policy: Policy; ease(): void } {
   let inner = createPolicy({ rules: [{ effect: "confirm", tool: "*" }] });
   return {
     policy: {
@@ -27,16 +27,19 @@ function easing(): { readonly policy: Policy; ease(): void } {
   };
 }
 
-describe("a yes that is remembered is one write", () => {
-  it("when it cannot be written, nothing is decided and nothing remembered; said again, it is both", async () => {
+describe("an approval with a grant is one write", () => {
+  it("if it fails, nothing is decided or remembered; sent again, both are", async () => {
     const failing: Failing = new Map();
     await using h = await open(failing);
     const id = await ask(h);
     failing.set("decide", 1);
-    await expect(yes(h, id, ann, { remember })).rejects.toMatchObject({ code: "store_unwritable" });
+    await expect(approve(h, id, ann, { remember })).rejects.toMatchObject({ code: "store_unwritable" });
     expect(await h.runtime.approvals.get(id)).toMatchObject({ state: "pending" });
     expect(h.runtime.approvals.grants.list()).toEqual([]);
-    expect(await yes(h, id, ann, { remember })).toMatchObject({ decided: true, grant: { by: "ann", approvalId: id } });
+    expect(await approve(h, id, ann, { remember })).toMatchObject({
+      decided: true,
+      grant: { by: "ann", approvalId: id },
+    });
     expect((await h.runtime.invoke(mail("y"), asker)).status).toBe("ok");
     expect((await eventTypes(h.runtime)).filter((type) => /^(grant\.made|gate\.approved)$/.test(type))).toEqual([
       "gate.approved",
@@ -44,21 +47,21 @@ describe("a yes that is remembered is one write", () => {
     ]);
   });
 
-  it("it needs no second write, so none can be lost behind an answer that says yes", async () => {
+  it("no second write follows it, so a grant cannot be lost after the answer", async () => {
     const failing: Failing = new Map();
     await using h = await open(failing);
     const id = await ask(h);
     failing.set("document", 100);
-    expect(await yes(h, id, ann, { remember })).toMatchObject({ decided: true, grant: { by: "ann" } });
+    expect(await approve(h, id, ann, { remember })).toMatchObject({ decided: true, grant: { by: "ann" } });
     failing.clear();
     expect((await h.runtime.invoke(mail("y"), asker)).status).toBe("ok");
   });
 });
 
-describe("what policy takes back and cannot write is answered as whatever else cannot be written", () => {
-  it("a request that is needed no more", async () => {
+describe("a withdrawal by the policy that cannot be written is answered as audit_unavailable", () => {
+  it("for a request that is no longer needed", async () => {
     const failing: Failing = new Map();
-    const { policy, ease } = easing();
+    const { policy, ease } = loosenablePolicy();
     await using h = await open(failing, policy);
     await ask(h);
     ease();
@@ -68,11 +71,11 @@ describe("what policy takes back and cannot write is answered as whatever else c
     expect((await h.runtime.invoke(mail(), asker)).status).toBe("ok");
   });
 
-  it("an approval that is void", async () => {
+  it("for an approval that is void", async () => {
     const failing: Failing = new Map();
     await using h = await open(failing);
     const id = await ask(h);
-    await yes(h, id, ann);
+    await approve(h, id, ann);
     const offered = h.runtime.tools.offer("mail");
     h.runtime.tools.register(
       {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject, RuntimeOptions } from "../../src/index.ts";
-import { ann, ask, bob, seen, yes } from "../fakes/deciders.ts";
+import { ann, approve, ask, bob, shownDigestOf } from "../fakes/deciders.ts";
 import { bodyOf, httpFixture } from "../fakes/http-fixture.ts";
 import { type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 interface Shown {
-  /** What the world adds to it. */
+  /** The part of the preview that the arguments do not determine. */
   world: string;
   fails?: Error;
   shown: number;
@@ -13,7 +13,7 @@ interface Shown {
 
 const pay = { tool: "pay", arguments: { to: "x" } } as const;
 
-/** A runtime with a tool that shows what it would do, and two who must agree to it. */
+/** A runtime with a tool that has a preview, and a quorum of two. */
 async function open(state: Shown, options: RuntimeOptions = {}, more: object = {}): Promise<RuntimeFixture> {
   const approvals = { patience: "suspend", routes: [{ quorum: 2 }] } as const;
   return runtimeFixture({ approvals, ...options }, [
@@ -36,10 +36,10 @@ async function open(state: Shown, options: RuntimeOptions = {}, more: object = {
 }
 
 const edit = async (h: RuntimeFixture, id: string, by = ann, given: JsonObject = { to: "y" }) =>
-  h.runtime.approvals.decide(id, { decision: "modified", arguments: given, by, ...(await seen(h, id)) });
+  h.runtime.approvals.decide(id, { decision: "modified", arguments: given, by, ...(await shownDigestOf(h, id)) });
 
 describe("a request that is edited and waits for another person", () => {
-  it("shows what would run now, and keeps what was shown of what was asked", async () => {
+  it("shows the preview of the edit, and keeps that of the first arguments", async () => {
     const state: Shown = { world: "now", shown: 0 };
     await using h = await open(state);
     const id = await ask(h, pay);
@@ -58,17 +58,17 @@ describe("a request that is edited and waits for another person", () => {
     expect(after?.previewDigest).toMatch(/^[0-9a-f]{64}$/);
     expect(after?.previewDigest).not.toBe(before?.previewDigest);
     expect(state.shown).toBe(2);
-    await using door = await httpFixture(h.runtime, { clock: h.clock });
-    expect(await bodyOf(await door.ask(`/v1/approvals/${id}`, { as: "operator" }))).toMatchObject({
+    await using http = await httpFixture(h.runtime, { clock: h.clock });
+    expect(await bodyOf(await http.ask(`/v1/approvals/${id}`, { as: "operator" }))).toMatchObject({
       preview: { summary: "pays y, now" },
       preview_digest: after?.previewDigest,
       asked_preview: { summary: "pays x, now" },
     });
-    expect(await yes(h, id, bob, await seen(h, id))).toMatchObject({ approval: { state: "approved" } });
+    expect(await approve(h, id, bob, await shownDigestOf(h, id))).toMatchObject({ approval: { state: "approved" } });
     expect(await h.runtime.resume(id)).toMatchObject({ status: "ok" });
   });
 
-  it("keeps the first of them over a second edit", async () => {
+  it("keeps the first preview over a second edit", async () => {
     const state: Shown = { world: "now", shown: 0 };
     await using h = await open(state);
     const id = await ask(h, pay);
@@ -81,43 +81,43 @@ describe("a request that is edited and waits for another person", () => {
     expect(await h.runtime.approvals.get(id)).not.toHaveProperty("summary"); // it was of other arguments
   });
 
-  it("takes no yes to what was shown before, though the arguments are the same", async () => {
+  it("takes no vote for the earlier preview, even if the arguments are the same", async () => {
     const state: Shown = { world: "1 euro", shown: 0 };
     await using h = await open(state);
     const id = await ask(h, pay);
-    const asked = await seen(h, id);
+    const asked = await shownDigestOf(h, id);
     state.world = "1000 euro";
     await edit(h, id, ann, pay.arguments);
-    const one = await seen(h, id);
+    const one = await shownDigestOf(h, id);
     state.fails = new Error("the bank is closed");
     await edit(h, id, ann, pay.arguments);
-    const two = await seen(h, id);
+    const two = await shownDigestOf(h, id);
     state.fails = new Error("the bank is gone");
     await edit(h, id, ann, pay.arguments);
     for (const older of [asked, one, two])
-      expect(await yes(h, id, bob, older)).toMatchObject({ code: "approval_changed" });
-    expect(await yes(h, id, bob, await seen(h, id))).toMatchObject({ approval: { state: "approved" } });
+      expect(await approve(h, id, bob, older)).toMatchObject({ code: "approval_changed" });
+    expect(await approve(h, id, bob, await shownDigestOf(h, id))).toMatchObject({ approval: { state: "approved" } });
   });
 
-  it("takes no yes that was given while it was edited to the same arguments, with another preview", async () => {
+  it("takes no vote if it was edited meanwhile to the same arguments with another preview", async () => {
     const state: Shown = { world: "", shown: 0 };
     await using h = await open(state);
     const codes = new Set<string>();
     for (let turns = 0; turns < 60; turns += 1) {
       state.world = `at first ${turns}`;
       const id = await ask(h, { ...pay, arguments: { to: `${turns}` } });
-      const before = await seen(h, id);
+      const before = await shownDigestOf(h, id);
       state.world = `then ${turns}`;
       const editing = edit(h, id, ann, { to: `${turns}` });
       for (let turn = 0; turn < turns; turn += 1) await Promise.resolve(); // the yes comes at each moment of the edit
-      const said = await yes(h, id, bob, before);
+      const decided = await approve(h, id, bob, before);
       await editing;
-      codes.add(said.decided ? said.approval.state : said.code);
+      codes.add(decided.decided ? decided.approval.state : decided.code);
     }
     expect([...codes].sort()).toEqual(["approval_changed", "pending"]); // never the second yes to what nobody saw
   });
 
-  it("tells of a preview that fails as at first, and waits all the same", async () => {
+  it("says that a preview failed, and waits all the same", async () => {
     const state: Shown = { world: "now", shown: 0 };
     await using h = await open(state);
     const id = await ask(h, pay);
@@ -130,7 +130,7 @@ describe("a request that is edited and waits for another person", () => {
     });
   });
 
-  it("has none where the tool offers none", async () => {
+  it("has no preview if the tool offers none", async () => {
     await using h = await open({ world: "", shown: 0 }, {}, { preview: undefined });
     const id = await ask(h, pay);
     await edit(h, id);
@@ -139,21 +139,21 @@ describe("a request that is edited and waits for another person", () => {
     expect(record).not.toHaveProperty("askedPreview");
   });
 
-  it("is bound to it: what would be shown otherwise when it runs, does not run", async () => {
+  it("is bound to its preview: the call does not run if the preview changed", async () => {
     const state: Shown = { world: "now", shown: 0 };
     await using h = await open(state);
     const same = await ask(h, pay);
     await edit(h, same);
-    await yes(h, same, bob, await seen(h, same));
+    await approve(h, same, bob, await shownDigestOf(h, same));
     expect(await h.runtime.resume(same)).toMatchObject({ status: "ok" });
     const other = await ask(h, { tool: "pay", arguments: { to: "w" } });
     await edit(h, other);
-    await yes(h, other, bob, await seen(h, other));
+    await approve(h, other, bob, await shownDigestOf(h, other));
     state.world = "later";
     expect(await h.runtime.resume(other)).toMatchObject({ status: "denied", refusal: { code: "approval_expired" } });
   });
 
-  it("is not shown to nobody: an edit that needs no other person runs no preview", async () => {
+  it("gets no preview if its edit needs no other person", async () => {
     const state: Shown = { world: "now", shown: 0 };
     await using h = await open(state, { approvals: { patience: "suspend" } });
     const id = await ask(h, pay);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { canonical, sha256 } from "../../src/core/json.ts";
 import type { AnyTool, RuntimeOptions } from "../../src/index.ts";
-import { ann, ask, clerk, mail, seen, yes } from "../fakes/deciders.ts";
+import { ann, approve, ask, mail, operatorToken, shownDigestOf } from "../fakes/deciders.ts";
 import { bodyOf, httpFixture } from "../fakes/http-fixture.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const suspended: RuntimeOptions = { approvals: { patience: "suspend" } };
-/** The more it pays, the riskier it is. */
+/** A tool whose risk grows with the amount. */
 const pay = {
   ...{ name: "pay", description: "Pays.", risk: "high", effects: "write", idempotent: false },
   input: { type: "object", properties: { n: { type: "number" } }, required: ["n"] },
@@ -15,12 +15,12 @@ const pay = {
 } as unknown as AnyTool;
 const forSession = { remember: { for: "session", reason: "all to the team" } };
 
-describe("a recorded call that is explained", () => {
-  it("names the grant of its session that answered for a person, today and when it ran", async () => {
+describe("the explanation of a recorded call", () => {
+  it("names the session grant that answered instead of a person, today and when it ran", async () => {
     await using h = await runtimeFixture(suspended);
     await using session = h.runtime.openSession({}, asker);
     const first = await session.invoke(mail("a"));
-    const decided = await yes(h, first.approvalId ?? "", ann, forSession);
+    const decided = await approve(h, first.approvalId ?? "", ann, forSession);
     const grant = decided.decided ? decided.grant?.id : undefined;
     const ran = await session.invoke(mail("b"));
     expect(ran.status).toBe("ok");
@@ -40,10 +40,10 @@ describe("a recorded call that is explained", () => {
     expect(later).not.toHaveProperty("decision.grant");
   });
 
-  it("without a session names the grants of sessions, and does not count them", async () => {
+  it("names session grants outside a session, and does not count them", async () => {
     await using h = await runtimeFixture(suspended);
     await using session = h.runtime.openSession({}, asker);
-    await yes(h, (await session.invoke(mail("a"))).approvalId ?? "", ann, forSession);
+    await approve(h, (await session.invoke(mail("a"))).approvalId ?? "", ann, forSession);
     const explained = await h.runtime.explain(mail("b"), asker);
     expect(explained).not.toHaveProperty("decision.grant");
     expect(explained.decision?.reasons.at(-1)).toMatchObject({
@@ -53,12 +53,14 @@ describe("a recorded call that is explained", () => {
     expect((await h.runtime.invoke(mail("b"), asker)).status).toBe("pending"); // another session
   });
 
-  it("is explained as it ran where a person changed its arguments, with both digests", async () => {
+  it("follows the edit of a person, with both digests", async () => {
     await using h = await runtimeFixture(suspended, [pay]);
-    await using door = await httpFixture(h.runtime, { clock: h.clock });
+    await using http = await httpFixture(h.runtime, { clock: h.clock });
     const id = await ask(h, { tool: "pay", arguments: { n: 20 } });
     const edit = { decision: "modified", arguments: { n: 5000 }, confirmation: "pay", by: ann } as const;
-    expect(await h.runtime.approvals.decide(id, { ...edit, ...(await seen(h, id)) })).toMatchObject({ decided: true });
+    expect(await h.runtime.approvals.decide(id, { ...edit, ...(await shownDigestOf(h, id)) })).toMatchObject({
+      decided: true,
+    });
     const outcome = await h.runtime.resume(id);
     expect(outcome?.status).toBe("ok");
     const [record] = await h.runtime.calls.list({ limit: 1 });
@@ -70,13 +72,13 @@ describe("a recorded call that is explained", () => {
     const [event] = await h.runtime.audit.query({ type: "tool_call.attempted" });
     expect(event?.request_hash).toBe(edited.runs);
     const path = `/v1/calls/${record?.key}/explanation`;
-    expect(await bodyOf(await door.ask(path, { as: "operator" }))).toMatchObject({
+    expect(await bodyOf(await http.ask(path, { as: "operator" }))).toMatchObject({
       decision: { risk: "critical" },
       recorded: { edited: { asked_digest: edited.asked, digest: edited.runs }, weighed: { verdict: "CONFIRM" } },
     });
   });
 
-  it("tells how it was weighed when a person was asked, while it has not begun", async () => {
+  it("shows the verdict when a person was asked, while the call has not started", async () => {
     await using h = await runtimeFixture(suspended);
     const { callId } = await h.runtime.invoke(mail(), asker);
     const asked = h.clock.now();
@@ -86,10 +88,10 @@ describe("a recorded call that is explained", () => {
     expect(explained?.recorded).not.toHaveProperty("edited");
   });
 
-  it("is explained though nothing is recorded of how it was weighed", async () => {
+  it("exists even if no verdict is recorded", async () => {
     await using h = await runtimeFixture({ ...suspended, store: "memory" });
     const { approvalId = "", callId } = await h.runtime.invoke(mail(), asker);
-    await yes(h, approvalId, clerk);
+    await approve(h, approvalId, operatorToken);
     await h.runtime.resume(approvalId);
     expect(await h.runtime.policy.explainCall(callId)).toMatchObject({ decision: { verdict: "CONFIRM" } });
   });

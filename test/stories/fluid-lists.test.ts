@@ -8,12 +8,12 @@ import { urgencyOf } from "../../src/store/urgency.ts";
 import { type HttpFixture, httpFixture } from "../fakes/http-fixture.ts";
 import { expectWork } from "../fakes/in-time.ts";
 
-/** What a console may have before it: in whole with `npm run test:whole`, a tenth of the calls otherwise. */
+/** The size of a full installation with `npm run test:whole`, with a tenth of the calls otherwise. */
 const calls = process.env["CORPORA"] === "whole" ? 40_000 : 4_000;
 const pending = 10_000;
 const runs = 200;
 
-/** What takes seconds here took hours there. */
+/** A clock that runs ahead, so that the test's seconds stand for hours. */
 class HurriedClock extends SystemClock {
   aheadMs = 0;
 
@@ -31,10 +31,10 @@ const tools = [
   defineTool({ ...sends, name: "post", execute: async () => "sent" }),
 ];
 
-describe(`${pending} requests that wait, and ${2 * (calls + pending)} events`, () => {
+describe(`with ${pending} pending requests and ${2 * (calls + pending)} events`, () => {
   let folder: string;
   let runtime: Runtime;
-  let house: HttpFixture;
+  let http: HttpFixture;
   let middle = "";
   const clock = new HurriedClock();
   const began = clock.now();
@@ -48,11 +48,11 @@ describe(`${pending} requests that wait, and ${2 * (calls + pending)} events`, (
         store: `sqlite:${join(folder, "postern.db")}`,
         archive: { folder: join(folder, "runs") },
       },
-      // Nearly all of it is somebody else's to decide.
+      // Other people decide nearly all of the requests.
       approvals: { patience: "suspend", routes: [{ match: { tools: ["mail"] }, to: { users: ["nobody here"] } }] },
       limits: { maxToolCalls: 1_000_000 },
     });
-    house = await httpFixture(runtime, { accounts: runtime.accounts });
+    http = await httpFixture(runtime, { accounts: runtime.accounts });
     const call = (tool: string, at: number) => {
       const run = at % runs;
       const principal = { tenant: "default", agent: `agent${run % 7}`, user: `user${run % 50}`, via: "token:agent" };
@@ -76,12 +76,12 @@ describe(`${pending} requests that wait, and ${2 * (calls + pending)} events`, (
   }, 240_000);
   afterAll(async () => {
     await runtime.close();
-    await house[Symbol.asyncDispose]();
+    await http[Symbol.asyncDispose]();
     await rm(folder, { recursive: true });
   });
 
   async function read(path: string): Promise<void> {
-    const answered = await house.ask(path, { as: "operator" });
+    const answered = await http.ask(path, { as: "operator" });
     expect(answered.status, path).toBe(200);
     await answered.text();
   }
@@ -136,7 +136,7 @@ describe(`${pending} requests that wait, and ${2 * (calls + pending)} events`, (
     await expectWork(50, () => read(`${path}since=${at(from)}&until=${at(to)}`));
   });
 
-  it("a whole inbox is paged through by urgency: nothing twice, nothing left out, and counted at once", async () => {
+  it("a whole inbox is paged by urgency: no request twice or missing, and the count at once", async () => {
     const seen = new Set<string>();
     const order: number[] = [];
     let waiting: object | undefined;

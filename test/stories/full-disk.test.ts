@@ -15,7 +15,7 @@ import { asker, boss, runtimeFixture } from "../fakes/runtime-fixture.ts";
 const folder = ownFolder();
 
 describe("a disk that is full from the Nth write on", () => {
-  /** What one life of a runtime does; every answer is written down, in order. */
+  /** Runs one runtime with its calls; records every answer in order. */
   async function live(room: number): Promise<{ readonly refused: number; readonly clean: boolean }> {
     const clock = new FakeClock();
     let writes = 0;
@@ -36,9 +36,9 @@ describe("a disk that is full from the Nth write on", () => {
         (error: unknown) => `rejected ${String((error as Error).message)}`,
       );
       for (let i = 0; i < 4; i += 1) await clock.advance(600); // a settle is tried again
-      const said = await running;
-      answers.push(said);
-      return said;
+      const output = await running;
+      answers.push(output);
+      return output;
     };
     for (const to of ["a", "b"]) {
       const keyed = { ...asker, idempotencyKey: to };
@@ -50,11 +50,11 @@ describe("a disk that is full from the Nth write on", () => {
         await h.runtime.approvals
           .decide(open.id, { decision: "approved", by: boss })
           .catch(() => answers.push("rejected"));
-      const said = await say(h.runtime.invoke({ tool: "mail", arguments: { to } }, keyed));
-      if (said === "ok") paid.set(to, open?.key ?? "");
+      const output = await say(h.runtime.invoke({ tool: "mail", arguments: { to } }, keyed));
+      if (output === "ok") paid.set(to, open?.key ?? "");
       const effects = h.ran.length - before;
       expect(effects).toBeLessThanOrEqual(1);
-      if (["audit_unavailable", "internal", "pending"].includes(said)) expect(effects, said).toBe(0);
+      if (["audit_unavailable", "internal", "pending"].includes(output)) expect(effects, output).toBe(0);
     }
     room = Number.POSITIVE_INFINITY;
     for (const [to, key] of paid) expect(await h.runtime.calls.get(key), to).toMatchObject({ state: "ok" });
@@ -68,7 +68,7 @@ describe("a disk that is full from the Nth write on", () => {
     return { refused: bad.length, clean: bad.length === 0 };
   }
 
-  it("for every N until all is clean / nothing acknowledged is lost, what was refused had no effect, and with room it works again (case 198)", async () => {
+  it("loses nothing acknowledged for every N, runs nothing refused, and works again with room (case 198)", async () => {
     let rounds = 0;
     for (let room = 0; ; room += 1) {
       const { clean } = await live(room).catch((error: unknown) => {
@@ -82,7 +82,7 @@ describe("a disk that is full from the Nth write on", () => {
   });
 });
 
-it("a database without room for another page, at any page / what is told is what is kept, effects have their record, and with room it works again", async () => {
+it("at any page of the database, the answers match the record, and calls work again with room", async () => {
   let fullRounds = 0;
   for (let room = 0; ; room += 1) {
     const clock = new FakeClock();
@@ -91,7 +91,7 @@ it("a database without room for another page, at any page / what is told is what
     opened.database.exec(`pragma max_page_count = ${pages + room}`);
     const store = new SqliteStore(opened, { clock, serialize: serializeWith((text) => text) });
     await using h = await runtimeFixture({ clock, store, autonomy: "A4" });
-    const told = new Map<string, string>();
+    const acknowledged = new Map<string, string>();
     for (let i = 0; i < 8; i += 1) {
       for (const tool of ["echo", "mail"]) {
         const before = h.ran.length;
@@ -102,17 +102,20 @@ it("a database without room for another page, at any page / what is told is what
         });
         while (!isOver) await clock.advance(50); // a settle is tried again, and a real disk takes its time
         const { callId, status, refusal } = await running;
-        told.set(callId, refusal?.code ?? status);
+        acknowledged.set(callId, refusal?.code ?? status);
         if (tool === "mail") expect(h.ran.length - before).toBe(refusal?.code === "audit_unavailable" ? 0 : 1);
       }
     }
-    expect(["ok", "audit_unavailable", "outcome_unknown"]).toEqual(expect.arrayContaining([...new Set(told.values())]));
+    expect(["ok", "audit_unavailable", "outcome_unknown"]).toEqual(
+      expect.arrayContaining([...new Set(acknowledged.values())]),
+    );
     const states = { ok: "ok", audit_unavailable: undefined, outcome_unknown: "attempted" };
-    for (const [id, said] of told) expect((await h.runtime.calls.get(id))?.state, said).toBe(Reflect.get(states, said));
+    for (const [id, output] of acknowledged)
+      expect((await h.runtime.calls.get(id))?.state, output).toBe(Reflect.get(states, output));
     opened.database.exec("pragma max_page_count = 4294967294");
     expect((await h.runtime.invoke({ tool: "mail", arguments: { to: "next" } }, asker)).status).toBe("ok");
     expect(await h.runtime.audit.verify()).toMatchObject({ intact: true });
-    if ([...told.values()].every((said) => said === "ok")) break;
+    if ([...acknowledged.values()].every((output) => output === "ok")) break;
     fullRounds += 1;
   }
   expect(fullRounds).toBeGreaterThan(5);

@@ -36,7 +36,7 @@ async function decide(
   return approvalId;
 }
 
-/** A store of which some answers are others. */
+/** Returns the store with some functions replaced. */
 function storeThat(clock: FakeClock, bend: (store: Store) => Partial<Store>): Store {
   const store = new MemoryStore({ clock, serialize: serializeWith((text) => text) });
   return Object.assign(new PointStore(store, () => {}), bend(store));
@@ -50,14 +50,14 @@ describe("arguments", () => {
     inputSchema: { type: "object" },
   });
 
-  it("with a reference are checked by a schema that takes its time as well", async () => {
+  it("with a reference are checked by an asynchronous schema as well", async () => {
     await using h = await runtimeFixture({}, probe(later((value) => ({ value }))));
     const { digest } = await h.runtime.artifacts.put(Buffer.from("x"), "text/plain", asker.principal);
     const outcome = await h.runtime.invoke({ ...call, arguments: { file: { $artifact: digest } } }, asker);
     expect(outcome).toMatchObject({ status: "ok", text: "done" });
   });
 
-  it("do not fit a schema that answers nothing, at once or later", async () => {
+  it("are refused if the schema answers nothing, at once or later", async () => {
     await using h = await runtimeFixture({}, probe(later(() => undefined)));
     const outcome = await h.runtime.invoke({ ...call, arguments: {} }, asker);
     expect(outcome.refusal).toMatchObject({
@@ -68,13 +68,13 @@ describe("arguments", () => {
 });
 
 describe("a verdict", () => {
-  it("names the rule that refused, and where it stands", async () => {
+  it("names the rule that refused, and its place in the policy", async () => {
     const rules = [{ effect: "deny", tool: "probe", id: "no probes", where: "postern.yaml:7" }] as const;
     await using h = await runtimeFixture({ policy: { rules } }, probe());
     expect((await h.runtime.invoke(call, asker)).refusal?.message).toContain("postern.yaml:7");
   });
 
-  it("that an adjuster blocks for now says so under its own name, and that no approval lifts it", async () => {
+  it("that an adjuster blocks for a time is named so, and no approval lifts it", async () => {
     const reasons = [{ rule: "storm", says: "BLOCK", where: "postern.yaml:9" }];
     const blocked = decision({ verdict: "BLOCK", blockedBy: "storm", reasons });
     await using h = await runtimeFixture({ policy: policy(() => blocked) }, probe());
@@ -84,14 +84,14 @@ describe("a verdict", () => {
     });
   });
 
-  it("is that of the declared risk where the tool's own look says nothing", async () => {
+  it("uses the declared risk if the tool's own check returns nothing", async () => {
     await using h = await runtimeFixture({}, probe({ classifyRisk: (() => undefined) as never }));
     expect((await h.runtime.invoke(call, asker)).status).toBe("ok");
   });
 });
 
-describe("once", () => {
-  it("asks a store that answers later as it asks one that answers at once", async () => {
+describe("the once gate", () => {
+  it("works with a store that answers later as with one that answers at once", async () => {
     const clock = new FakeClock();
     const store = storeThat(clock, (own) => ({ call: async (by) => own.call(by) }));
     await using h = await runtimeFixture({ clock, store, autonomy: "A4" });
@@ -100,7 +100,7 @@ describe("once", () => {
     expect(h.ran).toHaveLength(1);
   });
 
-  it("says `result_unavailable` of a call that has ended and whose outcome was taken out of the file", async () => {
+  it("returns `result_unavailable` for a finished call whose outcome was removed from the file", async () => {
     const file = `${folder}/emptied.db`;
     const options = { store: `sqlite:${file}`, autonomy: "A4" } as const;
     {
@@ -116,8 +116,8 @@ describe("once", () => {
   });
 });
 
-describe("asking a person", () => {
-  it("is refused when the request cannot be stored: nobody was asked, and the next time it can be", async () => {
+describe("an approval request", () => {
+  it("is refused if it cannot be stored: no person is asked, and the next attempt works", async () => {
     const clock = new FakeClock();
     const failing: Failing = new Map([["hold", 1]]);
     await using h = await runtimeFixture({ clock, store: new FaultyStore(clock, failing) });
@@ -126,7 +126,7 @@ describe("asking a person", () => {
     expect((await h.runtime.invoke(mail, asker)).status).toBe("pending");
   });
 
-  it("is done once by two who send the same call side by side", async () => {
+  it("is made once if two callers send the same call at the same time", async () => {
     const gate = Promise.withResolvers<void>();
     await using h = await runtimeFixture({}, risky([], { preview: () => gate.promise.then(() => "shown") }));
     const both = Promise.all([h.runtime.invoke(call, asker), h.runtime.invoke(call, asker)]);
@@ -139,9 +139,9 @@ describe("asking a person", () => {
   });
 
   it.each([
-    ["has run meanwhile: its outcome", true, { status: "ok", text: "done", replayed: true }],
-    ["may run and has not: that it is in progress", false, { status: "error", refusal: { code: "in_progress" } }],
-  ])("tells who comes late with a call that %s", async (_, resumes, told) => {
+    ["has run meanwhile its outcome", true, { status: "ok", text: "done", replayed: true }],
+    ["may run and has not that it is in progress", false, { status: "error", refusal: { code: "in_progress" } }],
+  ])("gives the later caller of a call that %s", async (_, resumes, told) => {
     const gates = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
     let previews = 0;
     const ran: unknown[] = [];
@@ -158,7 +158,7 @@ describe("asking a person", () => {
     expect(ran).toHaveLength(resumes ? 1 : 0);
   });
 
-  it("begins anew for a call with a key whose request was refused or ran out, when that is over", async () => {
+  it("is made again for a keyed call when its denied or expired request is over", async () => {
     await using h = await runtimeFixture();
     const first = await h.runtime.invoke(mail, keyed);
     await decide(h, first, "denied");
@@ -171,7 +171,7 @@ describe("asking a person", () => {
     expect((await h.runtime.invoke(mail, keyed)).approvalId).not.toBe(second.approvalId);
   });
 
-  it("is not done for a second try that the policy allows by now", async () => {
+  it("is not made for a retry that the policy allows now", async () => {
     const answers = [{ content: [], text: "later", isError: true, retryable: true }, "done"];
     await using h = await runtimeFixture({ autonomy: "A2" }, risky([], { execute: () => answers.shift() as never }));
     const id = await decide(h, await h.runtime.invoke(call, keyed), "approved");
@@ -181,7 +181,7 @@ describe("asking a person", () => {
     expect(await h.runtime.approvals.list()).toHaveLength(1);
   });
 
-  it("is not lifted by a level that was set later, whatever level there was, or none (D24)", async () => {
+  it("is not lifted by a level that was set later, with or without a level before", async () => {
     for (const first of [undefined, "A2"] as const) {
       await using h = await runtimeFixture(first === undefined ? {} : { autonomy: first });
       const { approvalId = "" } = await h.runtime.invoke(mail, asker);
@@ -193,7 +193,7 @@ describe("asking a person", () => {
     }
   });
 
-  it("falls with a level that was set later, also where there was none", async () => {
+  it("falls with a level that was set later, also if there was none", async () => {
     await using h = await runtimeFixture();
     const { approvalId = "" } = await h.runtime.invoke(mail, asker);
     await h.runtime.controls.setAutonomy("A0", actor("operator"));
@@ -202,7 +202,7 @@ describe("asking a person", () => {
     expect(h.ran).toEqual([]);
   });
 
-  it("runs nothing when the request cannot be found again while somebody waits for it", async () => {
+  it("runs nothing if it cannot be found again while a caller waits for it", async () => {
     const clock = new FakeClock();
     const store = storeThat(clock, () => ({ approval: async () => undefined }));
     await using h = await runtimeFixture({ clock, store, approvals: { patience: "wait" } });
@@ -212,7 +212,7 @@ describe("asking a person", () => {
 });
 
 describe("a run", () => {
-  it("whose owner cannot be put on record takes no call; the next time it can be", async () => {
+  it("whose owner cannot be recorded takes no call; the next attempt works", async () => {
     const clock = new FakeClock();
     const failing: Failing = new Map();
     await using h = await runtimeFixture({ clock, store: new FaultyStore(clock, failing), autonomy: "A4" });
@@ -225,7 +225,7 @@ describe("a run", () => {
 });
 
 describe("a tool that suspended", () => {
-  it("goes on from its image when the call is sent again, and nobody is asked for that", async () => {
+  it("continues from its image when the call is sent again, and no person is asked for that", async () => {
     const seen: unknown[] = [];
     await using h = await runtimeFixture(
       { autonomy: "A4" },
@@ -259,7 +259,7 @@ describe("the claim", () => {
     expect(h.ran).toEqual([]);
   });
 
-  it("does not use an approval again that a racer spent on a try that failed", async () => {
+  it("does not use an approval that another caller used for a failed try", async () => {
     const ran: unknown[] = [];
     const slow = Promise.withResolvers<string>();
     let previews = 0;

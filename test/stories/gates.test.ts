@@ -30,8 +30,8 @@ async function reading(): ReturnType<typeof runtimeFixture> {
   ]);
 }
 
-describe("artifacts in arguments (D13, case 182)", () => {
-  it("become their text wherever they stand, also in lists of objects", async () => {
+describe("artifacts in arguments", () => {
+  it("become their text in every place, also in lists of objects", async () => {
     await using h = await reading();
     const { digest } = await h.runtime.artifacts.put(Buffer.from("hello"), "text/plain", owner);
     const reference = { $artifact: digest };
@@ -42,7 +42,7 @@ describe("artifacts in arguments (D13, case 182)", () => {
     expect(JSON.parse(outcome.text)).toEqual({ text: "hello", more: [{ text: "hello" }, { text: "plain" }], count: 1 });
   });
 
-  it("do not hide what else is wrong, nor stand for a number", async () => {
+  it("do not hide other errors, and cannot replace a number", async () => {
     await using h = await reading();
     const { digest } = await h.runtime.artifacts.put(Buffer.from("hello"), "text/plain", owner);
     const call = (given: object) => h.runtime.invoke({ tool: "read", arguments: given as never }, { principal: owner });
@@ -54,7 +54,7 @@ describe("artifacts in arguments (D13, case 182)", () => {
     expect((await call(names)).text).toMatch(/and [1-9] more/);
   });
 
-  it("of another principal are refused before anybody is asked", async () => {
+  it("of another principal are refused before a person is asked", async () => {
     await using h = await reading();
     const { digest } = await h.runtime.artifacts.put(Buffer.from("hello"), "text/plain", owner);
     const stolen = await h.runtime.invoke({ tool: "read", arguments: { text: { $artifact: digest } } }, asker);
@@ -63,7 +63,7 @@ describe("artifacts in arguments (D13, case 182)", () => {
 });
 
 describe("a caller that does not wait", () => {
-  it("hears that a request is open, and asks nobody anew", async () => {
+  it("learns that a request is open, and asks no second time", async () => {
     await using h = await runtimeFixture();
     const { approvalId } = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, asker);
     const impatient = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, { ...asker, patience: "deny" });
@@ -73,7 +73,7 @@ describe("a caller that does not wait", () => {
 });
 
 describe("a policy that was loosened meanwhile", () => {
-  it("takes an open request back, and the call runs", async () => {
+  it("withdraws an open request, and the call runs", async () => {
     await using h = await runtimeFixture({ autonomy: "A2" });
     const { approvalId = "" } = await h.runtime.invoke(
       { tool: "echo", arguments: { to: "x" } },
@@ -149,10 +149,10 @@ describe("a tool's own risk check", () => {
   });
 });
 
-it("a tool may take its context apart: each member works by itself, and nothing works after the end", async () => {
+it("a tool may destructure its context: each member works alone, and none works after the end", async () => {
   const kept: { check?: () => void } = {};
-  const heard: string[] = [];
-  const told: string[] = [];
+  const received: string[] = [];
+  const messages: string[] = [];
   const inner = defineTool({
     name: "inner",
     description: "Answers.",
@@ -179,11 +179,11 @@ it("a tool may take its context apart: each member works by itself, and nothing 
   });
   await using runtime = await createRuntime({ tools: [inner, apart], autonomy: "A2" });
   using _ = runtime.watch((event) => {
-    if (event.moment === "emitted") told.push(event.type);
+    if (event.moment === "emitted") messages.push(event.type);
   });
-  const outcome = await runtime.invoke({ tool: "apart" }, { onProgress: ({ content }) => void heard.push(content) });
+  const outcome = await runtime.invoke({ tool: "apart" }, { onProgress: ({ content }) => void received.push(content) });
   expect(outcome.text).toBe("true from inside");
-  expect(heard).toEqual(["apart", "half", "inner", "from inside", outcome.text]);
-  expect(told).toEqual(["note.taken"]);
+  expect(received).toEqual(["apart", "half", "inner", "from inside", outcome.text]);
+  expect(messages).toEqual(["note.taken"]);
   expect(() => kept.check?.()).toThrow("The call is over.");
 });

@@ -1,4 +1,4 @@
-/** The blocks that the gateway guide has to paste, given to a real client in another folder. */
+/** The gateway guide's blocks, used by a real client in another folder. */
 import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,12 +24,12 @@ afterAll(async () => {
   cli[Symbol.dispose]();
 });
 
-/** The guide's nth block of this form, with what stands in it for the reader's own. */
+/** Returns the guide's nth block of this form, with the reader's values filled in. */
 function pasted(n: number, own: Readonly<Record<string, string>>): Record<string, unknown> {
   const blocks = [...guide.matchAll(/```json\n(\{\n {2}"mcpServers"[\s\S]*?)```/g)].map(([, block = ""]) => block);
-  const text = Object.entries(own).reduce((said, [theirs, ours]) => {
-    expect(said).toContain(theirs);
-    return said.replaceAll(theirs, ours);
+  const text = Object.entries(own).reduce((output, [theirs, ours]) => {
+    expect(output).toContain(theirs);
+    return output.replaceAll(theirs, ours);
   }, blocks[n] ?? "");
   return JSON.parse(text).mcpServers.postern;
 }

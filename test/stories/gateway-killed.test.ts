@@ -1,14 +1,14 @@
-/** The main job with real processes, and `kill -9` in the middle of it. */
+/** The gateway's main use with real processes, and `kill -9` in the middle of it. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
 import { approvalOf, Gateway } from "../fakes/gateway.ts";
-import { eras, expectIntactLog, expectReplay, pending, timeoutMs, write } from "../fakes/gateway-story.ts";
+import { expectIntactLog, expectReplay, mcpRevisions, pending, timeoutMs, write } from "../fakes/gateway-story.ts";
 import type { Ended } from "../fakes/postern-process.ts";
 
 describe("after `kill -9` and a new start", () => {
-  it("a call that was held on the line can be decided, and runs once", { timeout: timeoutMs }, async () => {
+  it("a held call can be decided, and runs once", { timeout: timeoutMs }, async () => {
     await using gateway = await Gateway.started({ holdMs: 20_000 });
     const client = await gateway.connect("2026-07-28");
     const lost = client.callTool(write).catch((error: unknown) => error);
@@ -24,7 +24,7 @@ describe("after `kill -9` and a new start", () => {
     await expectIntactLog(gateway);
   });
 
-  it("an approval is honoured, and a kept outcome is told again", { timeout: timeoutMs }, async () => {
+  it("an approval is used, and a stored outcome is replayed", { timeout: timeoutMs }, async () => {
     await using gateway = await Gateway.started();
     const client = await gateway.connect("2025-11-25");
     await (await gateway.operator()).approvals.approve({ id: approvalOf(await client.callTool(write)) });
@@ -38,7 +38,7 @@ describe("after `kill -9` and a new start", () => {
     await expectIntactLog(gateway);
   });
 
-  it("a call that ran is unknown, and runs no more until it is settled", { timeout: timeoutMs }, async () => {
+  it("a call that ran is unknown, and does not run again until it is settled", { timeout: timeoutMs }, async () => {
     await using gateway = await Gateway.started();
     const client = await gateway.connect("2026-07-28");
     const work = { name: "work", arguments: { job: "work" } };
@@ -71,8 +71,10 @@ describe("after `kill -9` and a new start", () => {
   });
 });
 
-describe.each(eras)("after `kill -9`, a client over pipes that had joined (MCP %s)", (era) => {
-  it("hears at once that its calls are lost, starts anew, and the story holds", { timeout: timeoutMs }, async () => {
+describe.each(mcpRevisions)("after `kill -9`, a joined client over pipes (MCP %s)", (era) => {
+  it("learns at once that its calls are lost, starts again, and completes the story", {
+    timeout: timeoutMs,
+  }, async () => {
     await using gateway = await Gateway.started();
     const client = await gateway.connectStdio(era);
     await (await gateway.operator()).approvals.approve({ id: approvalOf(await client.callTool(write)) });
@@ -87,7 +89,7 @@ describe.each(eras)("after `kill -9`, a client over pipes that had joined (MCP %
   });
 });
 
-it("when the approval's lifetime is over, the same call asks anew", { timeout: timeoutMs }, async () => {
+it("is asked again for the same call when the approval's lifetime is over", { timeout: timeoutMs }, async () => {
   await using gateway = await Gateway.started({ ttlSeconds: 4 });
   const operator = await gateway.operator();
   const client = await gateway.connect("2026-07-28");
@@ -101,8 +103,8 @@ it("when the approval's lifetime is over, the same call asks anew", { timeout: t
   expect((await operator.approvals.list({ state: "pending" })).approvals).toHaveLength(1);
 });
 
-describe("stopping lets calls in flight end", () => {
-  it("on SIGTERM, also those at a server", { timeout: timeoutMs }, async () => {
+describe("a stop lets running calls end", () => {
+  it("on SIGTERM, also calls of a server", { timeout: timeoutMs }, async () => {
     await using gateway = await Gateway.started();
     const client = await gateway.connect("2026-07-28");
     const operator = await gateway.operator();
@@ -113,7 +115,7 @@ describe("stopping lets calls in flight end", () => {
     await expectDrained(gateway, gateway.signal("SIGTERM"), answers);
   });
 
-  it("on Ctrl-C, which a terminal sends to the servers too: those of our own tools", {
+  it("on Ctrl-C, which a terminal sends to the servers too, calls of our own tools", {
     timeout: timeoutMs,
   }, async () => {
     await using gateway = await Gateway.started();

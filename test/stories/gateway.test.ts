@@ -1,27 +1,29 @@
-/** The main job with real processes: the sample's servers, real clients, a person in another terminal, and `kill -9`. */
+/** The gateway's main use with real processes: the sample's servers, real clients and a person in another terminal. */
 import { readFileSync } from "node:fs";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
 import { approvalOf, Gateway } from "../fakes/gateway.ts";
-import { eras, expectIntactLog, pending, tellStory, timeoutMs, write } from "../fakes/gateway-story.ts";
+import { expectIntactLog, mcpRevisions, pending, runStory, timeoutMs, write } from "../fakes/gateway-story.ts";
 
-describe.each(eras)("the story, told by the SDK's client (MCP %s)", (era) => {
-  it("over HTTP: held, approved elsewhere, written once, told again, proven", { timeout: timeoutMs }, async () => {
+describe.each(mcpRevisions)("the gateway story of the SDK's client (MCP %s)", (era) => {
+  it("works over HTTP: held, approved elsewhere, written once, replayed, proven", { timeout: timeoutMs }, async () => {
     await using gateway = await Gateway.started();
-    await tellStory(gateway, await gateway.connect(era));
+    await runStory(gateway, await gateway.connect(era));
     await expectIntactLog(gateway);
   });
 
-  it("over the pipes of `postern start --stdio`, which another one joins", { timeout: timeoutMs }, async () => {
+  it("works over the pipes of `postern start --stdio`, which another client joins", {
+    timeout: timeoutMs,
+  }, async () => {
     await using gateway = new Gateway();
-    await tellStory(gateway, await gateway.connectStdio(era));
+    await runStory(gateway, await gateway.connectStdio(era));
     const second = await gateway.connectStdio(era);
     expect(await second.callTool(write)).toMatchObject({ _meta: { "postern/replayed": true } });
     await expectIntactLog(gateway);
   });
 });
 
-it("the story, told by the inspector's command line", { timeout: timeoutMs }, async () => {
+it("the gateway story works with the inspector's command line", { timeout: timeoutMs }, async () => {
   await using gateway = await Gateway.started();
   const call = ["--method", "tools/call", "--tool-name"];
   const listed = await gateway.inspect("--method", "tools/list");

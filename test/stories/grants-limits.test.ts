@@ -3,32 +3,33 @@ import type { Remember } from "../../src/approvals/index.ts";
 import { createRuntime, defineTool } from "../../src/index.ts";
 import { actor } from "../fakes/actors.ts";
 import { FakeClock } from "../fakes/clock.ts";
-import { ann, ask, forRun, remember, status } from "../fakes/granting.ts";
+import { ann } from "../fakes/deciders.ts";
+import { ask, forRun, remember, statusOf } from "../fakes/granting.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
 const files = sqliteFiles();
 
-describe("a grant lowers nothing", () => {
+describe("a grant", () => {
   it("does not lift a block, nor the PREVIEW of the lowest level", async () => {
     await using h = await runtimeFixture({ autonomy: "A2" });
     await remember(h, await ask(h));
     await h.runtime.controls.setAutonomy("A0", actor("boss"));
-    expect(await status(h, "y")).toBe("preview");
+    expect(await statusOf(h, "y")).toBe("preview");
     await using blocked = await runtimeFixture({
       policy: { rules: [{ effect: "deny", tool: "mail", arguments: { "$.to": { equals: "evil" } } }] },
     });
     await remember(blocked, await ask(blocked));
-    expect([await status(blocked, "evil"), await status(blocked, "y")]).toEqual(["denied", "ok"]);
+    expect([await statusOf(blocked, "evil"), await statusOf(blocked, "y")]).toEqual(["denied", "ok"]);
   });
 
-  it("does not answer what another rule asks", async () => {
+  it("does not answer a CONFIRM of another rule", async () => {
     const rules = [
       { effect: "confirm" as const, tool: "mail", arguments: { "$.to": { like: "*boss*" } }, id: "bosses" },
     ];
     await using h = await runtimeFixture({ policy: { rules } });
     await remember(h, await ask(h));
-    expect([await status(h, "the boss"), await status(h, "y")]).toEqual(["pending", "ok"]);
+    expect([await statusOf(h, "the boss"), await statusOf(h, "y")]).toEqual(["pending", "ok"]);
   });
 
   it("does not answer a call of higher risk than the one that was shown", async () => {
@@ -53,7 +54,7 @@ describe("a grant lowers nothing", () => {
     expect([(await invoke(6)).status, (await invoke(500)).status]).toEqual(["ok", "pending"]);
   });
 
-  it("does not answer what a route of today would let nobody remember", async () => {
+  it("does not answer a call whose route now forbids remembering", async () => {
     const store = `sqlite:${files.at("routes.db")}`;
     const clock = new FakeClock();
     const before = await runtimeFixture({ store, clock });
@@ -61,14 +62,14 @@ describe("a grant lowers nothing", () => {
       for: { until: clock.now() + 60_000 },
       reason: "ok",
     });
-    expect(await status(before, "y", { runId: "r" })).toBe("ok");
+    expect(await statusOf(before, "y", { runId: "r" })).toBe("ok");
     await before.runtime.close();
     await using h = await runtimeFixture({
       store,
       clock,
       approvals: { patience: "suspend", routes: [{ remember: false }] },
     });
-    expect(await status(h, "z", { runId: "r" })).toBe("pending");
+    expect(await statusOf(h, "z", { runId: "r" })).toBe("pending");
   });
 
   it.each<[string, Partial<Remember>, RegExp]>([
@@ -85,14 +86,14 @@ describe("a grant lowers nothing", () => {
       /10002 characters of JSON, and 10000 are the most/,
     ],
     [
-      "more than anybody reads",
+      "too many values",
       { scope: { arguments: { "$.to": { oneOf: ["x", ...Array.from({ length: 11 }, () => "a".repeat(9_900))] } } } },
       /`remember\.scope\.arguments` are 10\d{4} characters of JSON, and 100000 are the most/,
     ],
     ["no reason", { reason: " " }, /remember\.reason/],
     ["a time that is over", { for: { until: 1 } }, /still to come/],
-    ["for ever", { for: { until: 9e15 } }, /90 days/],
-    ["something unheard of", { for: "ever" as "run" }, /`remember` is/],
+    ["no end", { for: { until: 9e15 } }, /90 days/],
+    ["an unknown span", { for: "ever" as "run" }, /`remember` is/],
     ["a field too many", { who: "me" } as Partial<Remember>, /`remember` is/],
   ])("is refused with %s, and then nothing is decided", async (_, more, message) => {
     await using h = await runtimeFixture();
@@ -107,7 +108,7 @@ describe("a grant lowers nothing", () => {
     expect(h.runtime.approvals.grants.list()).toEqual([]);
   });
 
-  it("is not made of a no, of what is critical, or under a quorum", async () => {
+  it("is not made by a denial, for a critical call, or under a quorum", async () => {
     await using h = await runtimeFixture({
       approvals: { patience: "suspend", routes: [{ match: { tools: ["mail"] }, quorum: 2 }] },
     });

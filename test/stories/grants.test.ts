@@ -2,19 +2,20 @@ import { describe, expect, it } from "vitest";
 import type { Remember } from "../../src/approvals/index.ts";
 import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
 import { FakeClock } from "../fakes/clock.ts";
-import { ann, ask, forRun, mail, remember, status } from "../fakes/granting.ts";
+import { ann, mail } from "../fakes/deciders.ts";
+import { ask, forRun, remember, statusOf } from "../fakes/granting.ts";
 import { asker, eventTypes, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
 const files = sqliteFiles();
 
-describe("a yes that is remembered", () => {
-  it("answers the next calls like it, names itself in the log and in explain, and counts its uses", async () => {
+describe("a remembered approval", () => {
+  it("answers the next similar calls, is named in the log and in explain, and counts its uses", async () => {
     await using h = await runtimeFixture();
     const decided = await remember(h, await ask(h));
     const grant = decided.decided ? decided.grant : undefined;
     expect(grant).toMatchObject({ tool: "mail", for: "run", by: "ann", reason: "they are all to the team", uses: 0 });
-    expect([await status(h, "y"), await status(h, "z")]).toEqual(["ok", "ok"]);
+    expect([await statusOf(h, "y"), await statusOf(h, "z")]).toEqual(["ok", "ok"]);
     expect(h.ran).toEqual([{ to: "y" }, { to: "z" }]);
     const rule = `grant ${grant?.id} of ann: they are all to the team`;
     const attempts = await h.runtime.audit.query({ type: "tool_call.attempted" });
@@ -35,11 +36,11 @@ describe("a yes that is remembered", () => {
     await using h = await runtimeFixture();
     const pattern: Remember = { ...forRun, scope: { arguments: { "$.to": { like: "*@example.com" } } } };
     await remember(h, await ask(h, "ann@example.com"), pattern);
-    expect(await status(h, "bob@example.com")).toBe("ok");
-    expect(await status(h, "bob@elsewhere.org")).toBe("pending");
+    expect(await statusOf(h, "bob@example.com")).toBe("ok");
+    expect(await statusOf(h, "bob@elsewhere.org")).toBe("pending");
   });
 
-  it("answers only the very object and the very list it was given to, after a restart too", async () => {
+  it("answers only the same object and list it was given for, after a restart too", async () => {
     const set = { state: "closed", tags: [1, { a: null }] };
     const rows = { table: "users", set, ids: [3, 1] };
     const update = {
@@ -75,26 +76,26 @@ describe("a yes that is remembered", () => {
       expect([other, await says(h, other)]).toEqual([other, "pending"]);
   });
 
-  it("holds in its run, for its asker, and for nobody else", async () => {
+  it("holds in its run, for its asking principal, and for no other", async () => {
     await using h = await runtimeFixture();
     await remember(h, await ask(h));
-    expect(await status(h, "y", { runId: "another" })).toBe("pending");
-    expect(await status(h, "y", { principal: { ...asker.principal, agent: "b" } })).toBe("pending");
+    expect(await statusOf(h, "y", { runId: "another" })).toBe("pending");
+    expect(await statusOf(h, "y", { principal: { ...asker.principal, agent: "b" } })).toBe("pending");
     expect((await h.runtime.invoke({ tool: "drop", arguments: { to: "y" } }, asker)).status).toBe("pending");
-    expect(await status(h, "z")).toBe("ok");
+    expect(await statusOf(h, "z")).toBe("ok");
   });
 
-  it("holds for the user it was asked for, whoever else the same agent calls for", async () => {
+  it("holds only for the user it was asked for, not for other users of the agent", async () => {
     await using h = await runtimeFixture();
     const always: Remember = { for: { until: h.clock.now() + 60_000 }, reason: "a minute" };
     await remember(h, await ask(h), always);
     const { user: _, ...nobody } = asker.principal;
-    expect(await status(h, "y", { principal: { ...asker.principal, user: "else" }, runId: "r2" })).toBe("pending");
-    expect(await status(h, "y", { principal: nobody, runId: "r3" })).toBe("pending");
-    expect(await status(h, "y", { runId: "r4" })).toBe("ok");
+    expect(await statusOf(h, "y", { principal: { ...asker.principal, user: "else" }, runId: "r2" })).toBe("pending");
+    expect(await statusOf(h, "y", { principal: nobody, runId: "r3" })).toBe("pending");
+    expect(await statusOf(h, "y", { runId: "r4" })).toBe("ok");
     const other = await ask(h, "z", { principal: nobody, runId: "r5" });
     await remember(h, other, always);
-    expect(await status(h, "q", { principal: { ...asker.principal, user: "else" }, runId: "r6" })).toBe("pending");
+    expect(await statusOf(h, "q", { principal: { ...asker.principal, user: "else" }, runId: "r6" })).toBe("pending");
   });
 
   it("holds in its session while that lives", async () => {
@@ -107,37 +108,37 @@ describe("a yes that is remembered", () => {
     expect((await other.invoke(mail("y2"))).status).toBe("pending");
   });
 
-  it("holds until its time, in every run", async () => {
+  it("holds until its end, in every run", async () => {
     await using h = await runtimeFixture();
     await remember(h, await ask(h), { for: { until: h.clock.now() + 60_000 }, reason: "a minute" });
-    expect(await status(h, "y", { runId: "another" })).toBe("ok");
+    expect(await statusOf(h, "y", { runId: "another" })).toBe("ok");
     await h.clock.advance(60_000);
-    expect(await status(h, "z", { runId: "another" })).toBe("pending");
+    expect(await statusOf(h, "z", { runId: "another" })).toBe("pending");
     expect(h.runtime.approvals.grants.list({ state: "over" })).toHaveLength(1);
   });
 
-  it("is over at once when it is revoked, which is told by whom and why", async () => {
+  it("ends at once when it is revoked, with the name and the reason", async () => {
     await using h = await runtimeFixture();
     await remember(h, await ask(h));
     const [grant] = h.runtime.approvals.grants.list({ state: "live" });
     expect(await h.runtime.approvals.grants.revoke(grant?.id ?? "", { user: "bob" }, "enough")).toMatchObject({
       revoked: { by: "bob", reason: "enough" },
     });
-    expect(await status(h, "y")).toBe("pending");
+    expect(await statusOf(h, "y")).toBe("pending");
     expect(await h.runtime.approvals.grants.revoke(grant?.id ?? "", ann)).toMatchObject({ revoked: { by: "bob" } });
     expect(await h.runtime.approvals.grants.revoke("grt_none", ann)).toBeUndefined();
     const [event] = await h.runtime.audit.query({ type: "grant.revoked" });
     expect(event).toMatchObject({ decided_by: "bob", data: { grant_id: grant?.id, reason: "enough" } });
   });
 
-  it("comes from an edit as well, and answers what the edited call is like", async () => {
+  it("can come from an edit, and then answers calls like the edited one", async () => {
     await using h = await runtimeFixture();
     const id = await ask(h, "wrong");
     const scope = { arguments: { "$.to": { equals: "right" } } };
     const edit = { decision: "modified" as const, by: ann, arguments: { to: "right" } };
     const decided = await h.runtime.approvals.decide(id, { ...edit, remember: { ...forRun, scope } });
     expect(decided).toMatchObject({ decided: true, grant: { arguments: scope.arguments } });
-    expect(await status(h, "right")).toBe("ok");
+    expect(await statusOf(h, "right")).toBe("ok");
   });
 });
 
@@ -158,7 +159,7 @@ describe("a grant is kept", () => {
   };
   const until = (clock: FakeClock): Remember => ({ for: { until: clock.now() + 3_600_000 }, reason: "for an hour" });
 
-  it("with its uses over a restart, and void as soon as the tool is defined otherwise", async () => {
+  it("with its uses over a restart, and is void as soon as the tool's definition changes", async () => {
     const clock = new FakeClock();
     const first = await open("kept.db", clock, "Sends a mail.");
     const { approvalId = "" } = await first.invoke(mail("x"), asker);
@@ -175,7 +176,7 @@ describe("a grant is kept", () => {
   });
 });
 
-it("costs a call that needs nobody no look and no await", async () => {
+it("without costing an ALLOW call a lookup or an await", async () => {
   await using h = await runtimeFixture();
   await remember(h, await ask(h));
   let looked = 0;
@@ -188,6 +189,6 @@ it("costs a call that needs nobody no look and no await", async () => {
   Object.assign(grants, { answerFor: watched });
   await h.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, asker);
   expect(looked).toBe(0);
-  expect(await status(h, "y")).toBe("ok");
+  expect(await statusOf(h, "y")).toBe("ok");
   expect(looked).toBe(1);
 });

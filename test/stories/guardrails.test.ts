@@ -1,20 +1,20 @@
 import { expect, it } from "vitest";
 import { createRuntime, defineTool } from "../../src/index.ts";
 import { type Guardrail, patternGuardrail, personalData, promptInjection } from "../../src/policy/index.ts";
-import { finds, room, said, say, speak, terminals } from "../fakes/guardrail-fixture.ts";
+import { endEvents, finds, guardrailFixture, invokeSay, sayTool, writtenTexts } from "../fakes/guardrail-fixture.ts";
 import { expectWork } from "../fakes/in-time.ts";
 
 it("a violation in the arguments stops the call before the tool runs, and says why (case 269)", async () => {
-  await using h = await room([finds("bad", "DENY")]);
-  const outcome = await speak(h.runtime, "bad");
+  await using h = await guardrailFixture([finds("bad", "DENY")]);
+  const outcome = await invokeSay(h.runtime, "bad");
   expect(outcome).toMatchObject({ status: "denied", refusal: { code: "permission_denied" } });
   expect(outcome.text).toContain("guardrail word: a word is not allowed");
-  expect(await terminals(h.runtime, outcome.callId)).toEqual(["tool_call.refused"]);
-  expect((await speak(h.runtime, "good")).status).toBe("ok");
-  expect(said).toEqual(["good"]);
+  expect(await endEvents(h.runtime, outcome.callId)).toEqual(["tool_call.refused"]);
+  expect((await invokeSay(h.runtime, "good")).status).toBe("ok");
+  expect(writtenTexts).toEqual(["good"]);
 });
 
-it("asks a person, or raises the risk, as it says; and is asked again when the call enters again", async () => {
+it("asks a person or raises the risk, and runs again when the call re-enters", async () => {
   let looks = 0;
   const asking: Guardrail = {
     name: "asking",
@@ -24,32 +24,32 @@ it("asks a person, or raises the risk, as it says; and is asked again when the c
       return [{ says: "CONFIRM", why: "look at it" }];
     },
   };
-  await using h = await room([asking], { approvals: { patience: "suspend" } });
-  const held = await speak(h.runtime, "x");
+  await using h = await guardrailFixture([asking], { approvals: { patience: "suspend" } });
+  const held = await invokeSay(h.runtime, "x");
   expect(held.status).toBe("pending");
   const [request] = await h.runtime.approvals.list({});
   expect(request?.why).toContainEqual({ rule: "guardrail asking: look at it", says: "CONFIRM" });
   await h.runtime.approvals.decide(held.approvalId ?? "", { decision: "approved", by: { user: "ada" } });
   expect((await h.runtime.resume(held.approvalId ?? ""))?.status).toBe("ok");
   expect(looks).toBeGreaterThanOrEqual(2);
-  await using raised = await room([finds("loud", "RAISE")], { autonomy: "A3" });
-  expect((await speak(raised.runtime, "loud")).refusal?.code).toBe("approval_unavailable");
-  expect((await speak(raised.runtime, "low")).status).toBe("ok");
+  await using raised = await guardrailFixture([finds("loud", "RAISE")], { autonomy: "A3" });
+  expect((await invokeSay(raised.runtime, "loud")).refusal?.code).toBe("approval_unavailable");
+  expect((await invokeSay(raised.runtime, "low")).status).toBe("ok");
 });
 
-it("what it refuses, an approval that was given before does not lift", async () => {
+it("an earlier approval does not lift its refusal", async () => {
   let strict = false;
   const changing: Guardrail = {
     name: "changing",
     on: "arguments",
     check: () => [{ says: strict ? "DENY" : "CONFIRM", why: "so" }],
   };
-  await using h = await room([changing], { approvals: { patience: "suspend" } });
-  const held = await speak(h.runtime, "x");
+  await using h = await guardrailFixture([changing], { approvals: { patience: "suspend" } });
+  const held = await invokeSay(h.runtime, "x");
   await h.runtime.approvals.decide(held.approvalId ?? "", { decision: "approved", by: { user: "ada" } });
   strict = true;
   expect((await h.runtime.resume(held.approvalId ?? ""))?.refusal?.code).toBe("permission_denied");
-  expect(said).toEqual([]);
+  expect(writtenTexts).toEqual([]);
 });
 
 const broken: readonly (readonly [string, Guardrail["check"], RegExp])[] = [
@@ -62,9 +62,9 @@ const broken: readonly (readonly [string, Guardrail["check"], RegExp])[] = [
   ],
   ["rejects", () => Promise.reject(new Error("no line")), /no line/],
   ["answers nothing", (() => undefined) as never, /not a list of findings/],
-  ["says what it may not say", (() => [{ says: "ALLOW", why: "x" }]) as never, /not a list of findings/],
+  ["answers with a finding it may not return", (() => [{ says: "ALLOW", why: "x" }]) as never, /not a list of findings/],
   [
-    "answers with a trap",
+    "answers with a throwing Proxy",
     (() =>
       new Proxy([1], {
         get: () => {
@@ -75,35 +75,35 @@ const broken: readonly (readonly [string, Guardrail["check"], RegExp])[] = [
   ],
 ];
 it.each(broken)(
-  "one that %s stops the call when it is closed, and lets it through when it is open (case 269)",
+  "a guardrail that %s stops the call when it is closed, and lets it through when it is open (case 269)",
   async (_, check, why) => {
     for (const on of ["arguments", "result"] as const) {
-      await using closed = await room([{ name: "broken", on, check } as Guardrail]);
-      const outcome = await speak(closed.runtime, "x");
+      await using closed = await guardrailFixture([{ name: "broken", on, check } as Guardrail]);
+      const outcome = await invokeSay(closed.runtime, "x");
       expect(outcome.refusal?.code).toBe(on === "arguments" ? "permission_denied" : "result_withheld");
       expect(outcome.text).toMatch(/guardrail `?broken`?:? failed: .*, and is closed/);
       expect(closed.log.join()).toMatch(why);
-      expect(await terminals(closed.runtime, outcome.callId)).toHaveLength(1);
-      await using open = await room([{ name: "broken", on, check, onFailure: "open" } as Guardrail]);
-      const passed = await speak(open.runtime, "x");
+      expect(await endEvents(closed.runtime, outcome.callId)).toHaveLength(1);
+      await using open = await guardrailFixture([{ name: "broken", on, check, onFailure: "open" } as Guardrail]);
+      const passed = await invokeSay(open.runtime, "x");
       expect(passed).toMatchObject({ status: "ok", text: "x" });
       expect(open.log.join()).toMatch(why);
-      expect(await terminals(open.runtime, passed.callId)).toEqual(["tool_call.succeeded"]);
+      expect(await endEvents(open.runtime, passed.callId)).toEqual(["tool_call.succeeded"]);
     }
   },
 );
 
-it("one that is open and failed is told in the reasons of the call", async () => {
+it("an open guardrail that failed is named in the reasons of the call", async () => {
   const check = (): never => {
     throw new Error("out of order");
   };
-  await using h = await room([{ name: "broken", on: "arguments", check, onFailure: "open" }]);
-  const { callId } = await speak(h.runtime, "x");
+  await using h = await guardrailFixture([{ name: "broken", on: "arguments", check, onFailure: "open" }]);
+  const { callId } = await invokeSay(h.runtime, "x");
   const [began] = await h.runtime.audit.query({ callId, type: "tool_call.attempted" });
   expect(began?.reasons).toContainEqual({ rule: "guardrail broken: failed: out of order, and is open", says: "ALLOW" });
 });
 
-it("one that hangs is given up after its time, its signal aborted, and what it says late is not heard", async () => {
+it("a guardrail that hangs is given up after its time and aborted, and its late answer is ignored", async () => {
   for (const on of ["arguments", "result"] as const) {
     const late = Promise.withResolvers<readonly never[]>();
     let aborted = false;
@@ -113,8 +113,8 @@ it("one that hangs is given up after its time, its signal aborted, and what it s
       });
       return late.promise;
     };
-    await using h = await room([{ name: "slow", on, check, timeoutMs: 100 } as Guardrail]);
-    const outcome = speak(h.runtime, "x");
+    await using h = await guardrailFixture([{ name: "slow", on, check, timeoutMs: 100 } as Guardrail]);
+    const outcome = invokeSay(h.runtime, "x");
     await h.clock.advance(100);
     const { callId, refusal, text } = await outcome;
     expect(refusal?.code).toBe(on === "arguments" ? "permission_denied" : "result_withheld");
@@ -122,14 +122,14 @@ it("one that hangs is given up after its time, its signal aborted, and what it s
     expect(aborted).toBe(true);
     late.resolve([]);
     await h.clock.advance(1_000);
-    expect(await terminals(h.runtime, callId)).toHaveLength(1);
+    expect(await endEvents(h.runtime, callId)).toHaveLength(1);
     expect(h.clock.waiting).toBeLessThan(5);
   }
 });
 
-it("one that names no time of its own is given up after a second", async () => {
-  await using h = await room([{ name: "slow", on: "arguments", check: () => new Promise(() => {}) }]);
-  const outcome = speak(h.runtime, "x");
+it("a guardrail without a time of its own is given up after a second", async () => {
+  await using h = await guardrailFixture([{ name: "slow", on: "arguments", check: () => new Promise(() => {}) }]);
+  const outcome = invokeSay(h.runtime, "x");
   await h.clock.advance(1_000);
   expect((await outcome).text).toContain("no answer within 1000 ms");
 });
@@ -154,7 +154,7 @@ it("a guardrail sees no secret that the redactor knows, and cannot change the ca
   });
   process.env["POSTERN_SECRET_X_KEY"] = "hunter2-hunter2-hunter2";
   try {
-    await using h = await room([nosy], { tools: [leaky] });
+    await using h = await guardrailFixture([nosy], { tools: [leaky] });
     expect((await h.runtime.invoke({ tool: "leaky" })).status).toBe("ok");
     expect(seen).toHaveLength(1);
     expect(seen.join()).not.toContain("hunter2");
@@ -173,11 +173,11 @@ it.each<[unknown, RegExp]>([
   [[{ name: "a", on: "result", check: () => [], timeoutMs: 0 }], /`timeoutMs` of guardrail `a` is `0`/],
   [[promptInjection(), promptInjection()], /Two guardrails on result are called `prompt-injection`/],
   ["x", /`guardrails` is "x"; it must be a list/],
-])("a mistake is named before anything runs: %#", async (guardrails, message) => {
+])("a mistake in a guardrail is named before anything runs: %#", async (guardrails, message) => {
   await expect(createRuntime({ guardrails: guardrails as never })).rejects.toThrow(message);
 });
 
-it("patterns are RE2's, and one that is none is named; so is a word that does not go with its place", async () => {
+it("patterns are RE2's; an invalid one and a finding in the wrong place are named", async () => {
   const look = patternGuardrail({ name: "p", on: "result", patterns: ["(?<=a)b"] });
   await expect(createRuntime({ guardrails: [look] })).rejects.toThrow(
     /The pattern `\(\?<=a\)b` of guardrail `p` is not RE2's/,
@@ -189,14 +189,16 @@ it("patterns are RE2's, and one that is none is named; so is a word that does no
 });
 
 it("patterns that hang other engines answer at once", async () => {
-  await using h = await room([patternGuardrail({ name: "evil", on: "arguments", patterns: ["^(a+)+$", "(x+x+)+y"] })]);
+  await using h = await guardrailFixture([
+    patternGuardrail({ name: "evil", on: "arguments", patterns: ["^(a+)+$", "(x+x+)+y"] }),
+  ]);
   await expectWork(3_000, async (at) => {
-    expect((await speak(h.runtime, `${"a".repeat(50_000 + at)}!`)).status).toBe("ok");
-    expect((await speak(h.runtime, "x".repeat(50_000 + at))).status).toBe("ok");
+    expect((await invokeSay(h.runtime, `${"a".repeat(50_000 + at)}!`)).status).toBe("ok");
+    expect((await invokeSay(h.runtime, "x".repeat(50_000 + at))).status).toBe("ok");
   });
 });
 
-it("is told which call it looks at, its server too; what it says is cut and redacted", async () => {
+it("a guardrail gets the call and its server, and its findings are cut and redacted", async () => {
   const seen: unknown[] = [];
   const talker: Guardrail = {
     name: "talker",
@@ -206,9 +208,9 @@ it("is told which call it looks at, its server too; what it says is cut and reda
       return [{ says: "DENY", why: `long ${"x".repeat(5_000)}` }];
     },
   };
-  await using h = await room([talker]);
+  await using h = await guardrailFixture([talker]);
   h.runtime.tools.register(
-    { ...say, name: "web__say" },
+    { ...sayTool, name: "web__say" },
     { server: "web", risk: "medium", openWorld: true, effects: "write" },
   );
   const outcome = await h.runtime.invoke({ tool: "web__say", arguments: { text: "7" } }, { runId: "run_7" });

@@ -1,10 +1,10 @@
-/** What a model cannot see in descriptions and results, at every interface. */
+/** Text in descriptions and results that people cannot see, at every interface. */
 import { expect, it } from "vitest";
 import { defineTool } from "../../src/index.ts";
 import { Changing, type ListedTool } from "../fakes/changing.ts";
 import { corpus } from "../fakes/corpus.ts";
-import { closing, type Offering, offering } from "../fakes/offering.ts";
 import { asker } from "../fakes/runtime-fixture.ts";
+import { closeAfterTest, type ServedRuntime, serveRuntime } from "../fakes/served-runtime.ts";
 
 const tags = [..."hi"].map((letter) => String.fromCodePoint(0xe0000 + (letter.codePointAt(0) ?? 0))).join("");
 const rows = [
@@ -16,7 +16,7 @@ const rows = [
   ["a name in other letters", "call s\u{435}nd_mail", "call s[U+0435]nd_mail"],
 ] as const;
 
-interface Scene extends Offering {
+interface Scene extends ServedRuntime {
   readonly server: Changing;
 }
 
@@ -25,7 +25,7 @@ async function scene(text: string): Promise<Scene> {
     ...{ name: "read", title: text, description: text },
     inputSchema: { type: "object", properties: { path: { type: "string", description: text, enum: ["x", text] } } },
   };
-  const server = closing(new Changing(tool));
+  const server = closeAfterTest(new Changing(tool));
   const resource = { type: "resource", resource: { uri: "file:///a", text } };
   server.answers({ read: { content: [{ type: "text", text }, resource], structuredContent: { text } } });
   const own = defineTool({
@@ -34,7 +34,10 @@ async function scene(text: string): Promise<Scene> {
       throw new Error(text);
     },
   });
-  return { ...(await offering({ tools: [own], servers: { s: server.config({ risk: "safe" }) }, chains: {} })), server };
+  return {
+    ...(await serveRuntime({ tools: [own], servers: { s: server.config({ risk: "safe" }) }, chains: {} })),
+    server,
+  };
 }
 
 it.each(rows)("shows %s in every description", async (_, text, shown) => {
@@ -69,7 +72,7 @@ it.each(rows)("shows %s in every result, and leaves structured values as they ar
   expect(JSON.stringify([failed, await agent.calls.call({ tool: "fail" })])).not.toContain(text);
 });
 
-it("shows what is hidden in a result that is read from the record", async () => {
+it("shows hidden characters in a result that is read from the record", async () => {
   const [, text, shown] = rows[0];
   const { agent } = await scene(text);
   const { call_id: id } = await agent.calls.call({ tool: "s__read" });
@@ -77,7 +80,7 @@ it("shows what is hidden in a result that is read from the record", async () => 
   expect(outcome?.text).toBe(`${shown}\n${shown}`);
 });
 
-it("gives a script the text as it is, and shows what the script answers", async () => {
+it("gives a script the text unchanged, and shows hidden characters in the script's answer", async () => {
   const [, text, shown] = rows[0];
   const { runtime } = await scene(text);
   const code = `const got = await tools.s__read({}); return { same: got.text.startsWith("a\\u{e0068}"), said: got.text };`;
@@ -92,7 +95,7 @@ it.each([
   ["Persian", "می\u{200c}خواهم"],
   ["Hindi", "क्\u{200d}षेत्र"],
   ["Hebrew", "שָׁלוֹם\u{200f} (C++)"],
-])("leaves %s as it is", async (_, text) => {
+])("leaves %s unchanged", async (_, text) => {
   const { runtime, connect } = await scene(text);
   expect(runtime.offered().find(({ tool }) => tool === "s__read")?.description).toBe(text);
   expect((await runtime.invoke({ tool: "s__read" }, asker)).text).toBe(`${text}\n${text}`);
@@ -111,10 +114,10 @@ interface Confusable {
 const published = corpus<Confusable>("confusables/to_ascii.dev.json");
 
 it.skipIf(published.length === 0)("lists no published look-alike in the name of a tool", async () => {
-  const server = closing(
+  const server = closeAfterTest(
     new Changing(...published.map(({ c }, n) => ({ name: `re${c}ad${n}`, inputSchema: { type: "object" } }))),
   );
-  const { runtime, connect } = await offering({ servers: { s: server.config({ risk: "safe" }) } });
+  const { runtime, connect } = await serveRuntime({ servers: { s: server.config({ risk: "safe" }) } });
   for (const path of ["/mcp", "/mcp/s"]) {
     const { tools } = await (await connect(path)).listTools();
     expect(tools.length).toBe(published.length + 1);

@@ -6,7 +6,7 @@ import { CommandLine } from "../fakes/command-line.ts";
 const postern = new CommandLine();
 afterEach(() => postern[Symbol.dispose]());
 
-it("a call that its process was killed in, between claim and end, counts against a limit", async () => {
+it("a call whose process was killed between claim and end counts against a limit", async () => {
   writeFileSync(
     join(postern.folder, "postern.yaml"),
     [

@@ -25,8 +25,8 @@ const written: Readonly<Record<string, string>> = {
   "a form": new URLSearchParams({ password: value }).toString(),
 };
 
-/** A tool that borrows the value and gives back what a test made of it. */
-async function telling(result: unknown): Promise<RuntimeFixture> {
+/** A tool that borrows the value and returns a test's encoding of it. */
+async function encodingTool(result: unknown): Promise<RuntimeFixture> {
   const redactor = createRedactor();
   const secrets = environmentSecrets({ redactor, environment: { POSTERN_SECRET_MAIL_TOKEN: value } });
   const execute = async (): Promise<unknown> => result;
@@ -37,7 +37,7 @@ async function telling(result: unknown): Promise<RuntimeFixture> {
 }
 
 async function answered(result: unknown): Promise<string> {
-  await using made = await telling(result);
+  await using made = await encodingTool(result);
   const outcome = await made.runtime.invoke({ tool: "tell", arguments: {} }, asker);
   expect(outcome.status).toBe("ok");
   const kept = await made.runtime.calls.list();
@@ -59,14 +59,14 @@ describe.each(Object.entries(written))("a secret in %s", (_, text) => {
     expect(seen).not.toContain(core);
   });
 
-  it("is masked in a long result wherever pieces of it are cut", async () => {
+  it("is masked in a long result at any cut between pieces", async () => {
     const pieces = Array.from({ length: 64 }, (_, i) => `${"word ".repeat(1500 + 7 * i)}${text}`);
     const seen = await answered(pieces.join("\n"));
     expect(seen).not.toContain(core);
   });
 
   it("is refused in arguments", async () => {
-    await using made = await telling("");
+    await using made = await encodingTool("");
     const outcome = await made.runtime.invoke({ tool: "tell", arguments: { text } }, asker);
     expect(outcome.refusal?.code).toBe("secret_in_arguments");
   });

@@ -1,7 +1,7 @@
-/** MCP over HTTP as clients really ask: with slashes, with one accepted type or none, and in search of a way to sign in. */
+/** MCP over HTTP as real clients use it: with slashes, with one accepted type or none, and in search of a sign-in. */
 import { expect, it } from "vitest";
 import { Changing } from "../fakes/changing.ts";
-import { closing, type Offering, offering } from "../fakes/offering.ts";
+import { closeAfterTest, type ServedRuntime, serveRuntime } from "../fakes/served-runtime.ts";
 
 const call = { name: "s__announce", arguments: {} };
 const meta = {
@@ -12,14 +12,14 @@ const meta = {
 const modern = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": call.name };
 const initialize = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "c", version: "1" } };
 
-async function scene(): Promise<Offering> {
-  const server = closing(new Changing());
-  return offering({ servers: { s: server.config({ risk: "safe" }) } });
+async function scene(): Promise<ServedRuntime> {
+  const server = closeAfterTest(new Changing());
+  return serveRuntime({ servers: { s: server.config({ risk: "safe" }) } });
 }
 
-/** `fetch` would add an `Accept` of its own where there is none. */
+/** Sends the request without `fetch`, which would add its own `Accept`. */
 async function post(
-  { url, token }: Offering,
+  { url, token }: ServedRuntime,
   path: string,
   body: object,
   headers: Readonly<Record<string, string>>,
@@ -73,19 +73,22 @@ it("refuses a client that accepts neither form", async () => {
   expect(await post(await scene(), "/mcp", params, { accept: "text/html" })).toMatchObject({ status: 406 });
 });
 
-it.each(["2025-11-25", "2026-07-28"] as const)("names itself by the server it stands for, over MCP %s", async (era) => {
-  const { connect } = await scene();
-  for (const [path, name] of [
-    ["/mcp", "postern"],
-    ["/mcp/", "postern"],
-    ["/mcp/s", "s"],
-    ["/mcp/s/", "s"],
-  ] as const) {
-    const client = await connect(path, era);
-    expect(client.getServerVersion()?.name).toBe(name);
-    expect((await client.listTools()).tools).toHaveLength(1);
-  }
-});
+it.each(["2025-11-25", "2026-07-28"] as const)(
+  "names itself after the server it stands for, over MCP %s",
+  async (era) => {
+    const { connect } = await scene();
+    for (const [path, name] of [
+      ["/mcp", "postern"],
+      ["/mcp/", "postern"],
+      ["/mcp/s", "s"],
+      ["/mcp/s/", "s"],
+    ] as const) {
+      const client = await connect(path, era);
+      expect(client.getServerVersion()?.name).toBe(name);
+      expect((await client.listTools()).tools).toHaveLength(1);
+    }
+  },
+);
 
 it.each([
   "/.well-known/oauth-protected-resource",
@@ -93,7 +96,7 @@ it.each([
   "/.well-known/oauth-authorization-server",
   "/.well-known/openid-configuration",
   "/mcp/.well-known/openid-configuration",
-])("says that there is nothing at %s, with and without a token", async (path) => {
+])("answers 404 at %s, with and without a token", async (path) => {
   const { url, token } = await scene();
   for (const authorization of [undefined, "Bearer wrong", `Bearer ${token}`]) {
     const response = await fetch(`${url}${path}`, authorization === undefined ? {} : { headers: { authorization } });

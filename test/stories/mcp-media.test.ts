@@ -1,7 +1,7 @@
-/** What a server answers beside text reaches MCP clients as it was sent. */
+/** MCP clients get media blocks of a server as it sent them. */
 import { expect, it } from "vitest";
 import { Changing } from "../fakes/changing.ts";
-import { closing, offering } from "../fakes/offering.ts";
+import { closeAfterTest, serveRuntime } from "../fakes/served-runtime.ts";
 
 const annotations = { audience: ["user"], priority: 0.5 };
 const bytes = Buffer.alloc(200_000, 7).toString("base64");
@@ -18,7 +18,7 @@ const sent = [
   { type: "resource", resource: { uri: "file:///d.bin", blob: bytes, mimeType: "application/octet-stream" } },
 ];
 
-/** A failure prints both. */
+/** Shortens the long data, so that a failure message is readable. */
 function shortened(content: unknown): unknown {
   return JSON.parse(JSON.stringify(content).replaceAll(bytes, "long"));
 }
@@ -28,10 +28,10 @@ it.each([
   ["/mcp", "s__show", "2026-07-28"],
   ["/mcp/s", "show", "2025-11-25"],
   ["/mcp/s", "show", "2026-07-28"],
-] as const)("links, resources, images and sounds at %s as %s in %s", async (path, name, era) => {
-  const server = closing(new Changing({ name: "show", inputSchema: { type: "object" } }));
+] as const)("links, resources, images and sounds pass at %s as %s in %s", async (path, name, era) => {
+  const server = closeAfterTest(new Changing({ name: "show", inputSchema: { type: "object" } }));
   server.answers({ show: { content: sent, structuredContent: { n: 1 } }, fail: { content: sent, isError: true } });
-  const { connect } = await offering({ servers: { s: server.config({ risk: "safe" }) } });
+  const { connect } = await serveRuntime({ servers: { s: server.config({ risk: "safe" }) } });
   const result = await (await connect(path, era)).callTool({ name });
   expect(shortened(result.content)).toEqual(shortened(sent));
   expect(result.structuredContent).toEqual({ n: 1 });

@@ -29,14 +29,14 @@ it("lists and calls the tools of an address that ends in /sse, without another r
   expect(server.requests[0]).toMatchObject({ method: "GET", path: "/sse" });
 });
 
-it.each([400, 404, 405])("takes it for a server that answers initialize by POST with %s", async (refuses) => {
+it.each([400, 404, 405])("recognises a server that answers initialize by POST with %s", async (refuses) => {
   const server = await sseServer({ refuses });
   const runtime = await configured({ url: `${server.origin}/old` });
   expect(await runtime.invoke(echo)).toMatchObject({ status: "ok", text: "hello" });
   expect(server.requests[0]).toMatchObject({ method: "POST", path: "/old" });
 });
 
-it("does not take it for a server that fails otherwise", async () => {
+it("does not accept a server that fails otherwise", async () => {
   const server = await sseServer({ refuses: 500 });
   const runtime = await configured({ url: `${server.origin}/old` });
   expect(runtime.health().servers[0]).toMatchObject({
@@ -46,12 +46,12 @@ it("does not take it for a server that fails otherwise", async () => {
   expect(getsOf(server)).toEqual([]);
 });
 
-it("says of an address without any server why neither transport was possible", async () => {
+it("names the reason of both transports for an address without a server", async () => {
   const server = await sseServer();
   await expect(connectMcp({ url: `${server.origin}/nothing` })).rejects.toThrow(/404.*; over HTTP\+SSE: .*404/s);
 });
 
-it("tries nothing else when the configuration names the transport", async () => {
+it("tries no other transport when the configuration names one", async () => {
   const server = await sseServer();
   await expect(connectMcp({ url: `${server.origin}/sse`, transport: "http" })).rejects.toThrow("404");
   expect(getsOf(server)).toEqual([]);
@@ -100,7 +100,7 @@ describe("a stream that breaks off during a call", () => {
     expect(server.ran()).toBe(1);
   });
 
-  it("is the end of its session: the server is connected again, and calls go on", async () => {
+  it("ends its session: the server is connected again, and calls continue", async () => {
     const server = await sseServer();
     const runtime = await configured({ url: `${server.origin}/sse` });
     const { promise: down, resolve: isDown } = Promise.withResolvers<void>();
@@ -124,7 +124,7 @@ it("sends a call once more when the server forgot its session, and runs it once"
   expect(server.ran()).toBe(1);
 });
 
-it("calls no more before the time that the server asked for", async () => {
+it("sends no call before the time that the server asked for", async () => {
   const server = await sseServer({ statuses: [[429, { "retry-after": "60" }]] });
   const runtime = await configured({ url: `${server.origin}/sse` });
   expect(await runtime.invoke(echo)).toMatchObject({ refusal: { code: "tool_failed", retry: "later" } });
@@ -132,7 +132,7 @@ it("calls no more before the time that the server asked for", async () => {
   expect(server.ran()).toBe(0);
 });
 
-it("takes an answer up to the limit, and of a larger one that the tool ran", async () => {
+it("takes an answer up to the limit, and reports of a larger one that the tool ran", async () => {
   const server = await sseServer();
   const runtime = await configured({ url: `${server.origin}/sse` }, 1_000_000);
   const large = (bytes: number) => runtime.invoke({ tool: "old__large", arguments: { bytes } });
@@ -143,6 +143,6 @@ it("takes an answer up to the limit, and of a larger one that the tool ran", asy
 it.each([
   [{ url: "http://127.0.0.1:1/sse", transport: "ws" as never }, '`transport` is "ws"; write `http` or `sse`'],
   [{ command: "x", transport: "sse" as const }, "`transport` goes with `url`"],
-])("refuses a transport that cannot be: %j", async (config, why) => {
+])("refuses an invalid transport: %j", async (config, why) => {
   await expect(connectMcp(config)).rejects.toThrow(why);
 });

@@ -1,9 +1,9 @@
-/** Pages that MCP clients show for tools (MCP Apps): ours, and those of upstream servers. */
+/** Pages that MCP clients show for tools (MCP Apps): ours and those of upstream servers. */
 import { describe, expect, it } from "vitest";
 import { createRuntime, defineTool } from "../../src/index.ts";
 import type { DeclaredUi } from "../../src/tools/kinds.ts";
 import { Changing, type ListedTool } from "../fakes/changing.ts";
-import { closing, offering } from "../fakes/offering.ts";
+import { closeAfterTest, serveRuntime } from "../fakes/served-runtime.ts";
 
 const pageType = "text/html;profile=mcp-app";
 const html = "<!doctype html><p>Sunny</p>";
@@ -26,7 +26,7 @@ const chart: ListedTool = {
 };
 
 function charts(text = html): Changing {
-  const server = closing(new Changing(chart));
+  const server = closeAfterTest(new Changing(chart));
   server.resources({ "ui://chart/view": { mimeType: pageType, text, _meta: { ui: { csp: {} } } } });
   return server;
 }
@@ -37,7 +37,7 @@ function metaOf(tools: readonly { readonly name: string; readonly _meta?: unknow
 
 describe("a tool of ours", () => {
   it.each(eras)("is listed with the address of its page, which can be read (%s)", async (era) => {
-    const { connect, agent } = await offering({ tools: [weather] });
+    const { connect, agent } = await serveRuntime({ tools: [weather] });
     const client = await connect("/mcp", era);
     expect(metaOf((await client.listTools()).tools, "weather")).toMatchObject({
       ui: { resourceUri: "ui://weather/view" },
@@ -59,7 +59,7 @@ describe("a tool of ours", () => {
   });
 
   it("is listed without an address when it has no page", async () => {
-    const { connect } = await offering({ tools: [{ ...weather, ui: { resourceUri: "ui://weather/view" } }] });
+    const { connect } = await serveRuntime({ tools: [{ ...weather, ui: { resourceUri: "ui://weather/view" } }] });
     const client = await connect();
     expect(metaOf((await client.listTools()).tools, "weather")).not.toHaveProperty("ui");
     await expect(client.readResource({ uri: "ui://weather/view" })).rejects.toThrow("No tool here has a page");
@@ -77,9 +77,9 @@ describe("a tool of ours", () => {
 });
 
 describe("a server's tool", () => {
-  it.each(eras)("is passed on with its page, whose address names the server where all are (%s)", async (era) => {
+  it.each(eras)("is passed on with its page, whose address names the server (%s)", async (era) => {
     const server = charts();
-    const { connect } = await offering({ servers: { s: server.config({ risk: "safe" }) } });
+    const { connect } = await serveRuntime({ servers: { s: server.config({ risk: "safe" }) } });
     for (const [path, name, uri] of [
       ["/mcp", "s__chart", "ui://s/chart/view"],
       ["/mcp/s", "chart", "ui://chart/view"],
@@ -93,15 +93,15 @@ describe("a server's tool", () => {
     }
   });
 
-  it("has its page listed by a server that asks whether its client shows pages", async () => {
-    const { agent } = await offering({ servers: { s: charts().config({ risk: "safe" }) } });
+  it("has its page listed by a server that checks whether its client shows pages", async () => {
+    const { agent } = await serveRuntime({ servers: { s: charts().config({ risk: "safe" }) } });
     const ui = expect.objectContaining({ resource_uri: "ui://chart/view" });
     expect((await agent.tools.list()).tools).toContainEqual(expect.objectContaining({ ui }));
   });
 
-  it("has its page blocked when it changed, until an operator approves it", async () => {
+  it("has its page blocked after a change, until an operator approves it", async () => {
     const server = charts();
-    const { connect, runtime, operator } = await offering({ servers: { s: server.config({ risk: "safe" }) } });
+    const { connect, runtime, operator } = await serveRuntime({ servers: { s: server.config({ risk: "safe" }) } });
     const client = await connect();
     const read = () => client.readResource({ uri: "ui://s/chart/view" });
     await read();
@@ -117,7 +117,7 @@ describe("a server's tool", () => {
 
   it("of a strict server has no page before an operator approved it", async () => {
     const server = charts();
-    const { connect, runtime } = await offering({ servers: { s: server.config({ risk: "safe", pin: "strict" }) } });
+    const { connect, runtime } = await serveRuntime({ servers: { s: server.config({ risk: "safe", pin: "strict" }) } });
     const approve = (name: string) =>
       runtime.pins.approve(name, {
         by: "boss",
@@ -133,23 +133,23 @@ describe("a server's tool", () => {
     expect((await read()).contents).toHaveLength(1);
   });
 
-  it("gives its page to nobody who is not offered the tool, and no other resource of the server", async () => {
+  it("gives its page only to callers that may use the tool, and no other resource of the server", async () => {
     const server = charts();
     const denied = { rules: [{ effect: "deny", tool: "s__chart" }] } as const;
     const servers = { s: server.config({ risk: "safe" }) };
-    const { connect } = await offering({ servers, policy: denied });
+    const { connect } = await serveRuntime({ servers, policy: denied });
     await expect((await connect()).readResource({ uri: "ui://s/chart/view" })).rejects.toThrow("No tool here");
-    const { connect: connectOther, runtime } = await offering({ servers });
+    const { connect: connectOther, runtime } = await serveRuntime({ servers });
     const client = await connectOther();
     await expect(client.readResource({ uri: "ui://s/other" })).rejects.toThrow("No tool here has a page");
     await runtime.controls.setTool("s__chart", false, { by: "boss", via: "t" });
     await expect(client.readResource({ uri: "ui://s/chart/view" })).rejects.toThrow();
   });
 
-  it("has no page that is not HTML", async () => {
+  it("has no page if the page is not HTML", async () => {
     const server = charts();
     server.resources({ "ui://chart/view": { mimeType: "application/json", text: "{}" } });
-    const { connect } = await offering({ servers: { s: server.config({ risk: "safe" }) } });
+    const { connect } = await serveRuntime({ servers: { s: server.config({ risk: "safe" }) } });
     await expect((await connect()).readResource({ uri: "ui://s/chart/view" })).rejects.toThrow("`text/html`");
   });
 });

@@ -1,10 +1,10 @@
-/** Clients whose libraries write null for what is not given. */
+/** Clients whose libraries send null for absent members. */
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
 import { createRuntime } from "../../src/index.ts";
 import { createMcpGateway } from "../../src/mcp/server/mcp-server.ts";
-import { type Offering, offering } from "../fakes/offering.ts";
+import { type ServedRuntime, serveRuntime } from "../fakes/served-runtime.ts";
 
 const echo = {
   name: "echo",
@@ -14,7 +14,7 @@ const echo = {
   input: { type: "object", properties: { note: { type: ["string", "null"] } } },
   execute: (given: unknown) => JSON.stringify(given),
 } as const;
-const postern = (): Promise<Offering> => offering({ tools: [echo] });
+const postern = (): Promise<ServedRuntime> => serveRuntime({ tools: [echo] });
 
 const accept = "application/json, text/event-stream";
 const nulls = { _meta: null, cursor: null };
@@ -26,7 +26,7 @@ const initialize = {
 };
 const rpc = (id: number, method: string, params: object | null): object => ({ jsonrpc: "2.0", id, method, params });
 
-it("reads null for an optional member of an MCP request as nothing, over HTTP", async () => {
+it("treats null for an optional member of an MCP request as absent, over HTTP", async () => {
   const { url, token } = await postern();
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json", accept };
   const send = (body: object, more: object = {}): Promise<Response> =>
@@ -44,11 +44,11 @@ it("reads null for an optional member of an MCP request as nothing, over HTTP", 
   }
 });
 
-it("reads null for an optional member of an MCP request as nothing, over pipes", async () => {
+it("treats null for an optional member of an MCP request as absent, over pipes", async () => {
   const runtime = await createRuntime({ tools: [echo] });
-  const door = createMcpGateway({ runtime });
+  const gateway = createMcpGateway({ runtime });
   const [input, output] = [new PassThrough(), new PassThrough()];
-  const served = door.serveStdio({ principal: { tenant: "t", agent: "ada" }, scopes: [] }, { input, output });
+  const served = gateway.serveStdio({ principal: { tenant: "t", agent: "ada" }, scopes: [] }, { input, output });
   const call = { name: "echo", arguments: null, _meta: null };
   const lines = [rpc(1, "initialize", initialize), rpc(2, "tools/list", nulls), rpc(3, "tools/call", call)];
   input.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
@@ -63,11 +63,11 @@ it("reads null for an optional member of an MCP request as nothing, over pipes",
     { id: 2, result: { tools: [{ name: "echo" }] } },
     { id: 3, result: { content: [{ text: "{}" }], isError: false } },
   ]);
-  await door.close();
+  await gateway.close();
   await runtime.close();
 });
 
-it("reads null for an optional member of an HTTP request as nothing", async () => {
+it("treats null for an optional member of an HTTP request as absent", async () => {
   const { url, token } = await postern();
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
   const send = (body: object): Promise<Response> =>

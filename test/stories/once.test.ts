@@ -5,7 +5,7 @@ import { asker, boss, eventTypes, runtimeFixture } from "../fakes/runtime-fixtur
 const with1 = { ...asker, idempotencyKey: "k1" };
 
 describe("an idempotency key", () => {
-  it("first call succeeds / repeat same key and request / execute once, tool_call.deduped, same result (case 156)", async () => {
+  it("runs once for a repeated request, logs tool_call.deduped and gives the same result (case 156)", async () => {
     await using h = await runtimeFixture();
     const first = await h.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, with1);
     const again = await h.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, with1);
@@ -15,7 +15,7 @@ describe("an idempotency key", () => {
     expect(events).toMatchObject([{ outcome: "suppressed" }]);
   });
 
-  it("argument key order changed / same call; any value changed / conflict, never the cached result (case 168, C9)", async () => {
+  it("accepts another order of arguments, and refuses a changed value as a conflict (case 168)", async () => {
     await using h = await runtimeFixture();
     await h.runtime.invoke({ tool: "echo", arguments: { slow: false, to: "x" } }, with1);
     expect((await h.runtime.invoke({ tool: "echo", arguments: { to: "x", slow: false } }, with1)).replayed).toBe(true);
@@ -24,7 +24,7 @@ describe("an idempotency key", () => {
     );
   });
 
-  it("of one principal is not another's", async () => {
+  it("of one principal does not apply to another", async () => {
     await using h = await runtimeFixture();
     await h.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, with1);
     const other = await h.runtime.invoke(
@@ -35,7 +35,7 @@ describe("an idempotency key", () => {
     expect(h.ran).toHaveLength(2);
   });
 
-  it("100 callers at once / exactly one execution", async () => {
+  it("runs once for 100 callers at once", async () => {
     await using h = await runtimeFixture();
     const all = await Promise.all(
       Array.from({ length: 100 }, () => h.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, with1)),
@@ -45,7 +45,7 @@ describe("an idempotency key", () => {
     expect(all.every(({ status, refusal }) => status === "ok" || refusal?.code === "in_progress")).toBe(true);
   });
 
-  it("is required by a tool that says so, for effects (case 157)", async () => {
+  it("is required if a tool demands it for effects (case 157)", async () => {
     await using h = await runtimeFixture({ autonomy: "A4" }, [
       {
         name: "pay",
@@ -62,7 +62,7 @@ describe("an idempotency key", () => {
     expect((await h.runtime.invoke({ tool: "pay" }, with1)).status).toBe("ok");
   });
 
-  it("a finished call is replayed at A1 without a second question (case 171)", async () => {
+  it("replays a finished call at A1 without a second question (case 171)", async () => {
     await using h = await runtimeFixture({ autonomy: "A1" });
     const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, with1);
     await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
@@ -120,7 +120,7 @@ describe("a failure", () => {
     expect(tries).toBe(1);
   });
 
-  it("in transport is unknown: not success, not plain failure, and not run again until it is settled (cases 158, 170)", async () => {
+  it("in transport is unknown: no success, no plain failure, no retry before it is settled (cases 158, 170)", async () => {
     let tries = 0;
     await using h = await runtimeFixture(
       { autonomy: "A4" },
@@ -141,7 +141,7 @@ describe("a failure", () => {
     expect(await eventTypes(h.runtime)).toContain("operator.call_settled");
   });
 
-  it("settled as succeeded is replayed as that; settling it twice is refused", async () => {
+  it("settled as succeeded is replayed so; a second settlement is refused", async () => {
     await using h = await runtimeFixture(
       { autonomy: "A4" },
       failing("wire", () => Object.assign(new Error("reset"), { unknown: true })),
@@ -173,7 +173,7 @@ describe("a failure", () => {
     expect((await h.runtime.invoke({ tool: "wire" }, with1)).status).toBe("ok");
   });
 
-  it("by timeout of an effect is unknown; the trace says timeout (D6)", async () => {
+  it("by timeout of an effect is unknown; the trace says timeout", async () => {
     await using h = await runtimeFixture({ autonomy: "A4" }, [
       {
         name: "slow",

@@ -25,7 +25,7 @@ describe("an operator", () => {
     expect((await h.runtime.invoke(echo)).status).toBe("ok");
   });
 
-  it("changes autonomy / next call / new level; operator.action audited; a running task keeps its snapshot when it is raised (case 141)", async () => {
+  it("changes autonomy for the next call, audited; a running task keeps its snapshot if it is raised (case 141)", async () => {
     await using h = await runtimeFixture({ autonomy: "A1" });
     const session = h.runtime.openSession({}, asker);
     await h.runtime.controls.setAutonomy("A3", actor("operator"));
@@ -36,7 +36,7 @@ describe("an operator", () => {
 });
 
 describe("a child call", () => {
-  it("has its parent's authority and budget, and goes through the same gates", async () => {
+  it("has its parent's authority and budget, and passes the same gates", async () => {
     const outcomes: unknown[] = [];
     await using h = await runtimeFixture({}, [
       {

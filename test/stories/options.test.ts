@@ -30,15 +30,15 @@ describe("options that cannot work", () => {
     });
   }
 
-  it("a context whose scopes are no list is refused, not spelled out letter by letter", async () => {
+  it("a context whose scopes are no list is refused, not split into letters", async () => {
     await using h = await runtimeFixture();
     await expect(h.runtime.invoke({ tool: "echo" }, { scopes: "mail" as never })).rejects.toThrow(/scopes/);
     await expect(h.runtime.invoke(null as never)).rejects.toMatchObject({ code: "request_invalid" });
   });
 });
 
-describe("a store in a folder nobody made", () => {
-  it("is not begun: the folder is named with the fix, and once it is made the store opens", async () => {
+describe("a store in a missing folder", () => {
+  it("is refused with the folder and the fix, and opens once the folder exists", async () => {
     const missing = join(folder, "not", "mounted");
     const store = `sqlite:${join(missing, "postern.db")}`;
     const made = createRuntime({ store });
@@ -53,7 +53,7 @@ describe("a store in a folder nobody made", () => {
 });
 
 describe("an unknown call", () => {
-  it("is settled by the id its caller was told, also when it had waited for a person before (D20)", async () => {
+  it("is settled by the id its caller received, also after it had waited for a person", async () => {
     await using h = await runtimeFixture({}, [
       {
         name: "wire",
@@ -80,8 +80,8 @@ describe("an unknown call", () => {
   });
 });
 
-describe("a tool that did its work and answers with nonsense", () => {
-  it("succeeded, says the ledger; its result is unavailable", async () => {
+describe("a tool that succeeds and answers with nonsense", () => {
+  it("is recorded as succeeded, and its result is unavailable", async () => {
     const cycle: Record<string, unknown> = {};
     cycle["self"] = cycle;
     await using h = await runtimeFixture({ autonomy: "A4" }, [
@@ -101,15 +101,15 @@ describe("a tool that did its work and answers with nonsense", () => {
   });
 });
 
-describe("a server that dies with a secret on its lips", () => {
-  it("is reported without it, whatever store lent it (G6)", async () => {
+describe("a server that dies while it prints a secret", () => {
+  it("is reported without the secret, whatever store lent it", async () => {
     const value = "s3cret-value-of-the-server";
     const secrets = { get: async () => ({ reveal: () => value }) };
     const script = "console.error('cannot log in with ' + process.env.TOKEN); process.exit(1)";
     const leaky = { command: process.execPath, args: ["-e", script], env: { TOKEN: "secret://leaky/token" } };
     await using runtime = await createRuntime({ secrets, servers: { leaky } });
-    const told = JSON.stringify([runtime.health(), await runtime.audit.query({})]);
-    expect(told).toContain("cannot log in with [redacted]");
-    expect(told).not.toContain(value);
+    const output = JSON.stringify([runtime.health(), await runtime.audit.query({})]);
+    expect(output).toContain("cannot log in with [redacted]");
+    expect(output).not.toContain(value);
   });
 });

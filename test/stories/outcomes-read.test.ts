@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { openAgentTools } from "../../src/agents/index.ts";
 import { defineTool, type RuntimeOptions } from "../../src/index.ts";
-import { offering } from "../fakes/offering.ts";
 import { asker } from "../fakes/runtime-fixture.ts";
+import { serveRuntime } from "../fakes/served-runtime.ts";
 
 const base = { description: "Does it.", effects: "write", idempotent: false, input: { type: "object" } } as const;
 const picture = { type: "image", mediaType: "image/png", data: "aGk=" } as const;
@@ -64,14 +64,14 @@ const rows: readonly [what: string, options: RuntimeOptions, call: { tool: strin
   ],
 ];
 
-/** A request and its end have new names at each try. */
+/** Removes the ids and times, which differ at each try. */
 function plain(text: string): string {
   return text.replaceAll(/(apr|call)_[0-9a-f-]+|\d{4}-\d\d-\d\dT[\d:.]+Z/g, "…");
 }
 
 describe("what a model reads", () => {
-  it.each(rows)("of %s is one text at every interface", async (_what, options, call, expected) => {
-    const { runtime, agent, connect } = await offering({ tools, ...options });
+  it.each(rows)("of %s is the same text at every interface", async (_what, options, call, expected) => {
+    const { runtime, agent, connect } = await serveRuntime({ tools, ...options });
     await using library = openAgentTools(runtime, asker);
     const { text } = await library.call({ name: call.tool, arguments: call.arguments });
     expect(text).toMatch(expected);
@@ -81,8 +81,8 @@ describe("what a model reads", () => {
       const client = await connect("/mcp", era);
       const { content, isError } = await client.callTool({ name: call.tool, arguments: { ...call.arguments } });
       expect(isError).toBe(true);
-      const said = content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join(" ");
-      expect(plain(said)).toBe(plain(text));
+      const output = content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join(" ");
+      expect(plain(output)).toBe(plain(text));
     }
     const read = JSON.stringify([http, text]);
     expect(read).not.toMatch(/\/approve\b|approvals approve/);
@@ -90,7 +90,7 @@ describe("what a model reads", () => {
   });
 
   it("keeps the pictures of the tool's own error", async () => {
-    const { agent, connect } = await offering({ tools });
+    const { agent, connect } = await serveRuntime({ tools });
     const answer = await (await connect()).callTool({ name: "fail" });
     expect(answer.content).toEqual([
       { type: "text", text: "No such file." },
@@ -99,9 +99,9 @@ describe("what a model reads", () => {
     expect((await agent.calls.call({ tool: "fail" })).content).toHaveLength(2);
   });
 
-  it("of a refusal is its condition and its advice in a script too", async () => {
+  it("of a refusal is its reason and its advice in a script too", async () => {
     const rule = { effect: "deny", tool: "send", arguments: { "$.to": { like: "eve*" } } } as const;
-    const { runtime } = await offering({ tools, policy: { rules: [rule] }, chains: {} });
+    const { runtime } = await serveRuntime({ tools, policy: { rules: [rule] }, chains: {} });
     const code = `try { await tools.send({ to: "eve" }) }
       catch (e) { return { code: e.code, message: e.message, advice: e.advice } }`;
     const outcome = await runtime.invoke({ tool: "tool_chain", arguments: { code, language: "javascript" } }, asker);

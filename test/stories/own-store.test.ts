@@ -4,17 +4,17 @@ import type { OpenStore, Store, StoreContext } from "../../src/store/index.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
-/** A store made around another one, as an author of a package would: of the package it takes types alone. */
+/** A store around another one, as a package's author would write it with our types alone. */
 function counting(open: OpenStore): {
   readonly open: OpenStore;
   readonly writes: string[];
-  readonly houses: StoreContext[];
+  readonly contexts: StoreContext[];
 } {
   const writes: string[] = [];
   const houses: StoreContext[] = [];
   return {
     writes,
-    houses,
+    contexts: houses,
     async open(given) {
       houses.push(given);
       const inner = await open(given);
@@ -32,20 +32,20 @@ function counting(open: OpenStore): {
   };
 }
 
-it("a store of one's own is opened with the clock, the log and the spelling of the runtime, and is closed with it", async () => {
+it("an own store is opened with the runtime's clock, log and serializer, and closed with it", async () => {
   const own = counting((given) => new MemoryStore(given));
   const h = await runtimeFixture({ store: own.open, approvals: { patience: "suspend" } });
   const held = await h.runtime.invoke({ tool: "mail", arguments: { to: "ann" } }, asker);
   expect(held.status).toBe("pending");
   expect(own.writes).toContain("hold");
-  expect(own.houses).toHaveLength(1);
-  expect(own.houses[0]?.clock).toBe(h.clock);
+  expect(own.contexts).toHaveLength(1);
+  expect(own.contexts[0]?.clock).toBe(h.clock);
   expect((await h.runtime.approvals.list({ tenant: asker.principal.tenant })).length).toBe(1);
   await h.runtime.close();
   await h[Symbol.asyncDispose]();
 });
 
-it("what opens no store is refused with the value", async () => {
+it("a function that opens no store is refused with the value", async () => {
   const open = (() => ({ commit: 5 })) as unknown as OpenStore; // as code without types may
   await expect(createRuntime({ store: open })).rejects.toMatchObject({
     code: "options_invalid",

@@ -5,7 +5,7 @@ import { asker, boss, eventTypes, runtimeFixture } from "../fakes/runtime-fixtur
 const echo = { tool: "echo", arguments: { to: "x" } };
 
 describe("a plain call", () => {
-  it("one safe call / audit by trace id / attempted then succeeded, nothing else for the call (cases 40, 197)", async () => {
+  it("logs attempted and then succeeded under its trace id, and nothing else (cases 40, 197)", async () => {
     await using h = await runtimeFixture();
     const session = h.runtime.openSession({}, asker);
     const outcome = await session.invoke(echo);
@@ -15,7 +15,7 @@ describe("a plain call", () => {
     expect(await h.runtime.audit.verify()).toMatchObject({ intact: true, events: 2 });
   });
 
-  it("of an unknown tool is an error that names it, and one trace line (cases 41, 190)", async () => {
+  it("of an unknown tool is an error that names it, with one trace line (cases 41, 190)", async () => {
     await using h = await runtimeFixture();
     const session = h.runtime.openSession({}, asker);
     const outcome = await session.invoke({ tool: "nonexistent" });
@@ -25,7 +25,7 @@ describe("a plain call", () => {
     expect(await eventTypes(h.runtime, session.traceId)).toEqual(["tool_call.refused"]);
   });
 
-  it("a tool called constructor is not found where none is registered", async () => {
+  it("of a tool named constructor is not found if none is registered", async () => {
     await using h = await runtimeFixture();
     expect((await h.runtime.invoke({ tool: "constructor" })).refusal?.code).toBe("tool_unknown");
     expect(
@@ -41,7 +41,7 @@ describe("a plain call", () => {
     expect(h.ran).toHaveLength(0);
   });
 
-  it("with no approver is denied at once, and says that there is no ApprovalHandler (case 68)", async () => {
+  it("without an approver is denied at once, and names the missing ApprovalHandler (case 68)", async () => {
     await using h = await runtimeFixture({ approvals: {} });
     const outcome = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } });
     expect(outcome).toMatchObject({ status: "denied", refusal: { code: "approval_unavailable" } });
@@ -50,7 +50,7 @@ describe("a plain call", () => {
     expect(h.ran).toHaveLength(0);
   });
 
-  it("the throwing face throws CallRefused with that outcome (cases 88, D29)", async () => {
+  it("throws CallRefused with the outcome through the throwing API (case 88)", async () => {
     await using h = await runtimeFixture();
     await expect(h.runtime.call("mail", "default", { to: "x" }, asker)).rejects.toMatchObject({
       code: "pending",
@@ -60,7 +60,7 @@ describe("a plain call", () => {
     expect((await h.runtime.call("echo", "default", { to: "y" })).text).toBe("to y");
   });
 
-  it("what the giver does to his arguments later changes nothing", async () => {
+  it("ignores later changes of the caller's arguments", async () => {
     await using h = await runtimeFixture();
     const given = { to: "x" };
     const running = h.runtime.invoke({ tool: "echo", arguments: given });
@@ -69,7 +69,7 @@ describe("a plain call", () => {
     expect(h.ran).toEqual([{ to: "x" }]);
   });
 
-  it("arguments that are not JSON are refused, typed, with one event", async () => {
+  it("is refused, typed and with one event, if its arguments are not JSON", async () => {
     await using h = await runtimeFixture();
     const cycle: Record<string, unknown> = {};
     cycle["self"] = cycle;
@@ -111,7 +111,7 @@ describe("a tool that misbehaves", () => {
     },
   ];
 
-  it("throws / status error with the error's class and message, never a rejection (case 46)", async () => {
+  it("ends in status error with the error's class and message when it throws, never a rejection (case 46)", async () => {
     await using h = await runtimeFixture(
       {},
       misbehaving("bad", () => {
@@ -123,7 +123,7 @@ describe("a tool that misbehaves", () => {
     expect(outcome.text).toMatch(/TypeError.*broken pipe/);
   });
 
-  it("throws a non-error value, or null / status error, no crash (case 47)", async () => {
+  it("ends in status error without a crash when it throws a non-error value or null (case 47)", async () => {
     for (const thrown of [null, undefined, 7, "text", Symbol("s"), Object.create(null)]) {
       await using h = await runtimeFixture(
         {},
@@ -135,7 +135,7 @@ describe("a tool that misbehaves", () => {
     }
   });
 
-  it("never resolves / error timed out, and the trace says timeout (cases 48, 191)", async () => {
+  it("ends as timed out when it never resolves, and the trace says timeout (cases 48, 191)", async () => {
     await using h = await runtimeFixture(
       {},
       misbehaving("hang", () => new Promise(() => {})),
@@ -154,7 +154,7 @@ describe("a tool that misbehaves", () => {
     expect(h.clock.waiting).toBeLessThanOrEqual(waiting); // nothing of the call is waited for any more
   });
 
-  it("answers with a cycle, or with 20 MB / a bounded result", async () => {
+  it("has a bounded result when it answers with a cycle or with 20 MB", async () => {
     const cycle: Record<string, unknown> = {};
     cycle["self"] = cycle;
     await using h = await runtimeFixture({}, [
@@ -171,7 +171,7 @@ describe("a tool that misbehaves", () => {
 });
 
 describe("a session", () => {
-  it("max_tool_calls 2 / three calls / the third is an error with budget; the tool ran twice (case 56)", async () => {
+  it("refuses the third of three calls with max_tool_calls 2; the tool ran twice (case 56)", async () => {
     await using h = await runtimeFixture();
     const session = h.runtime.openSession({ maxToolCalls: 2 });
     await session.invoke(echo);
@@ -189,7 +189,7 @@ describe("a session", () => {
     expect((await session.invoke(echo)).refusal?.code).toBe("budget_exhausted");
   });
 
-  it("two tools in parallel / counter 2, two records; a changed trace is only a copy (cases 55, 62)", async () => {
+  it("counts two parallel calls with two records; its trace is a copy (cases 55, 62)", async () => {
     await using h = await runtimeFixture();
     const session = h.runtime.openSession();
     await Promise.all([session.invoke(echo), session.invoke(echo)]);
@@ -221,8 +221,8 @@ describe("a session", () => {
   });
 });
 
-describe("cancellation", () => {
-  it("of a running effect is unknown, recorded once, and rethrown to the caller that cancelled (D15)", async () => {
+describe("a cancellation", () => {
+  it("of a running effect is unknown, recorded once, and rethrown to the caller that cancelled", async () => {
     await using h = await runtimeFixture();
     const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: "x", slow: true } }, asker);
     await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });

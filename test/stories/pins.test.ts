@@ -1,4 +1,4 @@
-/** A server that changes what its tools are (D22): between its starts, and while it runs. Real processes, a real store. */
+/** A server that changes its tools' definitions between its starts and while it runs. Real processes, a real store. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ afterEach(async () => {
 
 interface Scene {
   readonly server: Changing;
-  /** Starts it, on the store it had before. */
+  /** Starts Postern on its earlier store. */
   start(): Promise<Runtime>;
 }
 
@@ -43,7 +43,7 @@ function scene(config: Partial<ServerConfig> = {}): Scene {
   return { server, start };
 }
 
-/** While it runs: the server says that its tools changed, and Postern has seen what this one is now. */
+/** Changes the tools while the server runs, and waits until Postern has the new definition. */
 async function announced(runtime: Runtime, now: ListedTool | undefined): Promise<void> {
   const wanted = now && definitionOf(now as UpstreamTool).digest; // a listed tool is what the server sends
   expect(await runtime.invoke({ tool: "files__announce" }, asker)).toMatchObject({ status: "ok" });
@@ -100,7 +100,7 @@ describe("a tool whose definition changed", () => {
     expect(second.pins.changes("files__read")).toMatchObject({ state: "pinned", pinned: { by: "ann" } });
   });
 
-  it("is free again when it comes back to what is pinned", async () => {
+  it("is free again when it returns to the pinned definition", async () => {
     const { server, start } = scene();
     const runtime = await start();
     server.define(poisoned);
@@ -117,7 +117,7 @@ describe("a tool whose definition changed", () => {
     ["inputSchema", { ...read, inputSchema: { type: "object", properties: { path: { type: "number" } } } }],
     ["outputSchema", { ...read, outputSchema: { type: "object" } }],
     ["annotations", { ...read, annotations: { destructiveHint: true } }],
-  ])("is blocked also when only its %s changed", async (field, tool) => {
+  ])("is blocked also if only its %s changed", async (field, tool) => {
     const { server, start } = scene();
     const runtime = await start();
     server.define(tool);
@@ -128,7 +128,7 @@ describe("a tool whose definition changed", () => {
     expect(runtime.pins.changes("files__read")?.differences.map((difference) => difference.field)).toEqual([field]);
   });
 
-  it("that went away and came back changed is blocked as well", async () => {
+  it("is blocked as well if it disappeared and returned changed", async () => {
     const { server, start } = scene();
     const runtime = await start();
     server.define();
@@ -139,7 +139,7 @@ describe("a tool whose definition changed", () => {
     expect(await (await start()).invoke(call, asker)).toMatchObject(blocked);
   });
 
-  it("keeps no open approval: what was approved before does not run the new definition", async () => {
+  it("keeps no open approval: an earlier approval does not run the new definition", async () => {
     const { server, start } = scene({ tools: { announce: { risk: "safe" }, read: { risk: "critical" } } });
     const runtime = await start();
     const { approvalId = "" } = await runtime.invoke(call, asker);
@@ -153,7 +153,7 @@ describe("a tool whose definition changed", () => {
     expect(server.ran).toEqual([]);
   });
 
-  it("is told in the log once a change, with who approved it, and the log stays intact", async () => {
+  it("is logged once a change, with its approver, and the log stays intact", async () => {
     const { server, start } = scene();
     const first = await start();
     server.define(poisoned);
@@ -173,8 +173,8 @@ describe("a tool whose definition changed", () => {
   });
 });
 
-describe("approving", () => {
-  it("a definition that is not the offered one any more is refused: nobody approves what he did not see", async () => {
+describe("an approval of a definition", () => {
+  it("is refused if the tool now offers another one: an operator approves only what they saw", async () => {
     const { server, start } = scene();
     const runtime = await start();
     server.define(poisoned);
@@ -191,7 +191,7 @@ describe("approving", () => {
     expect(await runtime.invoke(call, asker)).toMatchObject(blocked);
   });
 
-  it("what is trusted already changes nothing, and an unknown tool is none", async () => {
+  it("changes nothing if it is trusted already, and finds no unknown tool", async () => {
     const { start } = scene();
     const runtime = await start();
     const definition = runtime.pins.changes("files__read")?.pinned?.digest ?? "";
@@ -208,7 +208,7 @@ describe("approving", () => {
 });
 
 describe("a strict server", () => {
-  it("has no tool that can be called before an operator approved it; then it is pinned", async () => {
+  it("has no callable tool before an operator approved it; then it is pinned", async () => {
     const { server, start } = scene({ pin: "strict" });
     const runtime = await start();
     expect(await runtime.invoke(call, asker)).toMatchObject({
@@ -223,7 +223,7 @@ describe("a strict server", () => {
     expect(server.ran).toEqual(["read", "read"]);
   });
 
-  it("refuses a word that is no way to pin", async () => {
+  it("refuses an unknown way to pin", async () => {
     const { server } = scene();
     const servers = { files: server.config({ pin: "never" as "strict" }) }; // what JavaScript may send
     await expect(createRuntime({ servers })).rejects.toMatchObject({

@@ -19,7 +19,7 @@ it.each([
   [{ a: "x", b: null, c: 1 }, "`c` is not a known argument."],
   [{ a: "x", b: 1 }, "`b` does not fit any of the allowed forms"],
   [{ a: 1, b: null }, "`a`: expected string, got number."],
-])("what does not fit of %j is told in a whole sentence", async (given, told) => {
+])("a mismatch of %j is described in a whole sentence", async (given, output) => {
   const tool = defineTool({
     name: "shape",
     description: "x",
@@ -31,12 +31,12 @@ it.each([
   await using runtime = await createRuntime({ tools: [tool] });
   const { text } = await runtime.invoke({ tool: "shape", arguments: given }, asker);
   expect(text).toContain("The arguments do not fit `shape`; it was not run: ");
-  expect(text).toContain(told);
+  expect(text).toContain(output);
   expect(text).not.toMatch(/undefined|\. [a-z`]|: is |: does |: has | {2}/);
 });
 
 it.each([undefined, null, 7, "text", {}, { name: "" }, { name: 3 }, { description: "x" }])(
-  "%j is refused as a tool by what it is",
+  "%j is refused as a tool with its type",
   (value) => {
     const adding = (): unknown => new Toolbox().add(value as never);
     expect(adding).toThrow(/^The tool .+ does not have the shape of a tool: a tool needs a `name`/);
@@ -47,7 +47,7 @@ it.each([undefined, null, 7, "text", {}, { name: "" }, { name: 3 }, { descriptio
 it.each([
   [1, "1 call was still running after 50 ms; it will"],
   [2, "2 calls were still running after 50 ms; they will"],
-])("counts %i calls in the singular and in the plural", async (calls, told) => {
+])("counts %i calls in the singular and in the plural", async (calls, output) => {
   const clock = new FakeClock();
   const logged: string[] = [];
   const inFlight = new InFlight(clock, (problem) => void logged.push(problem));
@@ -56,5 +56,5 @@ it.each([
   const drained = inFlight.drained(50);
   await clock.advance(51);
   await drained;
-  expect(logged.join("\n")).toContain(told);
+  expect(logged.join("\n")).toContain(output);
 });

@@ -48,7 +48,7 @@ const spelled = ({ changes }: Awaited<ReturnType<Runtime["policy"]["simulate"]>>
   changes.map(({ tool, before, after }) => `${tool} ${before.verdict} ${after.verdict}`);
 
 describe("simulate", () => {
-  it("puts the recorded calls to an edited policy, tells whose verdict changes and why, and runs nothing", async () => {
+  it("runs recorded calls against an edited policy, lists changed verdicts with reasons, and runs no tool", async () => {
     const runtime = await runtimeFixture({});
     await runtime.invoke({ tool: "pay", arguments: { amount: 5 } });
     await runtime.invoke({ tool: "pay", arguments: { amount: 50 } });
@@ -74,7 +74,7 @@ describe("simulate", () => {
     expect({ ran, events: await runtime.audit.query({}) }).toEqual(before);
   });
 
-  it("replays limits with the times the calls were begun at, also behind those that are replayed", async () => {
+  it("replays limits with the original times, also behind the replayed calls", async () => {
     const clock = new FakeClock();
     const runtime = await runtimeFixture({}, { clock });
     for (let i = 0; i < 4; i += 1) {
@@ -88,7 +88,7 @@ describe("simulate", () => {
     expect(spelled(await runtime.policy.simulate(atMostTwo, { limit: 1 }))).toEqual(["pay ALLOW DENY"]); // 20 and 40 happened
   });
 
-  it("asks the tool itself about the recorded arguments, and goes by the level the call had", async () => {
+  it("asks the tool itself about the recorded arguments, at the call's own level", async () => {
     const runtime = await runtimeFixture({}, { approvals: { patience: "suspend" } });
     await runtime.invoke({ tool: "spend", arguments: { amount: 500 } }); // held
     await runtime.invoke({ tool: "spend", arguments: { amount: 5 } }, { autonomy: "A1" }); // held
@@ -101,7 +101,7 @@ describe("simulate", () => {
     ]);
   });
 
-  it("takes only one tool's or one run's or one tenant's calls, the last so many", async () => {
+  it("takes only one tool's, run's or tenant's calls, or the last few", async () => {
     const runtime = await runtimeFixture({});
     await runtime.invoke({ tool: "pay" }, { runId: "run_1" });
     await runtime.invoke({ tool: "pay" }, { runId: "run_2", principal: { tenant: "acme", agent: "ann" } });
@@ -115,7 +115,7 @@ describe("simulate", () => {
       await expect(runtime.policy.simulate(none, { limit })).rejects.toThrow(`\`limit\` is ${limit};`);
   });
 
-  it("names the tools that are gone, and refuses a policy that is none", async () => {
+  it("names the missing tools, and refuses an invalid policy", async () => {
     const folder = mkdtempSync(join(tmpdir(), "postern-desk-"));
     cleanups.push(() => rmSync(folder, { recursive: true }));
     const store = `sqlite:${join(folder, "books.db")}`;
@@ -129,8 +129,8 @@ describe("simulate", () => {
   });
 });
 
-describe("the report of what is so", () => {
-  it("is by tool and action with the deciding rule, equal for equal questions (case 152)", async () => {
+describe("the effective policy", () => {
+  it("is listed by tool and action with the deciding rule, equal for equal questions (case 152)", async () => {
     const runtime = await runtimeFixture({
       rules: [{ effect: "deny", tool: "pay", id: "no-pay", principal: { agent: "ann" }, where: "p.yaml:9" }],
     });
@@ -146,7 +146,7 @@ describe("the report of what is so", () => {
     expect(runtime.policy.effective({ autonomy: "A0" })?.lines[0]).toMatchObject({ tool: "look", verdict: "PREVIEW" });
   });
 
-  it("tells what skills ask for and nobody enabled; in a run, only those that are active there (case 147)", async () => {
+  it("lists what skills request without permission; in a run, only what is active there (case 147)", async () => {
     const folder = mkdtempSync(join(tmpdir(), "postern-desk-"));
     cleanups.push(() => rmSync(folder, { recursive: true }));
     writeSkill(folder, "janitor", skillText("name: janitor\ndescription: Cleans.\nallowed-tools: wipe mop"));
@@ -163,13 +163,13 @@ describe("the report of what is so", () => {
     });
   });
 
-  it("warns of what nobody can have meant, in this policy or another", async () => {
+  it("warns about rules that cannot be meant, in this policy or another", async () => {
     const runtime = await runtimeFixture({ rules: [{ effect: "deny", tool: "pya" }] });
     expect(runtime.policy.warnings()).toMatchObject([{ code: "matches_no_tool" }]);
     expect(runtime.policy.warnings({ mode: "observe" })).toMatchObject([{ code: "observing" }]);
   });
 
-  it("the same rules filter what a caller is shown: a tool that some arguments may be called with is on the list", async () => {
+  it("filters what a caller sees: a tool is listed if some arguments are allowed", async () => {
     const runtime = await runtimeFixture({
       default: "deny",
       rules: [
@@ -187,8 +187,8 @@ describe("the report of what is so", () => {
   });
 });
 
-describe("a policy of one's own", () => {
-  it("decides in both worlds, and cannot tell what is so", async () => {
+describe("an own policy", () => {
+  it("decides in calls and in simulations, and has no effective list", async () => {
     const own = {
       version: "own",
       decide: () =>

@@ -15,14 +15,14 @@ function blocks(language: string): readonly string[] {
   return [...guide.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, "gm"))].map(([, text = ""]) => text);
 }
 
-/** `npx postern call …   # denied: why` */
+/** Reads `npx postern call …   # denied: why`. */
 const commands = blocks("sh")
   .flatMap((block) => block.split("\n"))
   .flatMap((line) => {
     const [, words, outcome] = /^npx postern (call .*?)\s+# (\w+)/.exec(line) ?? [];
     return words === undefined || outcome === undefined ? [] : [{ words: words.split(/\s+/), outcome }];
   });
-/** `npx postern policy …`, as a shell would split it. */
+/** Splits `npx postern policy …` as a shell does. */
 const questions = blocks("sh")
   .flatMap((block) => block.split("\n"))
   .flatMap((line) => /^npx postern (policy\b[^#]*)/.exec(line)?.[1]?.trim() ?? [])
@@ -33,7 +33,7 @@ const codes: ReadonlyMap<string, number> = new Map([
   ["waits", 4],
 ]);
 
-describe("the guide to the least an agent needs", () => {
+describe("the guide to least privilege", () => {
   const postern = new CommandLine();
   let running: Awaited<ReturnType<PosternProcess["start"]>> | undefined;
 
@@ -72,7 +72,7 @@ describe("the guide to the least an agent needs", () => {
   });
 
   it.each(questions.filter(([, verb]) => verb !== "simulate"))(
-    "is answered: postern %s %s %s",
+    "has the right answer for: postern %s %s %s",
     { timeout: 60_000 },
     async (...words) => {
       const { code, out, err } = await postern.run(...words, "--data", "data");
@@ -81,7 +81,9 @@ describe("the guide to the least an agent needs", () => {
     },
   );
 
-  it("keeps what it expects beside the policy, and sees what the edit would change", { timeout: 90_000 }, async () => {
+  it("keeps its expectations beside the policy, and shows what the edit would change", {
+    timeout: 90_000,
+  }, async () => {
     const expecting = blocks("yaml").find((block) => block.includes("tests:"));
     writeFileSync(join(postern.folder, "postern.yaml"), withPolicy(expecting));
     const tested = await postern.run("policy", "test", "--data", "data");
@@ -93,7 +95,7 @@ describe("the guide to the least an agent needs", () => {
     }
   });
 
-  it("shows only policies that load, and that say what they mean", () => {
+  it("shows only policies that load and have no warnings", () => {
     const policies = blocks("yaml").map((text) => policyOptionsFrom(policySchemas().section.parse(parse(text).policy)));
     expect(policies.length).toBeGreaterThan(3);
     for (const policy of policies) expect(policyWarnings(policy)).toEqual([]);

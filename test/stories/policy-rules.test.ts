@@ -28,7 +28,7 @@ describe("rules on arguments, through the runtime", () => {
     expect(home.ran).toEqual([{ to: "ada@acme.com" }]);
   });
 
-  it("ask a person for some calls only, and an edit does not get around them", async () => {
+  it("ask a person for some calls only, and an edit does not avoid them", async () => {
     await using home = await runtimeFixture({
       policy: {
         rules: [
@@ -50,7 +50,7 @@ describe("rules on arguments, through the runtime", () => {
     expect(home.ran).toEqual([{ to: "ada@acme.com" }]);
   });
 
-  it("hold again when the approved call is used: a sandbox is not lifted by a person", async () => {
+  it("apply again when the approved call runs: a person cannot lift a sandbox", async () => {
     await using home = await runtimeFixture({ policy: { sandbox: [{ argument: "$.to", within: ["/work/**"] }] } });
     const inside = await home.runtime.invoke({ tool: "mail", arguments: { to: "/work/a" } }, asker);
     expect(inside.status).toBe("pending");
@@ -63,7 +63,7 @@ describe("rules on arguments, through the runtime", () => {
 });
 
 describe("a policy that observes", () => {
-  it("lets pass, and writes down what it would have done", async () => {
+  it("lets calls pass, and logs what it would have done", async () => {
     await using home = await runtimeFixture({
       policy: { mode: "observe", rules: [{ effect: "deny", tool: "mail", id: "no-mail" }] },
     });
@@ -81,6 +81,6 @@ describe("a policy that observes", () => {
   });
 });
 
-it("warnings are part of the library", () => {
+it("the library reports its warnings", () => {
   expect(policyWarnings({ mode: "observe" })).toHaveLength(1);
 });

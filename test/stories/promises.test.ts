@@ -1,10 +1,11 @@
-/** What must hold whatever happens, each as a test that fails when the code behind it is taken away. */
+/** Central promises; each test fails when the code behind it is removed. */
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createRuntime, type Runtime } from "../../src/index.ts";
 import { settled } from "../fakes/clock.ts";
-import { ask, mail, remember, status } from "../fakes/granting.ts";
+import { mail } from "../fakes/deciders.ts";
+import { ask, remember, statusOf } from "../fakes/granting.ts";
 import { heldDisk } from "../fakes/held-disk.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { type ProbeTool, probe } from "../fakes/probe.ts";
@@ -20,24 +21,31 @@ describe("a claim", () => {
     ["safe", "write", true],
     ["safe", "read", false],
     ["medium", "read", true],
-  ] as const)("of a tool with risk %s, effect %s, idempotent %s is on the disk before it starts", async (...given) => {
-    const [risk, effects, idempotent] = given;
-    let ran = 0;
-    const execute = (): string => {
-      ran += 1;
-      return "done";
-    };
-    const store = `sqlite:${join(folder, `${given.join("-")}.db`)}`;
-    await using runtime = await createRuntime({ tools: probe({ risk, effects, idempotent, execute }), store, policy });
-    using disk = heldDisk();
-    const calling = runtime.invoke({ tool: "probe" }, { ...asker, idempotencyKey: "k" });
-    await expect.poll(() => disk.unanswered).toBeGreaterThan(0);
-    await settled();
-    expect(ran).toBe(0);
-    disk.release();
-    expect((await calling).status).toBe("ok");
-    expect(ran).toBe(1);
-  });
+  ] as const)(
+    "of a tool with risk %s, effect %s, idempotent %s is on the disk before the tool starts",
+    async (...given) => {
+      const [risk, effects, idempotent] = given;
+      let ran = 0;
+      const execute = (): string => {
+        ran += 1;
+        return "done";
+      };
+      const store = `sqlite:${join(folder, `${given.join("-")}.db`)}`;
+      await using runtime = await createRuntime({
+        tools: probe({ risk, effects, idempotent, execute }),
+        store,
+        policy,
+      });
+      using disk = heldDisk();
+      const calling = runtime.invoke({ tool: "probe" }, { ...asker, idempotencyKey: "k" });
+      await expect.poll(() => disk.unanswered).toBeGreaterThan(0);
+      await settled();
+      expect(ran).toBe(0);
+      disk.release();
+      expect((await calling).status).toBe("ok");
+      expect(ran).toBe(1);
+    },
+  );
 
   it("of a safe idempotent tool that only reads waits for no disk", async () => {
     const store = `sqlite:${join(folder, "reads.db")}`;
@@ -47,7 +55,7 @@ describe("a claim", () => {
   });
 });
 
-/** The same four tools, which end or do not. */
+/** The same four kinds of tools with this function. */
 function four(execute: () => unknown): readonly ProbeTool[] {
   const tool = (name: string, more: Partial<ProbeTool>): ProbeTool => probe({ name, execute, ...more })[0];
   return [
@@ -58,7 +66,7 @@ function four(execute: () => unknown): readonly ProbeTool[] {
   ];
 }
 
-it("recovery leaves what has an effect unknown and not retryable; what has none runs again", async () => {
+it("recovery leaves a call with an effect unknown and not retryable; one without runs again", async () => {
   const file = join(folder, "dead.db");
   const names = ["pay", "note", "put", "read"];
   const call = (runtime: Runtime, tool: string, key?: string) =>
@@ -85,7 +93,7 @@ it("recovery leaves what has an effect unknown and not retryable; what has none 
   for (const name of ["pay", "note"]) expect((await call(second, name)).refusal?.code).toBe("outcome_unknown");
 });
 
-describe("a stranger", () => {
+describe("another principal", () => {
   const strangers = [
     ["another agent", { tenant: "default", agent: "b", user: "asker" }],
     ["another user of the agent", { tenant: "default", agent: "a", user: "eve" }],
@@ -108,7 +116,7 @@ describe("a stranger", () => {
     await using h = await runtimeFixture();
     await remember(h, await ask(h), { for: { until: h.clock.now() + 3_600_000 }, reason: "they are fine" });
     expect(h.runtime.approvals.grants.list()).toHaveLength(1);
-    expect(await status(h, "y")).toBe("ok");
+    expect(await statusOf(h, "y")).toBe("ok");
     expect(await h.runtime.invoke(mail("z"), { principal })).toMatchObject({ status: "pending" });
     expect(h.ran).toEqual([{ to: "y" }]);
   });

@@ -4,7 +4,7 @@ import { createRuntime, type Runtime } from "../../src/index.ts";
 interface Stage {
   readonly runtime: Runtime;
   readonly ran: string[];
-  /** Lets the tool end. */
+  /** Ends the tool's wait. */
   readonly end: () => void;
 }
 
@@ -54,7 +54,7 @@ it("runs two equal calls of one turn, and refuses the same id while it runs", as
   await runtime.close();
 });
 
-it("lets a new id join a request that waits, and means a new call by one after the result", async () => {
+it("lets a new id join a waiting request, and treats one after the result as a new call", async () => {
   const { runtime, ran } = await stage("high");
   const first = await runtime.invoke(toAda, { toolCallId: "a" });
   expect((await runtime.invoke(toAda, { toolCallId: "b" })).approvalId).toBe(first.approvalId);
@@ -65,7 +65,7 @@ it("lets a new id join a request that waits, and means a new call by one after t
   await runtime.close();
 });
 
-it("takes only text for an id", async () => {
+it("accepts only text as an id", async () => {
   const { runtime } = await stage("safe");
   for (const toolCallId of ["", 5, "\ud800"] as never[])
     await expect(runtime.invoke(toAda, { toolCallId })).rejects.toThrow("`toolCallId`");

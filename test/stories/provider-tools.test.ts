@@ -19,12 +19,12 @@ const computer = legacyTool({
 });
 const search = { name: "web_search", description: "Searches.", providerSpecs: { openai: { type: "web_search" } } };
 
-it("call types and provider specs are told wherever the tool is told", async () => {
+it("call types and provider specs are listed wherever the tool is listed", async () => {
   await using runtime = await createRuntime({ tools: [computer, search] });
-  const told = { providerSpecs: computer.providerSpecs, callTypes: computer.callTypes };
-  expect(runtime.offered().find(({ tool }) => tool === "computer")).toMatchObject(told);
-  expect(runtime.tools.offer("computer")).toMatchObject(told);
-  expect(runtime.tools.get("computer")).toMatchObject(told);
+  const messages = { providerSpecs: computer.providerSpecs, callTypes: computer.callTypes };
+  expect(runtime.offered().find(({ tool }) => tool === "computer")).toMatchObject(messages);
+  expect(runtime.tools.offer("computer")).toMatchObject(messages);
+  expect(runtime.tools.get("computer")).toMatchObject(messages);
   expect(specOf(computer, "openai")).toEqual({
     kind: "provider",
     name: "computer",
@@ -40,7 +40,7 @@ it("call types and provider specs are told wherever the tool is told", async () 
   });
 });
 
-it("an MCP client is told of a provider-defined tool, and not of a hosted one", async () => {
+it("an MCP client sees a provider-defined tool, and no hosted one", async () => {
   await using runtime = await createRuntime({ tools: [computer, search] });
   const visit = { caller: { principal: asker.principal }, server: undefined } as Parameters<typeof toolList>[1]; // all it reads
   expect(toolList(runtime, visit, true)).toMatchObject([
@@ -62,7 +62,7 @@ it.each(["computer", "computer_call", "computer_use"])(
   },
 );
 
-it("a call type is the tool's alone, and gone with it", async () => {
+it("a call type belongs to one tool, and is removed with it", async () => {
   await using runtime = await createRuntime({ tools: [computer] });
   const other = { ...computer, name: "other" };
   expect(() => runtime.tools.register(other)).toThrow("The call type `computer_call` of `other` belongs to `computer`");
@@ -95,7 +95,7 @@ it("schemas of a provider warn once of each tool they leave out", async () => {
   }
 });
 
-it("byRisk refuses a word that is no level", async () => {
+it("byRisk refuses an unknown level", async () => {
   await using runtime = await createRuntime({ tools: [computer] });
   expect(runtime.tools.byRisk("low")).toHaveLength(1);
   for (const risk of ["HIGH", "severe", "", "constructor"])

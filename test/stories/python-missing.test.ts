@@ -1,4 +1,4 @@
-/** A machine on which no engine can isolate Python: scripts in JavaScript stay, and the command line says what to install. */
+/** A machine without an engine for Python: scripts in JavaScript work, and the command line says what to install. */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { ownFolder } from "../fakes/own-folder.ts";
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "../..");
 const bin = join(root, "bin/postern.js");
-/** In a mount namespace of its own: bubblewrap cannot be executed, and the folder of Pyodide is empty. */
+/** Runs in its own mount namespace, in which bubblewrap cannot be executed and Pyodide's folder is empty. */
 const hiding = `for file in /usr/bin/bwrap /bin/bwrap /usr/local/bin/bwrap; do
   if [ -e "$file" ]; then mount --bind /dev/null "$file"; fi
 done
@@ -40,14 +40,14 @@ it.skipIf(problem !== undefined)("start says how to get an engine for Python", a
     cwd: configured(),
     stdio: ["ignore", "pipe", "ignore"],
   });
-  const said: string[] = [];
+  const messages: string[] = [];
   for await (const line of createInterface({ input: started.stdout })) {
-    said.push(line);
+    messages.push(line);
     if (/Try next/.test(line)) break;
   }
   started.kill();
   await once(started, "close");
-  expect(said.join("\n")).toMatch(howTo);
+  expect(messages.join("\n")).toMatch(howTo);
 });
 
 it.skipIf(problem !== undefined)("doctor warns that scripts in Python cannot run, and how they can", async () => {

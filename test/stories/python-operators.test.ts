@@ -1,4 +1,4 @@
-/** A script in Python computes what the Python of this machine computes; `npm run matrix` tries all operators and programs. */
+/** Python scripts compute what the local Python computes; `npm run matrix` tries all operators and programs. */
 import { afterAll, expect, it } from "vitest";
 import { CpythonDriver } from "../../src/engines/cpython/cpython.ts";
 import { compared } from "../matrix/compare.ts";
@@ -9,7 +9,7 @@ const missing = await driver.unavailable();
 if (missing !== undefined) console.warn(`SKIPPED: operators in Python: ${missing}`);
 afterAll(() => driver[Symbol.asyncDispose]());
 
-/** Lists are compared item by item, and a remainder has the sign of the divisor. */
+/** Lists compare item by item, and a remainder has the divisor's sign. */
 const wanted = new Set(["operator-<", "operator-remainder", "operator-floor", "operator-==", "unary-3", "unary-5"]);
 
 it.skipIf(missing !== undefined)("operators over all pairs of values give what plain CPython gives", async () => {

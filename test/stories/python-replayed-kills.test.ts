@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 import { CpythonDriver } from "../../src/engines/cpython/cpython.ts";
-import { diaryOf, lived } from "../fakes/chain-lives.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
+import { effectsIn, runScriptProcess } from "../fakes/script-process.ts";
 
 const missing = await new CpythonDriver().unavailable();
 if (missing !== undefined) console.warn(`SKIPPED: cpython: ${missing}`);
 
-/** Moments of a life: the call that waits is the 13th; what follows it is seen by its caller. */
+/** Moments of a process: the call that waits is the 13th, and the caller sees what follows it. */
 const whileWaiting = 14;
 const afterTheDecision = 15;
 
@@ -17,15 +17,15 @@ it.skipIf(missing !== undefined).each([
   "a Python script killed at moment %i, and again while it is replayed, has each effect once",
   async (at, replaying) => {
     const place = ownFolder();
-    expect(await lived(place, at, "cpython")).toBeUndefined();
-    expect(diaryOf(place)).toEqual(["a", "b"]);
+    expect(await runScriptProcess(place, at, "cpython")).toBeUndefined();
+    expect(effectsIn(place)).toEqual(["a", "b"]);
     for (const again of replaying) {
-      expect(await lived(place, again, "cpython")).toBeUndefined();
-      expect(diaryOf(place)).toEqual(["a", "b"]);
+      expect(await runScriptProcess(place, again, "cpython")).toBeUndefined();
+      expect(effectsIn(place)).toEqual(["a", "b"]);
     }
-    const ended = await lived(place, 0, "cpython");
+    const ended = await runScriptProcess(place, 0, "cpython");
     expect(ended).toMatchObject({ status: "ok", result: { output_text: "did a,did b,did c,did d" } });
-    expect(diaryOf(place)).toEqual(["a", "b", "c", "d"]);
+    expect(effectsIn(place)).toEqual(["a", "b", "c", "d"]);
   },
   300_000,
 );

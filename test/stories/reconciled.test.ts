@@ -1,4 +1,4 @@
-/** A tool that finds out later what became of its call, and what it answered. */
+/** A tool that finds out later how its call ended, and with which answer. */
 import { describe, expect, it } from "vitest";
 import type { CallContext, RuntimeOptions, ToolContext } from "../../src/index.ts";
 import { environmentSecrets } from "../../src/secrets/index.ts";
@@ -9,7 +9,7 @@ import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fix
 const keyed: CallContext = { ...asker, idempotencyKey: "k" };
 const call = { tool: "probe", arguments: { n: 1 } };
 
-/** A call that was cut off, and what its tool says of it when it is asked. */
+/** Makes a call that is cut off, whose hook returns this answer. */
 async function lost(
   found: (context: ToolContext) => unknown,
   options: RuntimeOptions = {},
@@ -24,7 +24,7 @@ async function lost(
   return { ...h, id: callId };
 }
 
-describe("the answer that a reconcile hook finds", () => {
+describe("the answer of a reconcile hook", () => {
   it.each([
     ["text", "sent as 17", { text: "sent as 17" }],
     ["structured", { structured: { id: 17 } }, { structured: { id: 17 }, text: '{"id":17}' }],
@@ -42,7 +42,7 @@ describe("the answer that a reconcile hook finds", () => {
     expect(event).toMatchObject({ decided_by: "tool:probe", reason: "succeeded: the tool found its answer" });
   });
 
-  it("is redacted and shaped as any answer is", async () => {
+  it("is redacted and shaped like any answer", async () => {
     const redactor = createRedactor();
     const environment = { POSTERN_SECRET_MAIL_TOKEN: "s3cr3t-v4lue-0123456789" };
     const secrets = environmentSecrets({ redactor, environment });
@@ -76,7 +76,7 @@ describe("the answer that a reconcile hook finds", () => {
     expect(again).toMatchObject({ status: "error", replayed: true, text: "no such box" });
   });
 
-  it("may be missing: the outcome says then who settled the call", async () => {
+  it("may be missing: the outcome then names the person who settled the call", async () => {
     await using h = await lost(() => ({ found: "succeeded" }));
     await h.runtime.ledger.reconcile(h.id);
     const again = await h.runtime.invoke(call, keyed);
@@ -85,7 +85,7 @@ describe("the answer that a reconcile hook finds", () => {
 });
 
 it.each([undefined, null, "succeeded", {}, { found: "maybe" }])(
-  "a hook that answers %j leaves the call unknown",
+  "leaves the call unknown if it is %j",
   async (answer) => {
     await using h = await lost(() => answer);
     expect(await h.runtime.ledger.reconcile(h.id)).toMatchObject({ settled: false, why: "still_unknown" });

@@ -17,12 +17,12 @@ type Given = Readonly<Record<string, string | number | readonly string[]>>;
 
 async function refused(options: Partial<RuntimeOptions>, ...calls: readonly Given[]): Promise<string> {
   await using runtime = await createRuntime({ tools: [pay], autonomy: "A4", clock: new FakeClock(), ...options });
-  const said: string[] = [];
+  const messages: string[] = [];
   for (const given of calls) {
     const { refusal } = await runtime.invoke({ tool: "pay", arguments: given as never }); // frozen lists are lists
-    said.push(refusal?.message ?? "ok");
+    messages.push(refusal?.message ?? "ok");
   }
-  return said.at(-1) ?? "";
+  return messages.at(-1) ?? "";
 }
 const byRules = (rules: Rules, ...calls: readonly Given[]) => refused({ policy: { rules } }, ...calls);
 
@@ -35,7 +35,7 @@ describe("a refusal by the policy", () => {
       ["rule deny #1 (big)", "(p.yaml:7)", "`$.amount` is 250 (above 100)"],
     ],
     [
-      "the only one of several values that counts, and what is missing",
+      "the only value of several that matters, and the missing one",
       [{ effect: "deny", tool: "pay", arguments: { "$.to": { not: { like: "*@acme.com" } } } }],
       [{}],
       ['`$.to` is missing (not like "*@acme.com")'],
@@ -47,7 +47,7 @@ describe("a refusal by the policy", () => {
       ['`$.tags[*]` is ["a","x"] (one of ["x","y"])'],
     ],
     [
-      "the past",
+      "an earlier call",
       [{ effect: "deny", tool: "pay", history: { within: "run", atMost: 2 } }],
       [{}, {}, {}],
       ["at most 2 calls of `pay`", "with this call there are 3"],
@@ -65,7 +65,7 @@ describe("a refusal by the policy", () => {
     for (const part of parts) expect(message).toContain(part);
   });
 
-  it("names what an `allow` needed and did not find", async () => {
+  it("names what an `allow` rule needs and did not find", async () => {
     const rules: Rules = [
       {
         effect: "allow",
@@ -88,7 +88,7 @@ describe("a refusal by the policy", () => {
 });
 
 describe("another refusal", () => {
-  it("names the guardrail, the cooldown and what is left of it", async () => {
+  it("names the guardrail, the cooldown and its remaining time", async () => {
     const guard: Guardrail = {
       name: "rivals",
       on: "arguments",
@@ -99,7 +99,7 @@ describe("another refusal", () => {
     expect(await refused({ policy }, {}, {})).toContain("within 60 s; it may run again in 60 s");
   });
 
-  it("names why a person is needed where none can be asked", async () => {
+  it("names why a person is needed if none can be asked", async () => {
     const rules: Rules = [{ effect: "confirm", tool: "pay", id: "much", arguments: { "$.amount": { above: 100 } } }];
     const message = await byRules(rules, { amount: 250 });
     expect(message).toContain("rule confirm #1 (much): `$.amount` is 250 (above 100)");
@@ -152,7 +152,7 @@ describe("another refusal", () => {
     expect(refusal?.message).toContain("override secrets scope `secrets:read`");
   });
 
-  it("names the call that is running now", async () => {
+  it("names the running call", async () => {
     const { promise: ended, resolve: end } = Promise.withResolvers<string>();
     const { promise: began, resolve: begin } = Promise.withResolvers<void>();
     const execute = (): Promise<string> => {

@@ -1,4 +1,4 @@
-/** Tools in `tools.folders` that cannot be offered: the others are, and each is named wherever tools are listed. */
+/** Invalid tools in `tools.folders`: the others are offered, and each invalid one is named in every list. */
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -56,7 +56,7 @@ it("names them in doctor", async () => {
     expect(findings.filter(({ level, message }) => level === "warn" && why.test(message))).toHaveLength(1);
 });
 
-it("starts all the same, and names them in its health and in a doctor that asks it", { timeout: 60_000 }, async () => {
+it("starts all the same, and names them in health and in doctor", { timeout: 60_000 }, async () => {
   const folder = folderOf("started");
   const { child, end } = cli.open(["start", "--json"], folder);
   if (child.stdout === null) throw new Error("It has no output.");

@@ -1,4 +1,4 @@
-/** A model names its calls by ids: which of them are one call, and which are new. */
+/** Which calls of a model with ids are one call, and which are new. */
 import { expect, it } from "vitest";
 import { openAgentTools } from "../../src/agents/index.ts";
 import { createRuntime, defineTool } from "../../src/index.ts";

@@ -1,4 +1,4 @@
-/** An artifact as an argument: bytes fit every schema that takes a text, and what does not fit is refused before anything runs. */
+/** An artifact as an argument: bytes fit every schema that takes text; other schemas refuse them before anything runs. */
 
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
@@ -53,7 +53,7 @@ it.each([
   expect(await take(words)).toEqual({ got: forWords });
 });
 
-it("bytes fit inside lists, inside definitions and in bare tools as well", async () => {
+it("bytes fit inside lists, definitions and bare tools as well", async () => {
   const inner = { type: "array", items: { $ref: "#/$defs/file" } };
   const defined = defineTool({
     ...plain,
@@ -80,7 +80,7 @@ it("bytes fit inside lists, inside definitions and in bare tools as well", async
   expect((await runtime.invoke({ tool: "bare", arguments: { body: reference } })).structured).toEqual({ got: base64 });
 });
 
-it("a schema in code may take the bytes themselves, a text, or base64", async () => {
+it("a schema in code may take bytes, text or base64", async () => {
   const taken: unknown[] = [];
   const coded = (name: string, body: z.ZodType) =>
     defineTool({
@@ -104,7 +104,7 @@ it.each([
   ["a number", { type: "number" }],
   ["a short text", { type: "string", maxLength: 2 }],
   ["a text of another form", { type: "string", pattern: "^[0-9]+$" }],
-])("bytes for a schema that takes %s are refused before anybody is asked and before the claim", async (_what, body) => {
+])("bytes for a schema that takes %s are refused before the approval and before the claim", async (_what, body) => {
   const { runtime, keep } = await opened(taking("take", body, { risk: "high", effects: "write" }));
   const outcome = await runtime.invoke({ tool: "take", arguments: { body: { $artifact: await keep(words) } } });
   expect(outcome).toMatchObject({ status: "error", refusal: { code: "arguments_invalid" } });

@@ -1,4 +1,4 @@
-/** A tool's blocks: readers of text see a line for each, readers of blocks get all that their server said. */
+/** A tool's blocks: text readers see a line for each, and block readers get all that the server sent. */
 import { expect, it, onTestFinished } from "vitest";
 import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
 import { contentOf } from "../../src/mcp/client/adapter.ts";
@@ -41,7 +41,7 @@ it("blocks of a server come back over MCP as they were sent", async () => {
   expect(content).toEqual(sent);
 });
 
-it("a reader of text sees a line for each link and each resource without text", async () => {
+it("a text reader sees a line for each link and each resource without text", async () => {
   const runtime = await opened(() => ({ content: contentOf(sent) }));
   const { text } = await runtime.invoke({ tool: "get" });
   expect(text.split("\n")).toEqual([
@@ -52,7 +52,7 @@ it("a reader of text sees a line for each link and each resource without text", 
   ]);
 });
 
-it("over HTTP the blocks are in snake_case, and nothing of them is missing", async () => {
+it("over HTTP the blocks are in snake_case and complete", async () => {
   const runtime = await opened(() => ({ content: contentOf(sent) }));
   const { content } = outcomeToWire(await runtime.invoke({ tool: "get" }), "get");
   expect(content).toEqual([
@@ -100,7 +100,7 @@ it.each([
     { url: "https://x.example/c.ogg", mediaType: "audio/ogg" },
     "[audio: https://x.example/c.ogg, audio/ogg]",
   ],
-])("media that is somewhere else is a block and a line: %j", async (block, found, line) => {
+])("media at another address is a block and a line: %j", async (block, found, line) => {
   const runtime = await opened(() => ({ content: [block] }));
   const outcome = await runtime.invoke({ tool: "get" });
   expect(outcome.content).toMatchObject([found]);
@@ -110,7 +110,7 @@ it.each([
   ]);
 });
 
-it("what a server says of its blocks outlives a restart, and is masked like the rest", async () => {
+it("a server's annotations of its blocks survive a restart, and are masked like the rest", async () => {
   const secrets = { get: async () => ({ reveal: () => "sesame-open-sesame" }) };
   const tool = defineTool({
     name: "get",

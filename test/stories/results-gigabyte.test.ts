@@ -1,4 +1,4 @@
-/** The heavy form of results-streams.test.ts: a whole gigabyte, in a process of its own. */
+/** The large form of results-streams.test.ts: a whole gigabyte, in its own process. */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** What a script gets of a tool's answer does not depend on how large it is. */
+/** The type of a tool's answer in a script does not depend on its size. */
 import { expect, it } from "vitest";
 import { createRuntime, defineTool, type Json } from "../../src/index.ts";
 
@@ -28,8 +28,8 @@ const tools = [
   }),
 ];
 
-/** For each size: what the script makes of the answer. */
-async function told(expression: string, tool: string): Promise<readonly Json[]> {
+/** Returns the script's value of the answer for each size. */
+async function valuesInScript(expression: string, tool: string): Promise<readonly Json[]> {
   await using runtime = await createRuntime({ tools, chains: { engines: ["quickjs"] } });
   const seen: Json[] = [];
   for (const rows of [3, 70, 3_000]) {
@@ -55,6 +55,6 @@ it.each([
     "restated",
     "[r.structured.content === r.text, JSON.parse(r.text).length === n, Object.keys(r.structured).length === 1]",
   ],
-])("the answer of `%s` is the same kind of data with 3, 70 and 3,000 rows", async (tool, expression) => {
-  expect(await told(expression, tool)).toEqual(Array(3).fill([true, true, true]));
+])("the answer of `%s` has the same type with 3, 70 and 3,000 rows", async (tool, expression) => {
+  expect(await valuesInScript(expression, tool)).toEqual(Array(3).fill([true, true, true]));
 });

@@ -1,9 +1,9 @@
-/** What is too large for one answer reaches its reader whole: an agent over MCP, a program over HTTP, a person at a terminal. */
+/** A result too large for one answer reaches its reader completely: over MCP, over HTTP and in a terminal. */
 import { readFileSync, writeFileSync } from "node:fs";
 import type { CallToolResult, Client } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { approvalOf, Gateway } from "../fakes/gateway.ts";
-import { eras, timeoutMs } from "../fakes/gateway-story.ts";
+import { mcpRevisions, timeoutMs } from "../fakes/gateway-story.ts";
 
 const lines = Array.from({ length: 4_000 }, (_, n) => `line ${n}: größer als ein Brief, kürzer als ein Buch\n`);
 const original = `${lines.join("")}the last line, which must not be lost`;
@@ -19,13 +19,13 @@ function first({ content }: CallToolResult): string {
   return block?.type === "text" ? block.text : "";
 }
 
-/** What the sentence at the end of a cut text says. */
+/** Reads the sentence at the end of a cut text. */
 function readOn(text: string): { readonly artifact: string; readonly offset: number } {
   const [, call = ""] = /call `read_artifact` with (\{[^}]*\})/.exec(text) ?? [];
   return JSON.parse(call);
 }
 
-/** As a model would: every part, each from where the one before it says. */
+/** Reads every part as a model does, each from the position that the part before names. */
 async function whole(client: Client, from: { readonly artifact: string; readonly offset: number }): Promise<string> {
   const parts: string[] = [];
   for (let offset: number | undefined = from.offset; offset !== undefined; ) {
@@ -38,7 +38,7 @@ async function whole(client: Client, from: { readonly artifact: string; readonly
   return parts.join("");
 }
 
-describe.each(eras)("an agent that reads a file of 200 kB through the real file server (MCP %s)", (era) => {
+describe.each(mcpRevisions)("an agent that reads a file of 200 kB through the real file server (MCP %s)", (era) => {
   it("edits it and writes it back without losing its tail", { timeout: timeoutMs }, async () => {
     writeFileSync(gateway.file("book.txt"), original);
     const client = await gateway.connect(era);
@@ -79,7 +79,7 @@ describe.each(eras)("an agent that reads a file of 200 kB through the real file 
   });
 });
 
-it("structured content that is too large stays out of the answer, and the text says where it is", {
+it("gets an artifact instead of large structured content, and the text names it", {
   timeout: timeoutMs,
 }, async () => {
   const client = await gateway.connect("2025-11-25");
@@ -92,7 +92,7 @@ it("structured content that is too large stays out of the answer, and the text s
   expect(all.match(/long-name-\d+\.txt/g)).toHaveLength(900);
 });
 
-it("over HTTP the text says how to read on, and the artifact is the whole of it", { timeout: timeoutMs }, async () => {
+it("reads in the text over HTTP how to continue, and the artifact is complete", { timeout: timeoutMs }, async () => {
   writeFileSync(gateway.file("book.txt"), `${"plain\n".repeat(30_000)}the end`);
   const { out: json } = await gateway.command("call", "filesystem__read_text_file", "path=book.txt", "--json");
   const outcome = JSON.parse(json);

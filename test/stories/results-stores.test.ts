@@ -1,4 +1,4 @@
-/** Where large results are kept: nowhere, or in a store of the embedder's own. */
+/** Large results without an artifact store, and in a store of the embedder. */
 import { createHash } from "node:crypto";
 import { expect, it, onTestFinished } from "vitest";
 import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
@@ -35,7 +35,7 @@ async function opened(artifacts: NonNullable<RuntimeOptions["artifacts"]>): Prom
   return runtime;
 }
 
-/** The four verbs of the port, over a Map; it refuses whoever an artifact was not put for. */
+/** The four functions of the port over a Map. It refuses every principal without its own copy. */
 function ownStore(): OwnArtifactStore & { readonly pins: Map<string, number>; readonly kept: Map<string, Uint8Array> } {
   const kept = new Map<string, Uint8Array>();
   const owners = new Map<string, Map<string, string>>();
@@ -89,7 +89,7 @@ it("without an artifact store a reference is refused, and nothing can be put", a
   await expect(runtime.artifacts.put(Buffer.from("x"), "x/y", owner)).rejects.toMatchObject({ code: "artifacts_off" });
 });
 
-it("a store of one's own keeps results, is read from, and its pins are taken back", async () => {
+it("an own store keeps results, is read from, and gets its pins back", async () => {
   const store = ownStore();
   const runtime = await opened(store);
   const session = runtime.openSession();
@@ -106,7 +106,7 @@ it("a store of one's own keeps results, is read from, and its pins are taken bac
   expect([...store.pins.values()]).toEqual([0, 0]);
 });
 
-it("a store of one's own guards what it keeps: another principal's reference is refused", async () => {
+it("an own store protects what it keeps: another principal's reference is refused", async () => {
   const runtime = await opened(ownStore());
   const as = (agent: string) => ({ principal: { tenant: "acme", agent } });
   const { artifact = "" } = await runtime.invoke({ tool: "report" }, as("ann"));
@@ -115,9 +115,12 @@ it("a store of one's own guards what it keeps: another principal's reference is 
   expect((await runtime.invoke(weigh, as("ann"))).text).toBe("100000");
 });
 
-it.each([[{}], [{ put() {}, open() {} }], ["folder"], [true]])("%j is no artifact store", async (artifacts) => {
-  await expect(createRuntime({ artifacts: artifacts as never })).rejects.toMatchObject({
-    code: "options_invalid",
-    message: expect.stringContaining("`artifacts`"),
-  });
-});
+it.each([[{}], [{ put() {}, open() {} }], ["folder"], [true]])(
+  "%j is refused as an artifact store",
+  async (artifacts) => {
+    await expect(createRuntime({ artifacts: artifacts as never })).rejects.toMatchObject({
+      code: "options_invalid",
+      message: expect.stringContaining("`artifacts`"),
+    });
+  },
+);

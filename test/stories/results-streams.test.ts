@@ -1,4 +1,4 @@
-/** Bytes that are too many to hold: a tool gives a stream, another one reads it, and nobody has all of it in memory. */
+/** Bytes that do not fit in memory: one tool gives a stream, another reads it, and no part holds all of it. */
 import { createHash } from "node:crypto";
 import { expect, it, onTestFinished } from "vitest";
 import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
@@ -16,7 +16,7 @@ async function opened(tools: RuntimeOptions["tools"], more: RuntimeOptions = {})
 const answering = (name: string, execute: () => unknown) => defineTool({ ...plain, name, execute });
 const digestOf = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
-it("a stream of 96 MiB passes from tool to tool by reference, in less memory than it has", async () => {
+it("a stream of 96 MiB passes from tool to tool by reference, in less memory than its size", async () => {
   const runtime = await opened([producing, hashing]);
   await using session = runtime.openSession();
   const peak = watchedMemory();
@@ -50,7 +50,7 @@ it.each([
   expect(bytes.length).toBeGreaterThan(5);
 });
 
-it("a stream that breaks off is a failure of its tool, and one without an end is no answer", async () => {
+it("a stream that breaks off fails its tool, and one without an end is no answer", async () => {
   const breaking = answering("breaking", async function* () {
     yield "a";
     throw new Error("the disk went away");
@@ -69,7 +69,7 @@ it("a stream that breaks off is a failure of its tool, and one without an end is
   });
 });
 
-it("a stream that stands still ends with its call's time", async () => {
+it("a stream that stalls ends with its call's time", async () => {
   const { promise: stopped, resolve } = Promise.withResolvers<void>();
   const still = answering(
     "still",
@@ -80,7 +80,7 @@ it("a stream that stands still ends with its call's time", async () => {
   await stopped;
 });
 
-it("a stream that holds a known secret is not kept, also where it runs over two pieces", async () => {
+it("a stream that holds a known secret is not kept, also if it spans two pieces", async () => {
   const secrets = { get: async () => ({ reveal: () => "sesame-open-sesame" }) };
   const telling = defineTool({
     ...plain,

@@ -67,7 +67,7 @@ const terminal = async (runtime: Runtime, callId: string): Promise<readonly stri
     .map(({ type }) => type)
     .filter((type) => type !== "tool_call.attempted");
 
-it("the same tool, action and target twice inside the cooldown: the second is blocked and suppressed (case 133)", async () => {
+it("the second equal call to one target inside the cooldown is blocked and suppressed (case 133)", async () => {
   const { runtime, clock } = await open({ pack: { antiFlap: { cooldownSeconds: 60 } } });
   await using _ = runtime;
   expect((await toggle(runtime, "hall")).status).toBe("ok");
@@ -83,7 +83,7 @@ it("the same tool, action and target twice inside the cooldown: the second is bl
   expect(ran).toEqual(["hall", "kitchen", "hall"]);
 });
 
-it("of many at once exactly one passes, and one that failed may be tried again", async () => {
+it("exactly one of many calls at once passes, and a failed one may be tried again", async () => {
   const { runtime } = await open({ pack: { antiFlap: { cooldownSeconds: 60 } } }, { store: storeFile() });
   await using _ = runtime;
   const outcomes = await Promise.all(Array.from({ length: 12 }, () => toggle(runtime, "hall")));
@@ -117,7 +117,7 @@ it("notifications above the hourly maximum are blocked, with one alarm (case 134
   expect(ran).toEqual(["p1", "p2", "p3", "x", "p7"]);
 });
 
-it("the past of a storm outlives a restart", async () => {
+it("the history of a storm survives a restart", async () => {
   const pack: PolicyOptions["pack"] = { notifications: { tools: ["notify"], maxPerHour: 1 } };
   const store = storeFile();
   const clock = new FakeClock();
@@ -131,7 +131,7 @@ it("the past of a storm outlives a restart", async () => {
   expect((await runtime.invoke({ tool: "notify", arguments: { to: "b" } })).refusal?.code).toBe("storm_blocked");
 });
 
-it("in quiet hours a medium call at A4 waits for a person, who reads what the tool says of it", async () => {
+it("in quiet hours a medium call at A4 waits for a person, who reads the tool's own preview", async () => {
   const quiet: PolicyOptions = { pack: { quietHours: { from: "22:00", to: "07:00", timeZone: "Europe/Berlin" } } };
   const clock = new FakeClock(Date.UTC(2026, 10, 20, 20, 59));
   const { runtime } = await open(quiet, { clock, approvals: { patience: "suspend" } });
@@ -158,13 +158,13 @@ it("a block makes no approval, and the tool does not run (case 136)", async () =
   expect(ran).toEqual([]);
 });
 
-it("after a result from the open world, later open-world calls of the run are raised one level", async () => {
+it("after a result from the open world, later open-world calls of the run rise one risk level", async () => {
   const store = storeFile();
   const clock = new FakeClock();
   const call = { tool: "fetch_page", arguments: { url: "https://a.example" } };
   const riskOf = async (runtime: Runtime, request: { tool: string; arguments?: object }, runId: string) => {
-    const told = await runtime.explain(request as typeof call, { runId });
-    return told.reached === "verdict" ? told.decision.risk : told.refusal.code;
+    const explanation = await runtime.explain(request as typeof call, { runId });
+    return explanation.reached === "verdict" ? explanation.decision.risk : explanation.refusal.code;
   };
   {
     const { runtime } = await open({ taint: "raise" }, { store, clock });
@@ -184,14 +184,14 @@ it("after a result from the open world, later open-world calls of the run are ra
   expect(await riskOf(runtime, call, "two")).toBe("safe");
 });
 
-it("without `taint` nothing is raised, and no past is kept", async () => {
+it("without `taint` nothing is raised, and no history is kept", async () => {
   const { runtime } = await open({}, { autonomy: "A2" });
   await using _ = runtime;
   const call = { tool: "fetch_page", arguments: { url: "https://a.example" } };
   expect([(await runtime.invoke(call)).status, (await runtime.invoke(call)).status]).toEqual(["ok", "ok"]);
 });
 
-it("the same call once more, by its key, is answered from its record and not taken for flapping", async () => {
+it("the same call again by its key is answered from its record, and is no repetition", async () => {
   const pack: PolicyOptions["pack"] = {
     antiFlap: { cooldownSeconds: 60 },
     notifications: { tools: ["notify"], maxPerHour: 1 },
@@ -212,7 +212,7 @@ it("the same call once more, by its key, is answered from its record and not tak
   expect(ran).toEqual([]);
 });
 
-it("a tool that suspended goes on inside the cooldown", async () => {
+it("a suspended tool continues inside the cooldown", async () => {
   const patient = defineTool({
     ...terms,
     name: "patient",

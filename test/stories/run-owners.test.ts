@@ -1,4 +1,4 @@
-/** A run belongs to the first principal of a tenant that used its id (DESIGN 4). */
+/** A run belongs to the first principal of a tenant that used its id. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ const foreign = {
 const nightly = (principal: typeof ann) => ({ principal, runId: "nightly" });
 
 describe("a run", () => {
-  it("is its first principal's: another one of the tenant is refused and nothing of his runs", async () => {
+  it("belongs to its first principal: another one of the tenant is refused and reads nothing of it", async () => {
     await using at = await runtimeFixture();
     expect(await at.runtime.invoke(call, nightly(ann))).toMatchObject({ status: "ok" });
     expect(await at.runtime.invoke(call, nightly(bob))).toMatchObject(foreign);
@@ -37,7 +37,7 @@ describe("a run", () => {
     });
   });
 
-  it("is the same principal's however it was authenticated, in sessions and in calls of tools", async () => {
+  it("belongs to the same principal under any credential, in sessions and in calls of tools", async () => {
     await using at = await runtimeFixture();
     await using session = at.runtime.openSession({}, nightly(ann));
     expect(await session.invoke(call)).toMatchObject({ status: "ok" });
@@ -53,7 +53,7 @@ describe("a run", () => {
     expect(await at.runtime.invoke(call, nightly({ ...ann, tenant: "acme" }))).toMatchObject(foreign);
   });
 
-  it("belongs to whom it belonged after a restart, also when its first call was refused", async () => {
+  it("keeps its owner over a restart, also if its first call was refused", async () => {
     const folder = mkdtempSync(join(tmpdir(), "postern-runs-"));
     const options = { store: `sqlite:${join(folder, "postern.db")}`, clock: new SystemClock() };
     {
@@ -80,7 +80,7 @@ describe("a run", () => {
     expect((await eventTypes(at.runtime)).filter((type) => type === "run.opened")).toHaveLength(1);
   });
 
-  it("is opened with an event that tells whose it is, once; a call itself has its own two events and no more", async () => {
+  it("is opened by one event with its owner; a call itself still has two events", async () => {
     await using at = await runtimeFixture();
     const traceId = "a".repeat(32);
     await at.runtime.invoke(call, { ...nightly(ann), traceId });
@@ -92,7 +92,7 @@ describe("a run", () => {
     expect(await at.runtime.audit.verify()).toMatchObject({ intact: true });
   });
 
-  it("is not opened by a question, and a foreign one is not asked about", async () => {
+  it("is not opened by an explanation, and gives another owner's caller none", async () => {
     await using at = await runtimeFixture();
     expect(await at.runtime.explain(call, nightly(bob))).toMatchObject({ reached: "verdict" });
     expect(await at.runtime.invoke(call, nightly(ann))).toMatchObject({ status: "ok" });
@@ -104,7 +104,7 @@ describe("a run", () => {
 });
 
 describe("the run of the day", () => {
-  it("is the principal's own, named or not, and nobody can take another one's, not even tomorrow's", async () => {
+  it("belongs to its principal, named or not, and cannot be taken by another, not even in advance", async () => {
     const clock = new FakeClock();
     await using at = await runtimeFixture({ clock });
     const { runId: annsRun } = at.runtime.openSession({}, { principal: ann });

@@ -5,7 +5,7 @@ import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const base = { ...asker, runId: "run_1" } as const;
 
-it("what it cannot keep in memory it makes up from the audit log, and no call is slower or lost for it", async () => {
+it("a run folder fills gaps from the audit log, and no call is slower or lost", async () => {
   const folder = runsFolder();
   const logged: string[] = [];
   await using h = await runtimeFixture({ archive: { folder }, log: (problem) => void logged.push(problem) });
@@ -23,7 +23,7 @@ it("what it cannot keep in memory it makes up from the audit log, and no call is
   expect(await h.runtime.runs?.verify({ runId: "run_1" })).toMatchObject({ intact: true, problems: [] });
 }, 60_000);
 
-it("forgets no line of a run that could not be written for long", async () => {
+it("loses no line of a run that could not be written for long", async () => {
   const folder = runsFolder();
   const logged: string[] = [];
   await using h = await runtimeFixture({ archive: { folder }, log: (problem) => void logged.push(problem) });
@@ -53,7 +53,7 @@ it("forgets no line of a run that could not be written for long", async () => {
   expect(logged.filter((line) => line.includes("cannot be written now"))).toHaveLength(1);
 }, 60_000);
 
-it("a run that nobody has written to for an hour is sealed and let go, and goes on when it is used again", async () => {
+it("a run without a line for an hour is sealed and released, and continues when used again", async () => {
   const folder = runsFolder();
   await using h = await runtimeFixture({ archive: { folder } });
   await h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, base);

@@ -5,14 +5,14 @@ import { expect, it } from "vitest";
 import { createRuntime, RuntimeFault } from "../../src/index.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
-import { kept } from "../fakes/kept-run.ts";
+import { openRunArchive } from "../fakes/run-archive.ts";
 import { runsFolder } from "../fakes/run-folder.ts";
 
 const child = join(import.meta.dirname, "../crash/by-hand-child.ts");
 const ann = { by: "ann", via: "session:ann" };
 const byHand = { begin: "run_begun", describe: "run_described", finish: "run_finished" } as const;
 
-/** Everything that stands in the folders of runs, but how far they follow the log. */
+/** Returns all files of the run folders, without their position in the log. */
 function contents(folder: string): Readonly<Record<string, string>> {
   if (!existsSync(folder)) return {};
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
@@ -41,10 +41,10 @@ it.each(Object.entries(byHand))(
         archive: { folder: runs },
       });
       const runId = verb === "begin" ? "new" : "old";
-      const told = (await runtime.audit.query({ type: `operator.action.${type}` })).filter(
+      const events = (await runtime.audit.query({ type: `operator.action.${type}` })).filter(
         ({ data }) => (data as { run_id: string }).run_id === runId, // such events name their run
       );
-      expect(told.map(({ principal }) => principal?.user)).toEqual(when === "after" ? ["ann"] : []);
+      expect(events.map(({ principal }) => principal?.user)).toEqual(when === "after" ? ["ann"] : []);
       const ids = (await runtime.runs?.list())?.map(({ run_id }) => run_id);
       expect(ids).toEqual(when === "after" && verb === "begin" ? ["new", "old"] : ["old"]);
       expect(await runtime.runs?.verify({ runId: "old" })).toMatchObject({ intact: true });
@@ -52,17 +52,17 @@ it.each(Object.entries(byHand))(
   },
 );
 
-it("the log names who began, described and finished a run, before the folder's own seal, and counts nothing as late", async () => {
-  await using k = await kept();
+it("the log names the person who began, described and finished a run, before the seal, with nothing late", async () => {
+  await using k = await openRunArchive();
   const { runs, audit } = k.h.runtime;
   const name = { runId: "run_1" };
   await runs?.begin(name, { task: "one", by: ann });
   await runs?.describe(name, { task: "two", by: ann });
   await runs?.finish(name, { state: "failed", reason: "gave up", by: ann });
   await runs?.flush();
-  const told = await audit.query({});
+  const events = await audit.query({});
   expect(
-    told.map(({ type, principal, data }) => [type, principal?.user, (data as { reason?: string }).reason]),
+    events.map(({ type, principal, data }) => [type, principal?.user, (data as { reason?: string }).reason]),
   ).toEqual([
     ["operator.action.run_begun", "ann", undefined],
     ["operator.action.run_described", "ann", undefined],
@@ -78,10 +78,10 @@ it("the log names who began, described and finished a run, before the folder's o
   expect(summary).not.toHaveProperty("principal");
 });
 
-it("what cannot be entered in the log changes nothing, and what cannot be is not entered", async () => {
+it("an act that cannot be logged changes nothing, and an invalid act is not logged", async () => {
   const clock = new FakeClock();
   const failing: Failing = new Map();
-  const { h, folder, ...k } = await kept([], { clock, store: new FaultyStore(clock, failing) });
+  const { h, folder, ...k } = await openRunArchive([], { clock, store: new FaultyStore(clock, failing) });
   await using _kept = k;
   const { runs, audit } = h.runtime;
   const name = { runId: "run_1" };

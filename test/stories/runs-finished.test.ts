@@ -25,8 +25,8 @@ async function begun(
   return { h, runs, run: new RunFolder(folder, "run_1"), [Symbol.asyncDispose]: () => h.runtime.close() };
 }
 
-describe("what a run may be called (SPEC 15.5)", () => {
-  it("passed: everything went, and everything that was expected lies there", async () => {
+describe("the state of a finished run", () => {
+  it("is passed if every call succeeded and every expected deliverable exists", async () => {
     await using k = await begun({ deliverables: ["report.md", "charts/"] });
     writeFileSync(k.run.file("deliverables/report.md"), "# Report\n");
     mkdirSync(k.run.file("deliverables/charts"));
@@ -52,7 +52,7 @@ describe("what a run may be called (SPEC 15.5)", () => {
     expect(await k.runs.verify(name)).toMatchObject({ intact: true, problems: [] });
   });
 
-  it("incomplete: a deliverable is missing, and it is named", async () => {
+  it("is incomplete if a deliverable is missing, which is named", async () => {
     await using k = await begun({ deliverables: ["report.md", "charts/", "there.txt"] });
     writeFileSync(k.run.file("deliverables/there.txt"), "");
     mkdirSync(k.run.file("deliverables/charts"));
@@ -74,14 +74,14 @@ describe("what a run may be called (SPEC 15.5)", () => {
     ]);
   });
 
-  it("incomplete: a link in the place of a deliverable is none", async () => {
+  it("is incomplete if a link replaces a deliverable", async () => {
     await using k = await begun({ deliverables: ["report.md"] });
     symlinkSync("/etc/hostname", k.run.file("deliverables/report.md"));
     expect((await k.runs.finish(name)).deliverables.missing).toEqual(["report.md"]);
     expect(k.run.json("artifact-manifest.json")).toMatchObject({ deliverables: [], left_out: [{ path: "report.md" }] });
   });
 
-  it("incomplete: nobody has finished it, or a person was not answered", async () => {
+  it("is incomplete if it was not finished, or a person did not answer", async () => {
     await using k = await begun();
     expect((await k.runs.get(name))?.governance).toMatchObject({
       result: "incomplete",
@@ -94,7 +94,7 @@ describe("what a run may be called (SPEC 15.5)", () => {
     });
   });
 
-  it("blocked: a permission was not there, or a path left the sandbox", async () => {
+  it("is blocked if a permission was missing, or a path left the sandbox", async () => {
     const wanderer: Tool = {
       ...{ name: "wanderer", description: "Wanders.", risk: "safe", effects: "read", idempotent: true },
       input: { type: "object" },
@@ -118,7 +118,7 @@ describe("what a run may be called (SPEC 15.5)", () => {
     expect(governance.reasons[0]?.message).toBe("`wanderer` blocked: scope_missing, and 1 more.");
   });
 
-  it("failed: it was said so, a call may have happened, or calls came after its end", async () => {
+  it("is failed if the caller says so, a call may have happened, or calls came after its end", async () => {
     const dropped: Tool = {
       ...{ name: "dropped", description: "Loses its line.", risk: "medium", effects: "write", idempotent: false },
       input: { type: "object" },
@@ -141,7 +141,7 @@ describe("what a run may be called (SPEC 15.5)", () => {
     expect(await k.runs.verify(name)).toMatchObject({ intact: true, problems: [] });
   });
 
-  it("a failed call, and a person's no, are no reason", async () => {
+  it("is not changed by a failed call or a person's denial", async () => {
     const failing: Tool = {
       ...{ name: "failing", description: "Fails.", risk: "safe", effects: "read", idempotent: true },
       input: { type: "object" },
@@ -155,7 +155,7 @@ describe("what a run may be called (SPEC 15.5)", () => {
 });
 
 it.each(["../x", "/etc/passwd", "", ".", "a//b", "a/../b", "a\u0000b", "a\\b", "\ud800", "x".repeat(501)])(
-  "refuses the deliverable %j and begins nothing else of it",
+  "is not set with the deliverable %j, which is refused",
   async (path) => {
     await using k = await begun();
     await expect(k.runs.describe(name, { deliverables: ["good.md", path], prompt: "new" })).rejects.toMatchObject({
@@ -182,7 +182,7 @@ it("lists what was kept by reference, with size and media type", async () => {
   await session.close();
 });
 
-it("exports a tar archive that tar reads: plain files only, names of any length", async () => {
+it("is exported as a tar archive that tar reads: plain files only, names of any length", async () => {
   await using k = await begun({ prompt: "Do it." });
   const long = `${"d".repeat(90)}/${"ü".repeat(60)} 😀.txt`;
   mkdirSync(k.run.file(`workspace/${"d".repeat(90)}`));

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createRedactor } from "../../src/secrets/redactor.ts";
 import { FakeClock } from "../fakes/clock.ts";
-import { base, kept, safe, type Tool } from "../fakes/kept-run.ts";
+import { base, openRunArchive, safe, type Tool } from "../fakes/run-archive.ts";
 import { RunFolder, runsFolder } from "../fakes/run-folder.ts";
 import { runtimeFixture } from "../fakes/runtime-fixture.ts";
 
-it("keeps no secret, whatever holds it: arguments, results, errors, prompts, names", async () => {
+it("keeps no secret in arguments, results, errors, prompts or names", async () => {
   const redactor = createRedactor();
   const secret = "hunter2-hunter2-hunter2";
   redactor.learn(secret);
@@ -20,7 +20,7 @@ it("keeps no secret, whatever holds it: arguments, results, errors, prompts, nam
       throw new Error(`no ${secret}`);
     },
   };
-  await using k = await kept([leaky, failing], {
+  await using k = await openRunArchive([leaky, failing], {
     redactor,
     archive: { folder: runsFolder(), config: `x: ${secret}\n` },
   });
@@ -42,9 +42,9 @@ it("keeps no secret, whatever holds it: arguments, results, errors, prompts, nam
   expect(all).not.toContain("hunter2");
 });
 
-it("does not archive a run whose id turns out to hold a secret, and says so once", async () => {
+it("does not archive a run whose id contains a secret, and says so once", async () => {
   const redactor = createRedactor();
-  await using k = await kept([], { redactor });
+  await using k = await openRunArchive([], { redactor });
   const session = k.h.runtime.openSession({}, { ...base, runId: "x-hunter2hunter2" });
   redactor.learn("hunter2hunter2");
   for (const to of ["a", "b"]) {
@@ -57,8 +57,8 @@ it("does not archive a run whose id turns out to hold a secret, and says so once
   expect(k.logged.join()).not.toContain("hunter2");
 });
 
-it("keeps lines under 4 kB whatever tools, actions, agents and arguments are called", async () => {
-  await using k = await kept();
+it("keeps lines under 4 kB with any names of tools, actions, agents and arguments", async () => {
+  await using k = await openRunArchive();
   const odd = [
     "\u0000\u0001\u001f".repeat(60),
     "😀".repeat(100),
@@ -81,7 +81,7 @@ it("keeps lines under 4 kB whatever tools, actions, agents and arguments are cal
 });
 
 it.each(["../x", "a/b", "", "x".repeat(65), "run\u0000", ".."])("refuses the run id %j everywhere", async (runId) => {
-  await using k = await kept();
+  await using k = await openRunArchive();
   const { runtime } = k.h;
   await expect(runtime.invoke({ tool: "echo", arguments: { to: "a" } }, { runId })).rejects.toMatchObject({
     code: "context_invalid",
@@ -91,8 +91,8 @@ it.each(["../x", "a/b", "", "x".repeat(65), "run\u0000", ".."])("refuses the run
   expect(readdirSync(k.folder).filter((name) => name !== ".position.json")).toEqual([]);
 });
 
-it("keeps the runs of tenants apart, also when they have the same id", async () => {
-  await using k = await kept();
+it("keeps the runs of tenants apart, also if they have the same id", async () => {
+  await using k = await openRunArchive();
   const { runtime } = k.h;
   for (const tenant of ["default", "acme", "a/../b"]) {
     await runtime.invoke({ tool: "echo", arguments: { to: tenant } }, { ...base, principal: { tenant, agent: "a" } });
@@ -109,7 +109,7 @@ it("keeps the runs of tenants apart, also when they have the same id", async () 
   expect(await runtime.runs?.get({ runId: "run_1", tenant: "other" })).toBeUndefined();
 });
 
-it("writes within 50 ms on its own, and run.json within a second", async () => {
+it("writes lines within 50 ms, and run.json within a second", async () => {
   const clock = new FakeClock();
   const folder = runsFolder();
   await using h = await runtimeFixture({ archive: { folder }, clock });
@@ -144,8 +144,8 @@ it("projects again from an older position without a change in any file", async (
   expect(files.map((name) => run.text(name))).toEqual(before);
 });
 
-it("lists the latest first, by tenant and agent, as many as wanted", async () => {
-  await using k = await kept();
+it("lists the latest first, by tenant and agent, up to a limit", async () => {
+  await using k = await openRunArchive();
   const { runtime } = k.h;
   for (const [runId, agent] of [
     ["one", "a"],
@@ -164,7 +164,7 @@ it("lists the latest first, by tenant and agent, as many as wanted", async () =>
   expect(await ids({ agent: "nobody" })).toEqual([]);
 });
 
-it("has no runs when no folder was given", async () => {
+it("has no runs without a folder", async () => {
   await using h = await runtimeFixture();
   expect(h.runtime.runs).toBeUndefined();
 });

@@ -12,33 +12,33 @@ const kills = Number(process.env["POSTERN_KILLS"] ?? 5);
 const child = join(import.meta.dirname, "../crash/runs-child.ts");
 const base = { ...asker, runId: "run_1" } as const;
 
-async function liveAndDie(
+async function runUntilKilled(
   folder: string,
   afterMs: number,
   words: readonly string[] = [process.execPath],
 ): Promise<string> {
   const [command = "", ...more] = words;
   const living = spawn(command, [...more, child, folder], { stdio: ["ignore", "pipe", "pipe"] });
-  let said = "";
+  let output = "";
   living.stderr.on("data", (chunk: Buffer) => {
-    said += chunk.toString();
+    output += chunk.toString();
   });
   await Promise.race([once(living.stdout, "data"), once(living, "exit")]);
-  if (living.exitCode !== null) throw new Error(`it died by itself: ${said}`);
+  if (living.exitCode !== null) throw new Error(`it died by itself: ${output}`);
   await setTimeout(afterMs);
   living.kill("SIGKILL");
   await once(living, "exit");
-  return said;
+  return output;
 }
 
 function reopened(folder: string): Promise<Runtime> {
   return createRuntime({ store: `sqlite:${join(folder, "postern.db")}`, archive: { folder: join(folder, "runs") } });
 }
 
-it(`files are valid and without gaps after a kill, and after a restart say what the audit log says (case 203), ${kills} times`, async () => {
+it(`files are valid after a kill, and equal the audit log after a restart (case 203), ${kills} times`, async () => {
   const folder = runsFolder();
   for (let life = 0; life < kills; life += 1) {
-    await liveAndDie(folder, 150 + ((life * 7919) % 211));
+    await runUntilKilled(folder, 150 + ((life * 7919) % 211));
     {
       await using runtime = await reopened(folder);
       for (const runId of ["run_0", "run_1", "run_2"]) {
@@ -60,7 +60,7 @@ it(`files are valid and without gaps after a kill, and after a restart say what 
 
 it("a call that died while it ran gets its end from the audit log", async () => {
   const folder = runsFolder();
-  await liveAndDie(folder, 100);
+  await runUntilKilled(folder, 100);
   await using runtime = await reopened(folder);
   const unknown = await runtime.audit.query({ type: "tool_call.unknown", limit: 1_000 });
   for (const { refs } of unknown) {
@@ -72,7 +72,7 @@ it("a call that died while it ran gets its end from the audit log", async () => 
   }
 });
 
-it("projects every lost line again, wherever each file was torn", async () => {
+it("every lost line is projected again, wherever each file was torn", async () => {
   const store = `sqlite:${join(runsFolder(), "postern.db")}`;
   const folder = runsFolder();
   let position = "";
@@ -88,7 +88,7 @@ it("projects every lost line again, wherever each file was torn", async () => {
     await h.runtime.invoke({ tool: "mail", arguments: { to: "b" } }, base);
     await h.runtime.invoke({ tool: "echo", arguments: { to: "c" } }, { ...base, runId: "run_2" });
   }
-  // As a kill would have left it: the place in the log not moved on, the files of different lengths, one run not there at all.
+  // The state that a kill can leave: an old position in the log, files of different lengths, one run missing.
   writeFileSync(join(folder, ".position.json"), position);
   rmSync(join(folder, "run_2"), { recursive: true });
   const run = new RunFolder(folder, "run_1");
@@ -109,13 +109,13 @@ it("projects every lost line again, wherever each file was torn", async () => {
     ]);
     expect(run.calls[1]?.args_digest).toMatch(/^[0-9a-f]{16}$/);
     const found = await h.runtime.runs?.verify({ runId: "run_1" });
-    // Events are the same bytes again. Arguments and results of calls are in no log, and the seal covered them.
+    // The events have the same bytes again. The log has no arguments and results of calls, and the seal covered them.
     expect(found?.problems.map(({ file, line }) => [file, line])).toEqual([["logs/tools.jsonl", undefined]]);
     expect(await h.runtime.runs?.verify({ runId: "run_2" })).toMatchObject({ calls: 1 });
   }
 });
 
-it("begins where the log is when it is new beside an old one, and says when it was off", async () => {
+it("a new folder beside an old log starts at the log's present, and reports the time it was off", async () => {
   const store = `sqlite:${join(runsFolder(), "postern.db")}`;
   const folder = runsFolder();
   {
@@ -135,13 +135,13 @@ it("begins where the log is when it is new beside an old one, and says when it w
   expect(await h.runtime.runs?.verify({ runId: "run_1" })).toMatchObject({ intact: true, calls: 2 });
 });
 
-it("a full disk is told to the log, breaks no call, tears no line, and loses nothing when there is room again", async () => {
+it("a full disk is logged, breaks no call, tears no line, and loses nothing once there is room", async () => {
   const folder = runsFolder();
   const logged: string[] = [];
   await using h = await runtimeFixture({ archive: { folder }, log: (problem) => void logged.push(problem) });
   await h.runtime.invoke({ tool: "echo", arguments: { to: "before" } }, base);
   await h.runtime.runs?.flush();
-  // No file of this process may grow beyond what the run's events have now and a little more.
+  // No file of this process may grow much beyond the present size of the run's events.
   const run = new RunFolder(folder, "run_1");
   const limit = Buffer.byteLength(run.text("events.jsonl")) + 300;
   const prlimit = async (size: string): Promise<number | null> => {
@@ -169,7 +169,7 @@ it("a full disk is told to the log, breaks no call, tears no line, and loses not
   expect(readdirSync(run.path)).not.toContain("run.json.new");
 });
 
-it("a folder that was removed while it was used comes back, and verify says what is missing", async () => {
+it("a folder that was removed during use is made again, and verify names what is missing", async () => {
   const folder = runsFolder();
   await using h = await runtimeFixture({ archive: { folder } });
   await h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, base);

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import type { ToolContext } from "../../src/index.ts";
 import { environmentSecrets } from "../../src/secrets/index.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
-import { base, kept, safe, type Tool } from "../fakes/kept-run.ts";
+import { base, openRunArchive, safe, type Tool } from "../fakes/run-archive.ts";
 import { boss } from "../fakes/runtime-fixture.ts";
 
 /** No encoder changes letters and digits, so this much of the value stays readable in each encoding. */
@@ -19,7 +19,7 @@ const said: Readonly<Record<string, string>> = {
   URL: `https://ann:${encodeURIComponent(value)}@example.org/`,
 };
 
-/** Each name and each file below the folder, hidden ones too, as it is on the disk. */
+/** Returns each name and the bytes of each file below the folder, hidden ones too. */
 function everythingIn(folder: string): string {
   const paths = globSync(["**/*", "**/.*", "**/.*/**/*"], { cwd: folder });
   const files = paths.filter((path) => statSync(join(folder, path)).isFile());
@@ -27,7 +27,7 @@ function everythingIn(folder: string): string {
   return [...paths, ...files.map((path) => readFileSync(join(folder, path), "utf8"))].join("\n");
 }
 
-it.each(Object.entries(said))("a run's folder holds no secret that was said as %s", async (_, text) => {
+it.each(Object.entries(said))("a run's folder holds no secret in the encoding %s", async (_, text) => {
   const redactor = createRedactor();
   const secrets = environmentSecrets({ redactor, environment: { POSTERN_SECRET_MAIL_TOKEN: value } });
   const leaky: Tool = {
@@ -47,7 +47,7 @@ it.each(Object.entries(said))("a run's folder holds no secret that was said as %
     preview: async () => ({ summary: `would use ${text}` }),
     execute: () => `sent ${text} ${"word ".repeat(2_000)}${text}`,
   };
-  await using k = await kept([leaky, failing, held], { redactor, secrets });
+  await using k = await openRunArchive([leaky, failing, held], { redactor, secrets });
   const { runtime } = k.h;
   await runtime.runs?.begin({ runId: "run_1" }, { task: { [text]: text }, prompt: text, systemPrompt: text });
   for (const tool of ["leaky", "failing", "held", text]) {

@@ -13,7 +13,7 @@ const folder = runsFolder();
 const run = join(folder, "run_1");
 const good = join(runsFolder(), "good");
 
-/** One run with everything in it: begun, asked, approved, refused, failed, finished, sealed. */
+/** Makes one run with all kinds of events: begun, asked, approved, refused, failed, finished, sealed. */
 beforeAll(async () => {
   h = await runtimeFixture({ archive: { folder } }, [
     {
@@ -61,7 +61,7 @@ function sentences({ problems }: RunVerification): string {
   return problems.map(({ file, line, why }) => `${file}${line === undefined ? "" : `:${line}`}: ${why}`).join("\n");
 }
 
-it("finds nothing in a folder that nobody has touched", async () => {
+it("finds nothing in an untouched folder", async () => {
   const found = await after(() => {});
   expect(found).toMatchObject({ intact: true, problems: [], notes: [], calls: 6 });
   expect(found.sealed).toBe(found.events);
@@ -82,14 +82,14 @@ describe.each<readonly [what: string, change: () => void, named: RegExp]>([
     /logs\/tools\.jsonl: its first .* edited/,
   ],
   [
-    "a tool told by another name",
+    "a tool under another name",
     edit("logs/tools.jsonl", (l) =>
       l.map((t, i) => (i === 1 ? t.replace('"tool_name":"echo"', '"tool_name":"mail"') : t)),
     ),
     /logs\/tools\.jsonl:2: its tool_name is mail; it was echo/,
   ],
   [
-    "a failure told as a success",
+    "a failure changed to a success",
     edit("logs/tools.jsonl", (l) => l.map((t) => t.replace('"status":"failed"', '"status":"completed"'))),
     /logs\/tools\.jsonl:4: its status is completed; it was failed/,
   ],
@@ -111,17 +111,17 @@ describe.each<readonly [what: string, change: () => void, named: RegExp]>([
     /events\.jsonl: it has \d+ bytes; \d+ were sealed at .*: it was cut or edited/,
   ],
   [
-    "a call's line taken away",
+    "a removed line of a call",
     edit("logs/tools.jsonl", (l) => l.toSpliced(1, 1)),
     /logs\/tools\.jsonl: the line for `call_[^`]+` is missing \(entry \d+/,
   ],
   [
-    "an event taken away",
+    "a removed event",
     edit("events.jsonl", (l) => l.toSpliced(4, 1)),
     /events\.jsonl:5: sequence 6 stands where 5 was expected/,
   ],
   [
-    "an event taken away and the rest counted anew",
+    "a removed event and renumbered others",
     edit("events.jsonl", (l) => renumbered(l.toSpliced(4, 1))),
     /events\.jsonl: the line for `tool_call\.\w+` of `call_[^`]+` is missing/,
   ],
@@ -151,7 +151,7 @@ describe.each<readonly [what: string, change: () => void, named: RegExp]>([
     /events\.jsonl:\d+: no entry of the audit log has this line/,
   ],
   [
-    "an error's line taken away",
+    "a removed line of an error",
     edit("logs/errors.jsonl", (l) => l.slice(1)),
     /logs\/errors\.jsonl: the line for `call_[^`]+` is missing/,
   ],
@@ -160,24 +160,20 @@ describe.each<readonly [what: string, change: () => void, named: RegExp]>([
     () => writeFileSync(join(run, "events.jsonl"), readFileSync(join(run, "events.jsonl")).subarray(0, -9)),
     /events\.jsonl:\d+: the last line is cut off/,
   ],
-  [
-    "something that is no JSON",
-    edit("events.jsonl", (l) => l.with(3, "hello")),
-    /events\.jsonl:4: it is no line of ours/,
-  ],
+  ["a line that is no JSON", edit("events.jsonl", (l) => l.with(3, "hello")), /events\.jsonl:4: it is no line of ours/],
   [
     "a line of 10 MB",
     edit("logs/tools.jsonl", (l) => l.with(0, `{"x":"${"y".repeat(10_000_000)}"}`)),
     /logs\/tools\.jsonl:1: it is longer than a line of ours can be/,
   ],
-  ["a file that is gone", () => rmSync(join(run, "logs/tools.jsonl")), /logs\/tools\.jsonl: it cannot be read/],
+  ["a missing file", () => rmSync(join(run, "logs/tools.jsonl")), /logs\/tools\.jsonl: it cannot be read/],
   [
     "a deliverable that was changed",
     () => writeFileSync(join(run, "deliverables/report.md"), "# Another\n"),
     /deliverables\/report\.md: it is not what the manifest lists/,
   ],
   [
-    "a deliverable that is gone",
+    "a missing deliverable",
     () => rmSync(join(run, "deliverables/report.md")),
     /deliverables\/report\.md: the manifest lists it; it is missing/,
   ],
@@ -210,7 +206,7 @@ describe.each<readonly [what: string, change: () => void, named: RegExp]>([
       ),
     /run\.json: it says failed; the events say completed/,
   ],
-  ["a run.json that is none", () => writeFileSync(join(run, "run.json"), "[]"), /run\.json: it is no summary of ours/],
+  ["an invalid run.json", () => writeFileSync(join(run, "run.json"), "[]"), /run\.json: it is no summary of ours/],
 ])("%s", (_, change, named) => {
   it("is found and named", async () => {
     const found = await after(change);
@@ -220,7 +216,7 @@ describe.each<readonly [what: string, change: () => void, named: RegExp]>([
   });
 });
 
-it("says what it cannot compare: a store without a log", async () => {
+it("names what it cannot compare: a store without a log", async () => {
   const bare = runsFolder();
   await using other = await runtimeFixture({ archive: { folder: bare }, store: "memory" });
   await other.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, base);

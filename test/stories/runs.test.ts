@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createRedactor } from "../../src/secrets/redactor.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
-import { base, kept, safe, type Tool } from "../fakes/kept-run.ts";
+import { base, openRunArchive, safe, type Tool } from "../fakes/run-archive.ts";
 import { RunFolder, runsFolder } from "../fakes/run-folder.ts";
 import { boss, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
-it("keeps what a call did: its events, its line, its papers", async () => {
+it("a run keeps what a call did: its events, its line, its files", async () => {
   await using h = await runtimeFixture({ archive: { folder: runsFolder(), config: "autonomy: A2\n" } });
   const { runtime } = h;
   const { callId } = await runtime.invoke({ tool: "echo", arguments: { to: "a" } }, { ...base, taskId: "task 7" });
@@ -41,7 +41,7 @@ it("keeps what a call did: its events, its line, its papers", async () => {
   ]);
 });
 
-it("has every file of a run, each of its owner alone", async () => {
+it("has every file of a run, readable by its owner only", async () => {
   const folder = runsFolder();
   {
     await using h = await runtimeFixture({ archive: { folder, config: "autonomy: A2\n" } });
@@ -69,9 +69,9 @@ it("has every file of a run, each of its owner alone", async () => {
   expect(run.json("session.json")).toMatchObject({ run_id: "run_1", sessions: [{ calls: 1 }] });
 });
 
-it("a refusal is seen by the caller as permission error with code, tool name and rule, and has its line in errors.jsonl (case 153)", async () => {
+it("a refusal is a permission error with code, tool name and rule, and has its line in errors.jsonl (case 153)", async () => {
   const rule = { effect: "deny", tool: "echo", id: "no-echo", reason: "quiet" } as const;
-  await using k = await kept([], { policy: { rules: [rule] } });
+  await using k = await openRunArchive([], { policy: { rules: [rule] } });
   const outcome = await k.h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, base);
   await k.h.runtime.runs?.flush();
 
@@ -89,7 +89,7 @@ it("a refusal is seen by the caller as permission error with code, tool name and
 
 it("the line of a 1 MB result has summary and artifact id only, under 4 kB (case 188)", async () => {
   const big: Tool = { ...safe, name: "big", description: "Big.", execute: () => `head ${"x".repeat(1_000_000)} TAIL` };
-  await using k = await kept([big]);
+  await using k = await openRunArchive([big]);
   const { artifact } = await k.h.runtime.invoke({ tool: "big", arguments: { to: "y".repeat(500_000) } }, base);
   await k.h.runtime.runs?.flush();
 
@@ -102,8 +102,8 @@ it("the line of a 1 MB result has summary and artifact id only, under 4 kB (case
   expect(k.run.longest("events.jsonl")).toBeLessThan(4_096);
 });
 
-it("a refused call has status blocked with its reason, and its events no tool.started (case 202)", async () => {
-  await using k = await kept();
+it("a refused call has status blocked with its reason, and no tool.started event (case 202)", async () => {
+  await using k = await openRunArchive();
   for (const [tool, code] of [
     ["mail", "approval_unavailable"],
     ["nope", "tool_unknown"],
@@ -122,8 +122,8 @@ it("a refused call has status blocked with its reason, and its events no tool.st
   expect(k.run.types.filter((type) => type === "tool.blocked")).toHaveLength(2);
 });
 
-it("a wait that ran out leaves its call waiting: it is not blocked and no error", async () => {
-  await using k = await kept();
+it("an expired wait leaves its call waiting, neither blocked nor an error", async () => {
+  await using k = await openRunArchive();
   const { runtime, clock } = k.h;
   const waiting = runtime.invoke(
     { tool: "mail", arguments: { to: "a" } },
@@ -141,14 +141,14 @@ it("a wait that ran out leaves its call waiting: it is not blocked and no error"
   expect(await runtime.runs?.verify({ runId: "run_1" })).toMatchObject({ problems: [] });
 });
 
-it("the sequence increases without gaps under parallel calls, in several sessions and from children (case 203)", async () => {
+it("the sequence grows without gaps under parallel calls, in several sessions and from children (case 203)", async () => {
   const parent: Tool = {
     ...safe,
     name: "parent",
     description: "Calls another.",
     execute: async (_, context) => (await context.call({ tool: "echo", arguments: { to: "child" } })).text,
   };
-  await using k = await kept([parent]);
+  await using k = await openRunArchive([parent]);
   const sessions = [1, 2, 3, 4].map(() => k.h.runtime.openSession({}, base));
   const calls = Array.from({ length: 400 }, (_, i) =>
     sessions[i % 4]?.invoke({
@@ -170,7 +170,7 @@ it("the sequence increases without gaps under parallel calls, in several session
   expect(await k.h.runtime.runs?.verify({ runId: "run_1" })).toMatchObject({ intact: true, problems: [] });
 });
 
-it("goes on with the sequence after a restart, and knows what it knew", async () => {
+it("continues the sequence after a restart, with its earlier state", async () => {
   const folder = runsFolder();
   const store = `sqlite:${join(runsFolder(), "postern.db")}`;
   for (const to of ["one", "two", "three"]) {
@@ -185,7 +185,7 @@ it("goes on with the sequence after a restart, and knows what it knew", async ()
   expect(run.json("run.json")).toMatchObject({ state: "stopped", counts: { started: 3, completed: 3, waiting: 3 } });
 });
 
-it("tells what a tool says of itself between its start and its end, redacted and bounded", async () => {
+it("records a tool's progress between its start and its end, redacted and bounded", async () => {
   const redactor = createRedactor();
   redactor.learn("hunter2hunter2");
   const reader: Tool = {
@@ -199,7 +199,7 @@ it("tells what a tool says of itself between its start and its end, redacted and
       return "read";
     },
   };
-  await using k = await kept([reader], { redactor });
+  await using k = await openRunArchive([reader], { redactor });
   await k.h.runtime.invoke({ tool: "reader", arguments: {} }, base);
   await k.h.runtime.runs?.flush();
 
@@ -223,7 +223,7 @@ it("tells what a tool says of itself between its start and its end, redacted and
 });
 
 it("keeps an operator's act that names the run", async () => {
-  await using k = await kept();
+  await using k = await openRunArchive();
   await k.h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, base);
   await k.h.runtime.note("operator.action.remark", "looks good", { by: "boss", data: { run_id: "run_1" } });
   await k.h.runtime.note("operator.action.remark", "of no run", { by: "boss" });
@@ -231,8 +231,8 @@ it("keeps an operator's act that names the run", async () => {
   expect(k.run.events.at(-1)).toMatchObject({ type: "operator.action.remark", actor: "boss", summary: "looks good" });
 });
 
-it("keeps the whole way of a call that a person was asked about", async () => {
-  await using k = await kept();
+it("keeps the whole path of a call that a person was asked about", async () => {
+  await using k = await openRunArchive();
   const { runtime } = k.h;
   const asked = await runtime.invoke({ tool: "mail", arguments: { to: "a" } }, base);
   await runtime.runs?.flush();
@@ -249,7 +249,7 @@ it("keeps the whole way of a call that a person was asked about", async () => {
   expect(await runtime.runs?.verify({ runId: "run_1" })).toMatchObject({ intact: true, problems: [] });
 });
 
-it("what was only previewed is blocked as `preview_only`, told by the call and told by the audit log alike", async () => {
+it("records a previewed call as blocked with `preview_only`, from the call and from the audit log alike", async () => {
   const store = `sqlite:${join(runsFolder(), "postern.db")}`;
   const said = [];
   const folders = [runsFolder(), runsFolder()];
@@ -268,7 +268,7 @@ it("what was only previewed is blocked as `preview_only`, told by the call and t
   ]);
 });
 
-it("counts a call once that ran, however often it is sent, and beside it what ran nothing", async () => {
+it("counts a call that ran once, however often it is sent, and separately those that ran nothing", async () => {
   const folder = runsFolder();
   const store = `sqlite:${join(runsFolder(), "postern.db")}`;
   const counts = { started: 2, completed: 1, failed: 1, blocked: 1, waiting: 0, replayed: 3 };
@@ -293,7 +293,7 @@ it("counts a call once that ran, however often it is sent, and beside it what ra
   expect(await again.runtime.runs?.get({ runId: "run_1" })).toMatchObject({ counts });
 });
 
-it("counts a script once that waited for a person, and as a request only what it waits for", async () => {
+it("counts a waiting script once, and as a request only its waiting call", async () => {
   await using h = await runtimeFixture({
     archive: { folder: runsFolder() },
     chains: { drivers: [fakeDriver()], engines: ["fake"] },

@@ -1,4 +1,4 @@
-/** What goes into a script and what comes out of it means the same at any size, in JavaScript and in Python. */
+/** Values keep their meaning at any size on their way into and out of a script, in JavaScript and in Python. */
 import { afterAll, describe, expect, it } from "vitest";
 import { SystemClock } from "../../src/core/clock.ts";
 import { knownEngines } from "../../src/engines/known-engines.ts";
@@ -49,24 +49,27 @@ async function open(
 
 describe.each(engines)("in $name", ({ name, missing, isPython }) => {
   const language = isPython ? "python" : "javascript";
-  const room = open(name, missing);
-  afterAll(async () => (await room).runtime.close());
+  const opening = open(name, missing);
+  afterAll(async () => (await opening).runtime.close());
 
-  it.skipIf(missing !== undefined).each([3, 90, 400, 20_000])("a list of %i rows is that list", async (count) => {
-    const { runtime, handed } = await room;
-    handed.length = 0;
-    const code = isPython
-      ? `r = tools.rows(count=${count})\ntools.take(rows=r)\n[len(r), sum(row["id"] for row in r), r[-1]["name"], type(r.structured).__name__]`
-      : `const r = await tools.rows({ count: ${count} }); await tools.take({ rows: r }); const all = r.structured;
+  it.skipIf(missing !== undefined).each([3, 90, 400, 20_000])(
+    "a list of %i rows arrives as that list",
+    async (count) => {
+      const { runtime, handed } = await opening;
+      handed.length = 0;
+      const code = isPython
+        ? `r = tools.rows(count=${count})\ntools.take(rows=r)\n[len(r), sum(row["id"] for row in r), r[-1]["name"], type(r.structured).__name__]`
+        : `const r = await tools.rows({ count: ${count} }); await tools.take({ rows: r }); const all = r.structured;
 return [all.length, all.reduce((sum, row) => sum + row.id, 0), all.at(-1).name, Array.isArray(all) ? "list" : "other"];`;
-    const { status, output_text: output } = resultOf(await runtime.runChain({ code, language }));
-    expect(status).toBe("ok");
-    expect(JSON.parse(String(output))).toEqual([count, (count * (count - 1)) / 2, `row ${count - 1}`, "list"]);
-    expect(handed).toHaveLength(1);
-  });
+      const { status, output_text: output } = resultOf(await runtime.runChain({ code, language }));
+      expect(status).toBe("ok");
+      expect(JSON.parse(String(output))).toEqual([count, (count * (count - 1)) / 2, `row ${count - 1}`, "list"]);
+      expect(handed).toHaveLength(1);
+    },
+  );
 
-  it.skipIf(missing !== undefined)("data that a script cannot have is an error and no other data", async () => {
-    const { runtime } = await room;
+  it.skipIf(missing !== undefined)("data that a script cannot hold is an error and no other data", async () => {
+    const { runtime } = await opening;
     const code = isPython
       ? "r = tools.rows(count=60_000)\ntry:\n    said = len(r)\nexcept ToolError as error:\n    said = [error.code, str(error)]\nsaid"
       : "const r = await tools.rows({ count: 60_000 }); try { return r.structured.length; } catch (error) { return [error.code, error.message]; }";
@@ -75,9 +78,9 @@ return [all.length, all.reduce((sum, row) => sum + row.id, 0), all.at(-1).name, 
   });
 
   it.skipIf(missing !== undefined || !isPython).each([3, 400])(
-    "text that is a list of %i rows is read whole",
+    "text that is a list of %i rows is read completely",
     async (n) => {
-      const { runtime } = await room;
+      const { runtime } = await opening;
       const code = `r = tools.said(count=${n})\n[len(r), [row["id"] for row in r][-1]]`;
       const { output_text: output } = resultOf(await runtime.runChain({ code, language }));
       expect(JSON.parse(String(output))).toEqual([n, n - 1]);
@@ -90,8 +93,8 @@ return [all.length, all.reduce((sum, row) => sum + row.id, 0), all.at(-1).name, 
     ["9007199254740992", "9007199254740992"],
     ["9007199254740993.5", "9007199254740993.5"],
     ["{ deep: [1915883588174806058] }", '{"deep": [1915883588174806058]}'],
-  ])("the number %s is no argument, because it would be another number", async (javascript, python) => {
-    const { runtime, handed } = await room;
+  ])("the number %s is refused as an argument, because it would change", async (javascript, python) => {
+    const { runtime, handed } = await opening;
     handed.length = 0;
     const code = isPython ? `tools.take(id=${python})` : `await tools.take({ id: ${javascript} });`;
     const { error_kind: kind, error } = resultOf(await runtime.runChain({ code, language }));
@@ -99,17 +102,14 @@ return [all.length, all.reduce((sum, row) => sum + row.id, 0), all.at(-1).name, 
     expect(handed).toEqual([]);
   });
 
-  it.skipIf(missing !== undefined)(
-    "numbers that are exact, and large fractions, are handed over as they are",
-    async () => {
-      const { runtime, handed } = await room;
-      handed.length = 0;
-      const numbers = "9007199254740991, -9007199254740991, 0.1, 1e21, -1e300";
-      const code = isPython ? `tools.take(n=[${numbers}])` : `await tools.take({ n: [${numbers}] });`;
-      expect(resultOf(await runtime.runChain({ code, language }))).toMatchObject({ status: "ok" });
-      expect(handed).toEqual([{ n: [9007199254740991, -9007199254740991, 0.1, 1e21, -1e300] }]);
-    },
-  );
+  it.skipIf(missing !== undefined)("exact numbers and large fractions are passed on unchanged", async () => {
+    const { runtime, handed } = await opening;
+    handed.length = 0;
+    const numbers = "9007199254740991, -9007199254740991, 0.1, 1e21, -1e300";
+    const code = isPython ? `tools.take(n=[${numbers}])` : `await tools.take({ n: [${numbers}] });`;
+    expect(resultOf(await runtime.runChain({ code, language }))).toMatchObject({ status: "ok" });
+    expect(handed).toEqual([{ n: [9007199254740991, -9007199254740991, 0.1, 1e21, -1e300] }]);
+  });
 });
 
 const python = engines.find(({ isPython }) => isPython);

@@ -28,7 +28,7 @@ describe("a call whose context names a known secret", () => {
     for (const path of ["/v1/calls", "/v1/explain"]) {
       const response = await web.ask(path, { as: "agent", body });
       const answer = await bodyOf(response);
-      // A text that is no id of its kind at all is refused by its form, before anything looks for secrets.
+      // A text that has not the form of its id is refused before the search for secrets.
       expect(answer).toMatchObject({ error: { code: expect.stringMatching(/^(context|request)_invalid$/) } });
       expect(response.status).toBe(422);
       expect(JSON.stringify(answer)).not.toContain(text);

@@ -8,7 +8,7 @@ import { asker, boss, runtimeFixture } from "../fakes/runtime-fixture.ts";
 const value = "hunter2-hunter2-hunter2";
 const anything = { type: "object" } as const;
 
-/** A tool that borrows, keeps what it borrowed, and shows it where it can. */
+/** A tool that borrows a secret, keeps it, and shows it in every field it can. */
 async function lending(options: RuntimeOptions = {}): ReturnType<typeof runtimeFixture> {
   const redactor = createRedactor();
   const secrets = environmentSecrets({ redactor, environment: { POSTERN_SECRET_MAIL_TOKEN: value } });
@@ -32,17 +32,17 @@ async function lending(options: RuntimeOptions = {}): ReturnType<typeof runtimeF
 }
 
 describe("a secret that was lent", () => {
-  it("is used by its tool and seen by nobody: result, progress and rows have the mask (case 260)", async () => {
+  it("reaches its tool only: result, progress and rows have the mask (case 260)", async () => {
     await using made = await lending();
-    const heard: string[] = [];
-    const onProgress = ({ content }: AgentProgress): void => void heard.push(content);
+    const received: string[] = [];
+    const onProgress = ({ content }: AgentProgress): void => void received.push(content);
     const outcome = await made.runtime.invoke({ tool: "borrow", arguments: {} }, { ...asker, onProgress });
     expect(outcome.text).toBe("it has 23: [redacted]");
-    expect(heard).toEqual(["borrow", "has [redacted]", "it has 23: [redacted]"]);
+    expect(received).toEqual(["borrow", "has [redacted]", "it has 23: [redacted]"]);
     expect(JSON.stringify(await made.runtime.calls.list())).not.toContain(value);
   });
 
-  it("is masked in what a tool says of a call to the person who is asked", async () => {
+  it("is masked in the preview that a tool shows to a person", async () => {
     await using made = await lending();
     const { approvalId = "" } = await made.runtime.invoke({ tool: "careful", arguments: {} }, asker);
     expect((await made.runtime.approvals.get(approvalId))?.summary).toBe("will use [redacted]");
@@ -51,7 +51,7 @@ describe("a secret that was lent", () => {
   });
 });
 
-describe("a caller that has got hold of one", () => {
+describe("a caller that knows a secret", () => {
   it.each<[string, CallContext]>([
     ["principal", { principal: { tenant: "default", agent: value } }],
     ["task", { taskId: `task ${value}` }],
@@ -59,7 +59,7 @@ describe("a caller that has got hold of one", () => {
     ["key", { idempotencyKey: Buffer.from(`a ${value}`).toString("base64") }],
     ["run", { runId: value }],
     ["scope", { scopes: [value] }],
-  ])("cannot name its %s after it: that is kept as it is", async (_, context) => {
+  ])("cannot use it in its %s, which is stored unmasked", async (_, context) => {
     await using made = await lending();
     const refused = made.runtime.invoke({ tool: "borrow", arguments: {} }, context);
     await expect(refused).rejects.toMatchObject({

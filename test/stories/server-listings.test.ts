@@ -1,8 +1,8 @@
-/** What a server says of its tools, as every interface passes it on. */
+/** A server's descriptions of its tools, as every interface passes them on. */
 import { expect, it } from "vitest";
 import type { ServerConfig } from "../../src/index.ts";
 import { Changing, type ListedTool } from "../fakes/changing.ts";
-import { closing, type Offering, offering } from "../fakes/offering.ts";
+import { closeAfterTest, type ServedRuntime, serveRuntime } from "../fakes/served-runtime.ts";
 
 const eras = ["2025-11-25", "2026-07-28"] as const;
 const inputSchema = { type: "object" };
@@ -26,9 +26,9 @@ const rich: ListedTool = {
 async function scene(
   tools: readonly ListedTool[],
   config: Partial<ServerConfig> = {},
-): Promise<Offering & { readonly server: Changing }> {
-  const server = closing(new Changing(...tools));
-  return { ...(await offering({ servers: { wood: server.config({ risk: "safe", ...config }) } })), server };
+): Promise<ServedRuntime & { readonly server: Changing }> {
+  const server = closeAfterTest(new Changing(...tools));
+  return { ...(await serveRuntime({ servers: { wood: server.config({ risk: "safe", ...config }) } })), server };
 }
 
 it.each(eras)("passes title, icons, `_meta`, hints and output schema on over MCP %s", async (era) => {
@@ -49,15 +49,19 @@ it.each(eras)("passes title, icons, `_meta`, hints and output schema on over MCP
 
 it("passes them on over HTTP and in the library", async () => {
   const { runtime, agent } = await scene([rich]);
-  const told = { annotations: { readOnlyHint: true, openWorldHint: false }, icons, meta: { "x.example/ui": { a: 1 } } };
+  const messages = {
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    icons,
+    meta: { "x.example/ui": { a: 1 } },
+  };
   const [shown] = (await agent.tools.list()).tools.filter(({ tool }) => tool === "wood__grow");
-  expect(shown).toMatchObject({ ...told, title: "Grow a tree", output_schema: outputSchema });
+  expect(shown).toMatchObject({ ...messages, title: "Grow a tree", output_schema: outputSchema });
   expect(shown?.meta).not.toHaveProperty("postern/risk");
   const [offered] = runtime.offered().filter(({ tool }) => tool === "wood__grow");
-  expect(offered).toMatchObject({ ...told, title: "Grow a tree", outputSchema });
+  expect(offered).toMatchObject({ ...messages, title: "Grow a tree", outputSchema });
 });
 
-it.each(eras)("loses no answer that does not fit the output schema, over MCP %s", async (era) => {
+it.each(eras)("keeps an answer that does not fit the output schema, over MCP %s", async (era) => {
   const { connect, server } = await scene([rich]);
   const client = await connect("/mcp/wood", era);
   await client.listTools();
@@ -70,16 +74,23 @@ it.each(eras)("loses no answer that does not fit the output schema, over MCP %s"
   }
 });
 
-it.each(eras)("gives clients structured content for a promise that the tool did not keep, over MCP %s", async (era) => {
-  const tool = { description: "d", risk: "safe", idempotent: true, input: { type: "object" } } as const;
-  const { connect } = await offering({ tools: [{ ...tool, name: "t", outputSchema, execute: () => "as text" }] });
-  const client = await connect("/mcp", era);
-  await client.listTools();
-  const told = { isError: false, content: [{ type: "text", text: "as text" }], structuredContent: { text: "as text" } };
-  expect(await client.callTool({ name: "t", arguments: {} })).toMatchObject(told);
-});
+it.each(eras)(
+  "gives clients structured content although the tool broke its output schema, over MCP %s",
+  async (era) => {
+    const tool = { description: "d", risk: "safe", idempotent: true, input: { type: "object" } } as const;
+    const { connect } = await serveRuntime({ tools: [{ ...tool, name: "t", outputSchema, execute: () => "as text" }] });
+    const client = await connect("/mcp", era);
+    await client.listTools();
+    const told = {
+      isError: false,
+      content: [{ type: "text", text: "as text" }],
+      structuredContent: { text: "as text" },
+    };
+    expect(await client.callTool({ name: "t", arguments: {} })).toMatchObject(told);
+  },
+);
 
-it("leaves out what is no icon and no `_meta`, and offers the tool", async () => {
+it("leaves out invalid icons and `_meta`, and offers the tool", async () => {
   const odd = { ...rich, icons: [...icons, { src: "javascript:alert(1)" }, 7], _meta: [] } as unknown as ListedTool;
   const huge = { ...rich, name: "huge", icons: [{ src: `data:image/png;base64,${"A".repeat(300_000)}` }], _meta: null };
   const { agent } = await scene([odd, huge]);
@@ -99,7 +110,7 @@ it("does not block a tool because its icons or `_meta` changed", async () => {
 
 const destructive = { destructiveHint: true };
 it.each([
-  ["nobody classified it", {}, undefined, { idempotentHint: false }],
+  ["it is not classified", {}, undefined, { idempotentHint: false }],
   [
     "its server calls it harmless",
     {},
@@ -133,10 +144,10 @@ it.each([
     { openWorldHint: false },
     { openWorldHint: true, idempotentHint: false },
   ],
-] as const)("tells clients no more than is known: %s", async (_, own, annotations, told) => {
+] as const)("gives clients only the known hints if %s", async (_, own, annotations, told) => {
   const tool = { name: "act", inputSchema, ...(annotations !== undefined && { annotations }) };
-  const server = closing(new Changing(tool));
-  const { connect, agent, runtime } = await offering({
+  const server = closeAfterTest(new Changing(tool));
+  const { connect, agent, runtime } = await serveRuntime({
     servers: { wood: server.config({ risk: "safe", tools: { act: own } }) },
     policy: { rules: [{ effect: "confirm", tool: "wood__act" }] }, // what destroys needs a rule of its own
   });
@@ -146,7 +157,7 @@ it.each([
   expect(runtime.tools.offer("wood__act")?.facts).toMatchObject({ effects: "effects" in own ? own.effects : "write" });
 });
 
-it("calls a tool of its own harmless only when its author said so", async () => {
+it("calls its own tool harmless only if its author said so", async () => {
   const tool = {
     description: "d",
     risk: "high",
@@ -154,7 +165,7 @@ it("calls a tool of its own harmless only when its author said so", async () => 
     input: { type: "object" },
     execute: () => "",
   } as const;
-  const { runtime } = await offering({
+  const { runtime } = await serveRuntime({
     tools: [
       { ...tool, name: "silent" },
       { ...tool, name: "writes", effects: "write" },
@@ -173,8 +184,8 @@ const nothing = {
   execution: null,
 };
 
-it("takes null for an optional member of a tool, and of its list, for nothing", async () => {
-  const server = closing(new Changing());
+it("treats null as absent for an optional member of a tool and of its list", async () => {
+  const server = closeAfterTest(new Changing());
   server.define(
     {
       name: "a",
@@ -191,7 +202,7 @@ it("takes null for an optional member of a tool, and of its list, for nothing", 
       structuredContent: null,
     },
   });
-  const { runtime, connect } = await offering({ servers: { wood: server.config({ risk: "safe" }) } });
+  const { runtime, connect } = await serveRuntime({ servers: { wood: server.config({ risk: "safe" }) } });
   expect(runtime.health().servers).toMatchObject([{ status: "connected", refused: [] }]);
   expect(runtime.offered().map(({ tool }) => tool)).toEqual(["wood__a", "wood__announce", "wood__b"]);
   const client = await connect("/mcp/wood");

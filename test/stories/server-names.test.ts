@@ -1,13 +1,13 @@
-/** Names of a server's tools that clash, pose as others, or come later. */
+/** Names of a server's tools that clash, imitate others, or appear later. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { createRuntime, type Runtime, type ServerConfig } from "../../src/index.ts";
 import { actor } from "../fakes/actors.ts";
 import { Changing, type ListedTool } from "../fakes/changing.ts";
-import { closing, offering } from "../fakes/offering.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { asker } from "../fakes/runtime-fixture.ts";
+import { closeAfterTest, serveRuntime } from "../fakes/served-runtime.ts";
 
 const named = (name: string, description = ""): ListedTool => ({ name, description, inputSchema: { type: "object" } });
 const cleanups: (() => unknown)[] = [];
@@ -20,7 +20,7 @@ it.each([
   ["getUser", "get_user"],
   ["List", "list"],
 ] as const)("lets an operator rename one of two names that look alike: %s and %s", async (one, other) => {
-  const server = closing(new Changing(named(one), named(other)));
+  const server = closeAfterTest(new Changing(named(one), named(other)));
   const clash = await createRuntime({ servers: { s: server.config({ risk: "safe" }) } });
   cleanups.push(() => clash.close());
   const refused = clash.health().servers[0]?.refused ?? [];
@@ -29,7 +29,7 @@ it.each([
       { tool: `s__${other}`, why: expect.stringContaining("`as` of the tool in `servers.s.tools`") },
     ]);
   const tools = { [other]: { as: "second" } };
-  const { runtime, connect } = await offering({ servers: { s: server.config({ risk: "safe", tools }) } });
+  const { runtime, connect } = await serveRuntime({ servers: { s: server.config({ risk: "safe", tools }) } });
   expect(runtime.health().servers[0]?.refused).toEqual([]);
   expect(await runtime.invoke({ tool: "s__second" }, asker)).toMatchObject({ status: "ok" });
   const client = await connect("/mcp/s");
@@ -39,9 +39,11 @@ it.each([
   expect(server.ran).toEqual([other, other, one]);
 });
 
-it("offers none of two tools with one name, and says so", async () => {
-  const server = closing(new Changing(named("send", "Sends."), named("send", "Sends to the author."), named("good")));
-  const { runtime, operator } = await offering({ servers: { s: server.config({ risk: "safe" }) } });
+it("offers neither of two tools with one name, and says so", async () => {
+  const server = closeAfterTest(
+    new Changing(named("send", "Sends."), named("send", "Sends to the author."), named("good")),
+  );
+  const { runtime, operator } = await serveRuntime({ servers: { s: server.config({ risk: "safe" }) } });
   const refused = [{ tool: "s__send", why: expect.stringMatching(/lists 2 different tools of this name/) }];
   expect(runtime.health().servers[0]?.refused).toEqual(refused);
   expect((await operator.health.show()).servers[0]?.refused).toEqual(refused);
@@ -49,21 +51,21 @@ it("offers none of two tools with one name, and says so", async () => {
   expect(runtime.offered().map(({ tool }) => tool)).toEqual(["s__announce", "s__good"]);
 });
 
-it("offers a tool that is listed twice in the same words", async () => {
-  const server = closing(new Changing(named("send"), named("send")));
-  const { runtime } = await offering({ servers: { s: server.config({ risk: "safe" }) } });
+it("offers a tool that is listed twice with the same definition", async () => {
+  const server = closeAfterTest(new Changing(named("send"), named("send")));
+  const { runtime } = await serveRuntime({ servers: { s: server.config({ risk: "safe" }) } });
   expect(runtime.health().servers[0]?.refused).toEqual([]);
   expect(runtime.tools.has("s__send")).toBe(true);
 });
 
-it("offers none of two tools that an operator gave one name", async () => {
-  const server = closing(new Changing(named("a"), named("b")));
-  const { runtime } = await offering({ servers: { s: server.config({ tools: { a: { as: "b" } } }) } });
+it("offers neither of two tools that an operator gave one name", async () => {
+  const server = closeAfterTest(new Changing(named("a"), named("b")));
+  const { runtime } = await serveRuntime({ servers: { s: server.config({ tools: { a: { as: "b" } } }) } });
   const why = expect.stringContaining("Change `servers.s.tools.a.as` and `servers.s.tools.b.as`");
   expect(runtime.health().servers[0]?.refused).toEqual([{ tool: "s__b", why }]);
 });
 
-/** Starts on the store it had before. */
+/** Starts Postern on its earlier store. */
 function restarting(server: Changing): (config?: Partial<ServerConfig>) => Promise<Runtime> {
   const folder = ownFolder();
   cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
@@ -82,7 +84,7 @@ function restarting(server: Changing): (config?: Partial<ServerConfig>) => Promi
 const isBlocked = (runtime: Runtime, tool: string): string | undefined => runtime.tools.blocked(tool)?.why;
 
 it("blocks a tool that a server adds while it runs, until an operator approves it", async () => {
-  const server = closing(new Changing(named("first")));
+  const server = closeAfterTest(new Changing(named("first")));
   const runtime = await restarting(server)();
   server.define(named("first"), named("later"));
   expect(await runtime.invoke({ tool: "s__announce" }, asker)).toMatchObject({ status: "ok" });
@@ -94,8 +96,8 @@ it("blocks a tool that a server adds while it runs, until an operator approves i
   expect(await runtime.invoke({ tool: "s__later" }, asker)).toMatchObject({ status: "ok" });
 });
 
-it("blocks a tool that a server added between two starts, and keeps what it had", async () => {
-  const server = closing(new Changing(named("first"), named("off")));
+it("blocks a tool that a server added between two starts, and keeps the earlier ones", async () => {
+  const server = closeAfterTest(new Changing(named("first"), named("off")));
   const start = restarting(server);
   await (await start({ tools: { off: { enabled: false } } })).close();
   server.define(named("first"), named("off"), named("later"));
@@ -108,7 +110,7 @@ it("blocks a tool that a server added between two starts, and keeps what it had"
 });
 
 it("blocks a tool of a server whose first list was empty", async () => {
-  const server = closing(new Changing());
+  const server = closeAfterTest(new Changing());
   const start = restarting(server);
   await (await start({ tools: { announce: { enabled: false } } })).close();
   server.define(named("later"));
@@ -116,7 +118,7 @@ it("blocks a tool of a server whose first list was empty", async () => {
 });
 
 it("trusts a tool that the operator renamed, and no other one under its new name", async () => {
-  const server = closing(new Changing(named("first"), named("second")));
+  const server = closeAfterTest(new Changing(named("first"), named("second")));
   const start = restarting(server);
   await (await start()).close();
   const renamed = await start({ tools: { first: { as: "one" } } });
@@ -127,10 +129,10 @@ it("trusts a tool that the operator renamed, and no other one under its new name
 });
 
 it("trusts all tools of another program under the same server name", async () => {
-  const server = closing(new Changing(named("first")));
+  const server = closeAfterTest(new Changing(named("first")));
   const start = restarting(server);
   await (await start()).close();
-  const other = closing(new Changing(named("first"), named("other")));
+  const other = closeAfterTest(new Changing(named("first"), named("other")));
   const runtime = await start(other.config());
   expect(isBlocked(runtime, "s__other")).toBeUndefined();
 });
@@ -140,9 +142,9 @@ it.each([
   ["a zero-width space", "re\u{200b}ad"],
   ["a bidi override", "\u{202e}daer"],
   ["full width", "\u{ff52}ead"],
-])("never lists a name with %s as it is, at any address", async (_, name) => {
-  const server = closing(new Changing(named("read"), named(name)));
-  const { connect, agent } = await offering({ servers: { s: server.config({ risk: "safe" }) } });
+])("never lists a name with %s unchanged, at any address", async (_, name) => {
+  const server = closeAfterTest(new Changing(named("read"), named(name)));
+  const { connect, agent } = await serveRuntime({ servers: { s: server.config({ risk: "safe" }) } });
   for (const path of ["/mcp", "/mcp/s"]) {
     const client = await connect(path);
     const { tools } = await client.listTools();

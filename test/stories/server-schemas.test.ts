@@ -1,11 +1,11 @@
-/** The input schemas of servers as they are: what their authors' own validators take, and what nobody's can. */
+/** Real input schemas of servers: those that their authors' validators accept, and invalid ones. */
 import { expect, it } from "vitest";
 import type { ToolOutcome } from "../../src/index.ts";
 import { Changing, type ListedTool } from "../fakes/changing.ts";
-import { closing, type Offering, offering } from "../fakes/offering.ts";
 import { asker } from "../fakes/runtime-fixture.ts";
+import { closeAfterTest, type ServedRuntime, serveRuntime } from "../fakes/served-runtime.ts";
 
-interface Scene extends Offering {
+interface Scene extends ServedRuntime {
   readonly server: Changing;
   call(given: object, tool?: string): Promise<ToolOutcome>;
 }
@@ -16,8 +16,8 @@ const named = (inputSchema: object, name = "shot"): ListedTool => ({
 });
 
 async function scene(...tools: readonly ListedTool[]): Promise<Scene> {
-  const server = closing(new Changing(...tools));
-  const offered = await offering({ servers: { web: server.config({ risk: "safe" }) } });
+  const server = closeAfterTest(new Changing(...tools));
+  const offered = await serveRuntime({ servers: { web: server.config({ risk: "safe" }) } });
   const call: Scene["call"] = (given, tool = "shot") =>
     offered.runtime.invoke({ tool: `web__${tool}`, arguments: given as never }, asker); // JSON, as a test writes it
   return { ...offered, server, call };
@@ -56,13 +56,13 @@ it.each([
   expect(server.given).toEqual([given]);
 });
 
-it("still refuses what lacks a required member without a default", async () => {
+it("still refuses arguments without a required member that has no default", async () => {
   const { call, server } = await scene(named({ properties: { url: { type: "string" } }, required: ["url"] }));
   expect(await call({})).toMatchObject({ refusal: { code: "arguments_invalid" } });
   expect(server.ran).toEqual([]);
 });
 
-it("sends null for an optional member as it is, and refuses it for a required one", async () => {
+it("sends null for an optional member unchanged, and refuses it for a required one", async () => {
   const properties = { url: { type: "string" }, verbose: { type: "boolean" } };
   const { call, server } = await scene(named({ properties, required: ["url"] }));
   expect(await call({ url: "a", verbose: null })).toMatchObject({ status: "ok" });
@@ -116,7 +116,7 @@ it.each([
   expect(await call(given)).toMatchObject({ status: "ok" });
 });
 
-it("refuses what a constant with a reference in it does not equal", async () => {
+it("refuses a value that differs from a constant with a reference in it", async () => {
   const { call } = await scene(named({ properties: { a: { const: { $ref: "x", n: [1, null] } } } }));
   for (const a of [
     { $ref: "x" },
@@ -128,10 +128,10 @@ it("refuses what a constant with a reference in it does not equal", async () => 
 });
 
 it.each([
-  ["a pattern that is none", { properties: { a: { pattern: "(" } } }, "pattern `(`"],
+  ["an invalid pattern", { properties: { a: { pattern: "(" } } }, "pattern `(`"],
   ["a reference to nothing", { properties: { a: { $ref: "#/$defs/none" } } }, "points to nothing"],
-  ["a type that is none", { properties: { a: { type: "objekt" } } }, "not a valid 2020-12 schema"],
-  ["a type that is none, beside a pattern", { properties: { a: { type: "objekt", pattern: "a" } } }, "not a valid"],
+  ["an unknown type", { properties: { a: { type: "objekt" } } }, "not a valid 2020-12 schema"],
+  ["an unknown type beside a pattern", { properties: { a: { type: "objekt", pattern: "a" } } }, "not a valid"],
 ])("does not offer a tool with %s, and says why", async (_, schema, why) => {
   const { call, runtime, agent, operator, connect } = await scene(named(schema), named({}, "good"));
   const refused = [{ tool: "web__shot", why: expect.stringContaining(why) }];

@@ -7,13 +7,13 @@ import { FakeClock } from "../fakes/clock.ts";
 
 interface Busy {
   readonly url: string;
-  /** Requests that it was sent. */
+  /** The number of requests that the server got. */
   readonly asked: () => number;
   readonly free: () => void;
   readonly busy: () => void;
 }
 
-/** A server of 2025-11-25 that answers everything with this status until it is free. */
+/** A server of 2025-11-25 that answers every request with this status until `free` is called. */
 async function busyServer(status: number, retryAfter: string): Promise<Busy> {
   let isBusy = true;
   let asked = 0;
@@ -84,7 +84,7 @@ it("a call of a server that asks to wait says until when", async () => {
   expect(text).toContain("the server asks to wait until");
 });
 
-it("a date that is over delays nothing", async () => {
+it("a date in the past delays nothing", async () => {
   const clock = new FakeClock();
   const server = await busyServer(503, "Thu, 01 Jan 1970 00:00:00 GMT");
   const runtime = await running(server.url, clock);

@@ -7,8 +7,8 @@ import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 const mail = { tool: "mail", arguments: { to: "x" } } as const;
 const own: SessionCall = { taskId: "task-1" };
 
-describe("what a session was opened with holds for a call that says something of its own", () => {
-  it("a session that asks nobody asks nobody, whatever patience a call has", async () => {
+describe("the options of a session hold for a call with options of its own", () => {
+  it("a session with patience `deny` asks no person, whatever patience a call has", async () => {
     await using h = await runtimeFixture();
     const session = h.runtime.openSession({}, { ...asker, patience: "deny" });
     for (const call of [own, { patience: "suspend" }, { patience: "wait", taskId: "task-1" }] as const)
@@ -16,7 +16,7 @@ describe("what a session was opened with holds for a call that says something of
     expect(await h.runtime.approvals.list()).toEqual([]);
   });
 
-  it("a call may ask nobody where its session would wait", async () => {
+  it("a call may refuse to ask where its session would wait", async () => {
     await using h = await runtimeFixture();
     const session = h.runtime.openSession({}, { ...asker, patience: "suspend" });
     expect(await session.invoke(mail, { patience: "deny" })).toMatchObject({
@@ -24,7 +24,7 @@ describe("what a session was opened with holds for a call that says something of
     });
   });
 
-  it("the session's deadline ends a call that sets itself a later one", async () => {
+  it("the session's deadline ends a call with a later one", async () => {
     const clock = new FakeClock();
     await using h = await runtimeFixture({ clock, autonomy: "A4" });
     const session = h.runtime.openSession({}, { ...asker, deadline: clock.now() - 1 });
@@ -32,7 +32,7 @@ describe("what a session was opened with holds for a call that says something of
     expect(h.ran).toEqual([]);
   });
 
-  it("either signal cancels: the session's and the call's", async () => {
+  it("both signals cancel: the session's and the call's", async () => {
     await using h = await runtimeFixture({ autonomy: "A4" });
     const gone = AbortSignal.abort(new Error("gone"));
     const waits = new AbortController().signal;
@@ -46,12 +46,12 @@ describe("what a session was opened with holds for a call that says something of
     expect(h.ran).toEqual([]);
   });
 
-  it("the session hears the progress of a call that names no sink of its own", async () => {
-    const heard: string[] = [];
+  it("the session gets the progress of a call without its own sink", async () => {
+    const received: string[] = [];
     await using h = await runtimeFixture({}, probe({ execute: (_, { progress }) => void progress("half") }));
-    const session = h.runtime.openSession({}, { ...asker, onProgress: ({ content }) => void heard.push(content) });
+    const session = h.runtime.openSession({}, { ...asker, onProgress: ({ content }) => void received.push(content) });
     await session.invoke({ tool: "probe", arguments: {} }, own);
     await session.invoke({ tool: "probe", arguments: {} }, { ...own, onProgress: () => {} });
-    expect(heard.filter((said) => said === "half")).toHaveLength(1);
+    expect(received.filter((output) => output === "half")).toHaveLength(1);
   });
 });

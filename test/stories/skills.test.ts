@@ -30,7 +30,7 @@ beforeAll(() => {
 
 const run = { tenant: "default", runId: "run_1" };
 const context = { ...asker, runId: "run_1", patience: "deny" } as const;
-/** All may run unasked, so that only a skill can be in the way. */
+/** Every tool may run unasked, so that only a skill can refuse it. */
 const open: RuntimeOptions = {
   policy: { maxRiskUnapproved: "critical", allowUnattendedCritical: true },
   skills: { folders: [folder] },
@@ -38,8 +38,8 @@ const open: RuntimeOptions = {
 const call = (at: RuntimeFixture, tool: string, args: object = {}) =>
   at.runtime.invoke({ tool, arguments: args as Record<string, string> }, context);
 
-describe("a run that is held to a skill", () => {
-  it("can call what the skill allows and what finds skills; everything else is denied by name (C17)", async () => {
+describe("a run restricted to a skill", () => {
+  it("can call what the skill allows and the skill tools; everything else is denied by name", async () => {
     await using at = await runtimeFixture(open);
     expect(await call(at, "echo", { to: "x" })).toMatchObject({ status: "ok" });
     expect(await call(at, "skills", { action: "activate", name: "letters" })).toMatchObject({
@@ -59,7 +59,7 @@ describe("a run that is held to a skill", () => {
     expect(other.status).toBe("ok");
   });
 
-  it("is held to the union of several, and let go by the host alone (D3)", async () => {
+  it("is restricted to the union of several, and only the host ends that", async () => {
     await using at = await runtimeFixture(open);
     const { skills } = at.runtime;
     await skills?.activate(run, "letters");
@@ -88,20 +88,20 @@ describe("a run that is held to a skill", () => {
     });
   });
 
-  it("may call what a skill asks for and configuration enables (case 148)", async () => {
+  it("may call what a skill asks for and configuration allows (case 148)", async () => {
     const policy = { ...open.policy, default: "deny", rules: [{ effect: "allow", tool: "drop" }] } as const;
     await using at = await runtimeFixture({ ...open, policy });
     await at.runtime.skills?.activate(run, "tables");
     expect((await call(at, "drop", { to: "x" })).status).toBe("ok");
   });
 
-  it("ignores a tool nobody registered, with a warning (case 155)", async () => {
-    const told: string[] = [];
-    await using at = await runtimeFixture({ ...open, log: (message) => void told.push(message) });
+  it("ignores an unregistered tool with a warning (case 155)", async () => {
+    const messages: string[] = [];
+    await using at = await runtimeFixture({ ...open, log: (message) => void messages.push(message) });
     const letters = at.runtime.skills?.find("letters");
     expect(letters && at.runtime.skills?.unknownTools(letters)).toEqual(["gone"]);
     await at.runtime.skills?.activate(run, "letters");
-    expect(told).toContain("Skill `letters` allows `gone`, for which no tool is registered; ignored.");
+    expect(messages).toContain("Skill `letters` allows `gone`, for which no tool is registered; ignored.");
     expect((await call(at, "gone")).refusal?.code).toBe("tool_unknown");
   });
 
@@ -124,7 +124,7 @@ describe("a run that is held to a skill", () => {
     expect(offered.tools().map(({ name }) => name)).toEqual(["mail", "load_skill"]);
   });
 
-  it("is held to it after a restart, and the log says once what was found", async () => {
+  it("is still restricted after a restart, and the log says once what was found", async () => {
     const data = join(folder, "..", `${folder.split("/").at(-1)}-data.db`);
     {
       await using at = await runtimeFixture({ ...open, store: `sqlite:${data}` });
@@ -136,7 +136,7 @@ describe("a run that is held to a skill", () => {
     expect((await eventTypes(at.runtime)).filter((type) => type === "skill.indexed")).toHaveLength(1);
   });
 
-  it("is weighed again when an approved call goes on: a skill that came meanwhile refuses it", async () => {
+  it("is checked again when an approved call continues: a newer skill refuses it", async () => {
     await using at = await runtimeFixture({ skills: { folders: [folder] } });
     const held = await at.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, { ...context, patience: "suspend" });
     expect(held.status).toBe("pending");
@@ -148,8 +148,8 @@ describe("a run that is held to a skill", () => {
   });
 });
 
-describe("the tools", () => {
-  it("say what was wrong: no name, an unknown one, an action that is none (case 240)", async () => {
+describe("the skill tools", () => {
+  it("name the mistake: no name, an unknown one, an invalid action (case 240)", async () => {
     await using at = await runtimeFixture(open);
     expect(await call(at, "skills", { action: "activate" })).toMatchObject({
       status: "error",
@@ -163,7 +163,7 @@ describe("the tools", () => {
     expect(at.runtime.skills?.active(run)).toEqual([]);
   });
 
-  it("list, and answer an unknown id clearly; no grant is changed by any of it (case 241)", async () => {
+  it("list skills and answer an unknown id clearly, without changing a grant (case 241)", async () => {
     await using at = await runtimeFixture(open);
     expect((await call(at, "list_skills")).structured).toMatchObject({
       skills: [
@@ -184,7 +184,7 @@ describe("the tools", () => {
     expect((await call(at, "echo", { to: "x" })).status).toBe("ok");
   });
 
-  it("read what a skill brings along, and nothing else; each word is announced", async () => {
+  it("read only the files of a skill; each read is announced", async () => {
     await using at = await runtimeFixture(open);
     const said: (readonly [string, unknown])[] = [];
     using _watching = at.runtime.watch((event: CallEvent) => {
@@ -209,7 +209,7 @@ describe("the tools", () => {
     ]);
   });
 
-  it("are ordinary tools: the gate can refuse them, and a name that is taken is said at the start", async () => {
+  it("are ordinary tools: a gate can refuse them, and a name that is taken is reported at the start", async () => {
     const policy = { ...open.policy, rules: [{ effect: "deny", tool: "load_skill" }] } as const;
     await using at = await runtimeFixture({ ...open, policy });
     expect((await call(at, "load_skill", { skill_id: "letters" })).refusal?.code).toBe("permission_denied");
@@ -218,7 +218,7 @@ describe("the tools", () => {
   });
 });
 
-it("a runtime takes skills that were opened already; without any there are no tools for them", async () => {
+it("come with skills that were opened already, and without skills there are none", async () => {
   const skills = await openSkills({
     folders: [],
     skills: [defineSkill({ name: "one", instructions: "x", allowedTools: ["mail"] })],
@@ -232,8 +232,8 @@ it("a runtime takes skills that were opened already; without any there are no to
   expect(bare.runtime.tools.has("list_skills")).toBe(false);
 });
 
-describe("for people", () => {
-  it("HTTP lists them, and an operator alone holds a run to one", async () => {
+describe("skills for people", () => {
+  it("are listed over HTTP, and only an operator restricts a run to one", async () => {
     await using at = await runtimeFixture(open);
     await using http = await httpFixture(at.runtime);
     const listed = (await (await http.ask("/v1/skills", { as: "operator" })).json()) as Record<string, unknown>;
@@ -261,7 +261,7 @@ describe("for people", () => {
     expect((await empty.ask("/v1/skills/x/activate", { as: "operator", body: { run_id: "r" } })).status).toBe(404);
   });
 
-  it("the command lists, checks and switches them; exit code 1 when one is refused", async () => {
+  it("are listed, checked and switched by the command; exit code 1 when one is refused", async () => {
     using postern = new CommandLine();
     const own = join(postern.folder, "skills");
     writeSkill(own, "letters", skillText("name: Letters\ndescription: ["));

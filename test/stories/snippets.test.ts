@@ -1,4 +1,4 @@
-/** What the pages show is checked as a user's own code would be, and a whole program runs and says what it says it says. */
+/** The code of the pages is compiled like a user's code, and whole programs run and print what their comments say. */
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -35,12 +35,12 @@ const pages = [
 const all = pages.flatMap((page) =>
   blocks(page, "ts").map((block, i) => ({ page, block, name: `${page.replaceAll(/\W/g, "-")}-${i}` })),
 );
-/** What a page says it prints: the others show a part of a program, or need what only a reader has. */
+/** Returns the output that a page shows. Other blocks are parts of a program, or need the reader's own values. */
 const programs = all
   .filter(({ block }) => block.startsWith("import ") && /console\.log\(.*\); \/\/ /.test(block))
   .map((one) => ({ ...one, file: join(folder, `${one.name}.ts`) }));
 
-/** What a page leaves to its reader: names of their own program. */
+/** The names that a page leaves to its reader's program. */
 const ofTheReader = `import type { LocalTool, Principal, Runtime } from "postern";
 import type { AgentModel } from "postern/agents/loop";
 declare global {
@@ -68,7 +68,7 @@ declare global {
 }
 `;
 
-/** The libraries of others that pages import, as far as the pages use them: here only Postern is checked. */
+/** Declares the third-party libraries that pages import, as far as the pages use them. */
 const othersLibraries = `declare module "ai" {
   export function generateText(settings: object): Promise<{ text: string }>;
 }
@@ -82,7 +82,7 @@ import { Webhook } from "standardwebhooks";
 import { z } from "zod";
 `;
 
-/** As strict as `npm init` and `strict: true` make a project, and no stricter. */
+/** The compiler options of `npm init` with `strict: true`, and no stricter. */
 const configuration = {
   compilerOptions: {
     ...{ target: "es2024", lib: ["es2024"], module: "nodenext", strict: true, noEmit: true, skipLibCheck: true },
@@ -96,7 +96,7 @@ const configuration = {
   include: ["*.ts"],
 };
 
-/** A page's block where Node finds what it imports. */
+/** Writes a page's block to a folder in which Node finds its imports. */
 function placed(block: string): string {
   const zod = pathToFileURL(createRequire(import.meta.url).resolve("zod")).href;
   const sources = new Map(entries.map(({ name, source }) => [name, pathToFileURL(source).href]));
@@ -115,7 +115,7 @@ beforeAll(() => {
   process.chdir(folder);
 });
 
-it("what the pages show compiles in a strict project", { timeout: 60_000 }, async () => {
+it("the code of the pages compiles in a strict project", { timeout: 60_000 }, async () => {
   const project = join(folder, "project");
   mkdirSync(project);
   writeFileSync(join(project, "tsconfig.json"), JSON.stringify(configuration));
@@ -126,17 +126,17 @@ it("what the pages show compiles in a strict project", { timeout: 60_000 }, asyn
     writeFileSync(join(project, `${name}.ts`), block.startsWith("import ") ? block : `${usualImports}${block}`);
   const tsc = join(root, "node_modules/.bin/tsc");
   const { stdout } = await promisify(execFile)(tsc, ["-p", project]).catch((failed: { stdout: string }) => failed);
-  // The sources are checked elsewhere, as strictly as they are written.
+  // Other checks compile the sources, with their own strictness.
   expect(stdout.split("\n").filter((line) => line.includes("project/"))).toEqual([]);
   expect(all.length).toBeGreaterThan(15);
 });
 
 describe("a program on a page", () => {
-  it("there are some", () =>
+  it("exists", () =>
     expect(programs.map(({ page }) => page)).toEqual(expect.arrayContaining(["README.md", "docs/guide/library.md"])));
 
   it.each(programs)("runs and prints what its comments say: $page", async ({ block, file }) => {
-    const promised = [...block.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)].map(([, said]) => said);
+    const promised = [...block.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)].map(([, output]) => output);
     const printed: string[] = [];
     vi.spyOn(console, "log").mockImplementation((...words) => void printed.push(words.join(" ")));
     writeFileSync(file, placed(block));

@@ -1,9 +1,10 @@
-/** Whoever is told that something changed asks at once, and a disk may need longer than they do. */
+/** A subscriber may read a change when it is announced, before the disk has answered. */
 import { describe, expect, it } from "vitest";
 import { defineSkill, type Skills } from "../../src/builtin/index.ts";
 import type { FeedEvent } from "../../src/observe/index.ts";
 import { actor } from "../fakes/actors.ts";
-import { ann, ask, remember } from "../fakes/granting.ts";
+import { ann } from "../fakes/deciders.ts";
+import { ask, remember } from "../fakes/granting.ts";
 import { heldDisk } from "../fakes/held-disk.ts";
 import { type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
@@ -12,21 +13,21 @@ const files = sqliteFiles();
 const run = { tenant: "default", runId: "run_1" };
 
 interface Change {
-  readonly told: string;
-  /** What it changes: its id. */
+  readonly output: string;
+  /** Makes the object to change, and returns its id. */
   readonly before?: (h: RuntimeFixture) => Promise<string | undefined>;
   readonly make: (h: RuntimeFixture, id: string) => Promise<unknown>;
-  /** As a live page asks that has just been told. */
+  /** Reads the state as a live page does after an announcement. */
   readonly asked: (h: RuntimeFixture) => unknown;
   readonly is: unknown;
 }
 
-const give = (h: RuntimeFixture) =>
+const delegate = (h: RuntimeFixture) =>
   h.runtime.approvals.delegations.make({ to: "bob", until: h.clock.now() + 60_000 }, ann);
-const given = async (h: RuntimeFixture) => (await give(h)) && h.runtime.approvals.delegations.list()[0]?.id;
+const delegationId = async (h: RuntimeFixture) => (await delegate(h)) && h.runtime.approvals.delegations.list()[0]?.id;
 const granted = async (h: RuntimeFixture) =>
   (await remember(h, await ask(h))) && h.runtime.approvals.grants.list()[0]?.id;
-const deputies = (h: RuntimeFixture) => h.runtime.approvals.delegations.list({ live: true }).map(({ to }) => to);
+const delegates = (h: RuntimeFixture) => h.runtime.approvals.delegations.list({ live: true }).map(({ to }) => to);
 const grants = (h: RuntimeFixture) => h.runtime.approvals.grants.list({ state: "live" }).map(({ tool }) => tool);
 
 function skillsOf({ runtime: { skills } }: RuntimeFixture): Skills {
@@ -35,43 +36,43 @@ function skillsOf({ runtime: { skills } }: RuntimeFixture): Skills {
 }
 
 const changes: Readonly<Record<string, Change>> = {
-  "a deputy": { told: "approval.delegated", make: give, asked: deputies, is: ["bob"] },
-  "the end of a deputy": {
-    told: "approval.delegation_revoked",
-    before: given,
+  "a delegation": { output: "approval.delegated", make: delegate, asked: delegates, is: ["bob"] },
+  "the end of a delegation": {
+    output: "approval.delegation_revoked",
+    before: delegationId,
     make: (h, id) => h.runtime.approvals.delegations.revoke(id, ann),
-    asked: deputies,
+    asked: delegates,
     is: [],
   },
-  "a remembered yes": { told: "grant.made", before: ask, make: remember, asked: grants, is: ["mail"] },
-  "the end of a remembered yes": {
-    told: "grant.revoked",
+  "a grant": { output: "grant.made", before: ask, make: remember, asked: grants, is: ["mail"] },
+  "the end of a grant": {
+    output: "grant.revoked",
     before: granted,
     make: (h, id) => h.runtime.approvals.grants.revoke(id, ann),
     asked: grants,
     is: [],
   },
-  "the pause of everything": {
-    told: "operator.action.pause",
+  "a pause": {
+    output: "operator.action.pause",
     make: (h) => h.runtime.controls.pause(actor("ann")),
     asked: (h) => h.runtime.controls.state.paused,
     is: true,
   },
   "a skill": {
-    told: "skill.activated",
+    output: "skill.activated",
     make: (h) => skillsOf(h).activate(run, "free", actor("ann")),
     asked: (h) => skillsOf(h).activeFor(run.tenant, run.runId)?.names,
     is: ["free"],
   },
 };
 
-describe("who is told of it before the disk has answered is not shown what was before:", () => {
-  it.each(Object.entries(changes))("%s", async (name, { told, before, make, asked, is }) => {
+describe("an announcement before the disk has answered already shows the new state:", () => {
+  it.each(Object.entries(changes))("%s", async (name, { output, before, make, asked, is }) => {
     const skills = { folders: [], skills: [defineSkill({ name: "free", instructions: "Do it." })] };
     await using h = await runtimeFixture({ store: `sqlite:${files.at(`${name}.db`)}`, skills });
     const id = (await before?.(h)) ?? "";
-    const heard: string[] = [];
-    const take = (events: readonly FeedEvent[]): boolean => heard.push(...events.map(({ type }) => type)) > 0;
+    const received: string[] = [];
+    const take = (events: readonly FeedEvent[]): boolean => received.push(...events.map(({ type }) => type)) > 0;
     const reader = { take, reset: () => {}, beat: () => {}, end: () => {} };
     using _ = await h.runtime.feed.open({ tenant: "default", also: "everything" }, undefined, reader);
     using disk = heldDisk();
@@ -79,8 +80,8 @@ describe("who is told of it before the disk has answered is not shown what was b
     const made = make(h, id).finally(() => {
       isOver = true;
     });
-    for (let tries = 0; tries < 100 && !heard.includes(told); tries += 1) await h.clock.advance(25);
-    expect([heard, isOver, disk.unanswered]).toEqual([expect.arrayContaining([told]), false, 1]);
+    for (let tries = 0; tries < 100 && !received.includes(output); tries += 1) await h.clock.advance(25);
+    expect([received, isOver, disk.unanswered]).toEqual([expect.arrayContaining([output]), false, 1]);
     expect(asked(h)).toEqual(is);
     disk.release();
     await made;

@@ -1,4 +1,4 @@
-/** Tools as they are given: in lists, in sets, in folders, and asked for many at once. Through the package's face. */
+/** Tools in lists, in toolsets and in folders, and batches of calls, through the public API. */
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -14,8 +14,8 @@ const named = (name: string, more: Partial<LocalTool> = {}): LocalTool =>
 const texts = (outcomes: readonly ToolOutcome[]): readonly string[] =>
   outcomes.map(({ text, refusal }) => refusal?.code ?? text);
 
-describe("sets of tools", () => {
-  it("two that offer one name are both reachable, each through every gate under its own name (case 251)", async () => {
+describe("a toolset", () => {
+  it("is reachable beside another one with the same name, through every gate under its own name (case 251)", async () => {
     const set = combined(prefixed(new Toolbox([named("read")]), "one"), prefixed(new Toolbox([named("read")]), "two"));
     await using runtime = await createRuntime({
       tools: [named("read"), set],
@@ -27,7 +27,7 @@ describe("sets of tools", () => {
     expect(texts(outcomes)).toEqual(["it was read", "it was read", "permission_denied"]);
   });
 
-  it("what a box behind wrappers gets later comes through the same wrappers, and what is refused leaves no trace", async () => {
+  it("passes later tools through the same wrappers, and leaves no trace of refused ones", async () => {
     const box = new Toolbox();
     const harmless = filtered(prefixed(box, "my"), ({ risk }) => risk === "safe");
     await using runtime = await createRuntime({ tools: [combined(harmless), named("my__taken")] });
@@ -39,7 +39,7 @@ describe("sets of tools", () => {
     expect(box.has("taken")).toBe(false);
   });
 
-  it("a runtime that cannot take a set is not half started", async () => {
+  it("that a runtime cannot take stops the start completely", async () => {
     const twice = combined(new Toolbox([named("a")]), new Toolbox([named("a")]));
     await expect(createRuntime({ tools: twice })).rejects.toMatchObject({ code: "tool_duplicate" });
     await expect(createRuntime({ tools: [prefixed(new Toolbox([named("a")]), "no space")] })).rejects.toMatchObject({
@@ -50,7 +50,7 @@ describe("sets of tools", () => {
     });
   });
 
-  it("a tool with a member `tools` is a tool", async () => {
+  it("is not assumed of a tool with a member `tools`", async () => {
     const tool = { ...named("kit"), tools: () => [named("inside")] };
     await using runtime = await createRuntime({ tools: [tool] });
     expect(runtime.tools.names()).toEqual(["kit"]);
@@ -58,8 +58,8 @@ describe("sets of tools", () => {
 });
 
 describe("a batch of calls", () => {
-  /** Tools whose answers the test gives; what began is written down. */
-  async function bench(safe: readonly string[], alone: readonly string[]) {
+  /** Makes tools whose answers the test gives, and records which ones have started. */
+  async function openTools(safe: readonly string[], alone: readonly string[]) {
     const began: string[] = [];
     const answers = new Map<string, () => void>();
     const waits = (name: string, concurrencySafe: boolean): LocalTool =>
@@ -86,8 +86,8 @@ describe("a batch of calls", () => {
   const asked = (session: RuntimeSession, ...tools: readonly string[]): Promise<readonly ToolOutcome[]> =>
     session.invokeAll(tools.map((tool) => ({ tool })));
 
-  it("runs concurrency-safe tools together and unmarked ones one by one, and answers in the order of the calls (case 265)", async () => {
-    const { runtime, session, answer, hasBegun } = await bench(["s1", "s2", "s3"], ["u1", "u2"]);
+  it("runs concurrency-safe tools together and others one by one, answering in the order of calls (case 265)", async () => {
+    const { runtime, session, answer, hasBegun } = await openTools(["s1", "s2", "s3"], ["u1", "u2"]);
     await using _closing = runtime;
     const batch = asked(session, "s1", "s2", "u1", "u2", "s3");
     await hasBegun("s1", "s2");
@@ -102,7 +102,7 @@ describe("a batch of calls", () => {
     expect(session.callCount).toBe(5);
   });
 
-  it("passes the gates with every call: unknown ones, refused ones and those beyond the budget have their outcome in place", async () => {
+  it("passes every call through the gates: unknown, refused and over-budget ones have their outcome in place", async () => {
     await using runtime = await createRuntime({
       tools: [named("ok", { concurrencySafe: true }), named("risky", { risk: "high", concurrencySafe: true })],
     });
@@ -117,7 +117,7 @@ describe("a batch of calls", () => {
     ]);
   });
 
-  it("each request has its own key, and a session has none", async () => {
+  it("has a key for each request, and none for the session", async () => {
     let runs = 0;
     const execute = (): string => {
       runs += 1;
@@ -137,8 +137,8 @@ describe("a batch of calls", () => {
     expect(texts(await session.invokeAll(twice.slice(2), { reason: "once more" }))).toEqual(["3"]);
   });
 
-  it.each([5, null, "ok"])("a request that is none is refused as one of the runtime itself is: %j", async (given) => {
-    const { runtime, session, began } = await bench(["ok"], []);
+  it.each([5, null, "ok"])("refuses an invalid request in it as the runtime does: %j", async (given) => {
+    const { runtime, session, began } = await openTools(["ok"], []);
     await using _closing = runtime;
     for (const asked of [() => session.invoke(given as never), () => runtime.invoke(given as never)]) {
       const answer = asked();
@@ -148,17 +148,17 @@ describe("a batch of calls", () => {
   });
 
   it.each([[5], [null], [[null]], [[{ tool: "ok" }, "ok"]]])(
-    "what is no batch is refused before anything ran: %j",
+    "is refused before anything ran if it is invalid: %j",
     async (given) => {
-      const { runtime, session, began } = await bench(["ok"], []);
+      const { runtime, session, began } = await openTools(["ok"], []);
       await using _closing = runtime;
       await expect(session.invokeAll(given as never)).rejects.toMatchObject({ code: "request_invalid" });
       expect(began).toEqual([]);
     },
   );
 
-  it("the caller's cancellation ends it when the calls beside have ended; what comes after is not begun", async () => {
-    const { runtime, session, began, hasBegun } = await bench(["s1", "s2"], ["u1"]);
+  it("ends with the caller's cancellation once running calls have ended; later calls do not start", async () => {
+    const { runtime, session, began, hasBegun } = await openTools(["s1", "s2"], ["u1"]);
     await using _closing = runtime;
     const caller = new AbortController();
     const batch = session.invokeAll([{ tool: "s1" }, { tool: "s2" }, { tool: "u1" }], { signal: caller.signal });
@@ -171,14 +171,14 @@ describe("a batch of calls", () => {
   });
 });
 
-it("a run's display is told of attempted calls only, and its own failure is nobody's (case 196)", async () => {
+it("shows a run's display only attempted calls, and its failure affects no call (case 196)", async () => {
   const problems: string[] = [];
   await using runtime = await createRuntime({
     tools: [named("ping"), named("risky", { risk: "high" })],
     log: (problem) => problems.push(problem),
   });
-  const told: AgentProgress[] = [];
-  using _telling = runtime.watch(progressWatcher((step) => void told.push(step)));
+  const progress: AgentProgress[] = [];
+  using _telling = runtime.watch(progressWatcher((step) => void progress.push(step)));
   using _failing = runtime.watch(
     progressWatcher(() => {
       throw new Error("no screen");
@@ -187,7 +187,7 @@ it("a run's display is told of attempted calls only, and its own failure is nobo
   const context = { principal: { tenant: "t", agent: "ada" }, runId: "run_1" };
   expect((await runtime.invoke({ tool: "ping" }, context)).status).toBe("ok");
   expect((await runtime.invoke({ tool: "risky" }, context)).status).toBe("denied");
-  expect(told).toEqual([
+  expect(progress).toEqual([
     { agentId: "ada", runId: "run_1", seq: 1, step: "TOOL_CALL", content: "ping" },
     { agentId: "ada", runId: "run_1", seq: 1, step: "TOOL_RESULT", content: "it was ping" },
   ]);
@@ -226,7 +226,7 @@ describe("tools in folders", () => {
     return file;
   };
 
-  it("are offered by a Postern whose configuration names the folder; private ones and broken ones are skipped (case 37)", async () => {
+  it("are offered from a configured folder; private and broken ones are skipped (case 37)", async () => {
     const folder = catalogue(join(cli.folder, "kit"), {
       my_mock_tool: source("mock", "found without registration"),
       _private: source("hidden", "no"),
@@ -245,7 +245,7 @@ describe("tools in folders", () => {
     expect(listed.out).not.toContain("hidden");
   });
 
-  it("a folder that is none is a mistake of the configuration, with its place and the fix", async () => {
+  it("are refused from a path that is no folder, with its place and the fix", async () => {
     cli.dataFolder("found");
     const file = configured("[./kit, ./nowhere]");
     expect(await cli.run("tools", "--config", file, "--data", data)).toMatchObject({
@@ -254,7 +254,7 @@ describe("tools in folders", () => {
     });
   });
 
-  it("cannot lie where agents may write: a file there would run with the next start", async () => {
+  it("cannot lie where agents may write, because a file there would run at the next start", async () => {
     cli.dataFolder("found");
     catalogue(join(cli.folder, "project/kit"), { mock: source("mock", "x") });
     const file = configured("[./project/kit]");
@@ -268,7 +268,7 @@ describe("tools in folders", () => {
     });
   });
 
-  it("a set that a configuration in code names, or a module exports, is offered as it is", async () => {
+  it("are offered as they are if a configuration in code names a set or a module exports one", async () => {
     cli.dataFolder("found");
     const entry = (path: string): string => JSON.stringify(join(import.meta.dirname, "../../src", path));
     const set = (prefix: string): string =>

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ann, ask, bob, cal, seen, yes } from "../../../test/fakes/deciders.ts";
+import { ann, approve, ask, bob, cal, shownDigestOf } from "../../../test/fakes/deciders.ts";
 import { bodyOf, httpFixture } from "../../../test/fakes/http-fixture.ts";
 import { cheap } from "../../../test/fakes/people.ts";
 import { type RuntimeFixture, runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
@@ -41,14 +41,14 @@ it("an approval that was edited up to critical tells what is demanded of a yes t
     quorum_left: 2,
   });
   const edit = { decision: "modified", arguments: { n: 1_000 }, by: ann, confirmation: "pay" } as const;
-  await h.runtime.approvals.decide(id, { ...edit, ...(await seen(h, id)) });
+  await h.runtime.approvals.decide(id, { ...edit, ...(await shownDigestOf(h, id)) });
   expect(await told(h, id)).toMatchObject({
     routed: { rule: "crit", quorum: 3, typed_confirmation: true, signed_in: true },
     ...{ risk_level: "critical", quorum_left: 2, remembers_allowed: false },
   });
-  await yes(h, id, bob, { confirmation: "pay", ...(await seen(h, id)) });
+  await approve(h, id, bob, { confirmation: "pay", ...(await shownDigestOf(h, id)) });
   expect(await told(h, id)).toMatchObject({ status: "pending", quorum_left: 1 });
-  await yes(h, id, { ...cal, roles: ["approver"] }, { confirmation: "pay", ...(await seen(h, id)) });
+  await approve(h, id, { ...cal, roles: ["approver"] }, { confirmation: "pay", ...(await shownDigestOf(h, id)) });
   expect(await told(h, id)).toMatchObject({ status: "approved", quorum_left: 0 });
 });
 
@@ -65,14 +65,14 @@ it("an approval that was asked before the routes were tightened tells what they 
     routed: { rule: "r", quorum: 2, typed_confirmation: true, to },
     ...{ quorum_left: 2, remembers_allowed: false },
   });
-  expect(await yes(h, id, ann)).toMatchObject({ decided: false, code: "confirmation_needed" });
+  expect(await approve(h, id, ann)).toMatchObject({ decided: false, code: "confirmation_needed" });
 });
 
 it("an approval that is over tells what was demanded of it, whatever the routes say since", async () => {
   const store = `sqlite:${files.at("over.db")}`;
   const before = await runtimeFixture({ approvals: { patience: "suspend" }, accounts, store });
   const id = await ask(before);
-  await yes(before, id, ann);
+  await approve(before, id, ann);
   await before.runtime.close();
   await using h = await runtimeFixture({
     approvals: { patience: "suspend", routes: [{ quorum: 2 }] },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ann, bob, yes } from "../../../test/fakes/deciders.ts";
+import { ann, approve, bob } from "../../../test/fakes/deciders.ts";
 import { bodyOf, httpFixture, inSession } from "../../../test/fakes/http-fixture.ts";
 import { cheap, entered, goodPassword, here, holder } from "../../../test/fakes/people.ts";
 import { runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
@@ -131,7 +131,7 @@ describe("who looks at a request is told what they may say to it", () => {
   it("and so is a program", async () => {
     await using h = await runtimeFixture({ approvals: { patience: "suspend", routes: [{ quorum: 2 }] } });
     const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, byAnAgent);
-    await yes(h, approvalId, ann);
+    await approve(h, approvalId, ann);
     const found = await h.runtime.approvals.get(approvalId);
     if (found === undefined) throw new Error("It is not there.");
     expect(await h.runtime.approvals.eligibility([found], bob)).toEqual([

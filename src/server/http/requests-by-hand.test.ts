@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ann, mail, yes } from "../../../test/fakes/deciders.ts";
+import { ann, approve, mail } from "../../../test/fakes/deciders.ts";
 import { bodyOf, httpFixture, inSession } from "../../../test/fakes/http-fixture.ts";
 import { cheap, entered, goodPassword, here, holder } from "../../../test/fakes/people.ts";
 import { runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
@@ -35,7 +35,7 @@ it("who lets an approved call run is in the log, once; the agent that asked lets
   const agent = { principal: { tenant: "default", agent: "local-agent" } };
   const approved = async (to: string): Promise<string> => {
     const { approvalId = "" } = await h.runtime.invoke(mail(to), agent);
-    await yes(h, approvalId, ann);
+    await approve(h, approvalId, ann);
     return approvalId;
   };
   const resumed = async (id: string, as: "agent" | "operator"): Promise<void> => {

@@ -6,28 +6,28 @@ import { matrix, pathOf } from "../../fakes/role-matrix.ts";
 import { stubRuntime } from "../../fakes/stub-runtime.ts";
 
 /**
- * A browser sends a cookie to every port of its host. Whoever serves another one of them, an agent for example, has the
- * cookie of whoever looks at its pages, and is no browser itself: it sends what headers it likes.
+ * A browser sends a cookie to every port of its host. A server on another port, such as an agent's, gets the cookies of
+ * its visitors, and can send any headers because it is no browser.
  */
-let crowd: People;
-let house: HttpFixture;
+let users: People;
+let http: HttpFixture;
 let stub: ReturnType<typeof stubRuntime>;
 beforeEach(async () => {
-  crowd = await people();
-  await crowd.add("ada", ["approver", "operator", "auditor", "admin"]);
+  users = await people();
+  await users.add("ada", ["approver", "operator", "auditor", "admin"]);
   stub = stubRuntime();
-  const { accounts, clock } = crowd;
-  house = await httpFixture(stub.runtime, { accounts, clock, mcp: async () => Response.json({}) });
+  const { accounts, clock } = users;
+  http = await httpFixture(stub.runtime, { accounts, clock, mcp: async () => Response.json({}) });
 });
-afterEach(() => house[Symbol.asyncDispose]());
+afterEach(() => http[Symbol.asyncDispose]());
 
 const closed = routes.filter(({ needs }) => needs !== "nothing").map(({ method, path }) => `${method} ${path}`);
 const others = ["get /openapi.json", "head /v1/approvals", "post /mcp", "get /mcp", "get /mcp/echo"];
 
-describe("the cookie of another port's visitor is nobody's", () => {
+describe("a session cookie without its proof is refused", () => {
   it.each([...closed, ...others])("%s", async (route) => {
-    const { "x-postern-csrf": _proof, ...stolen } = inSession(await crowd.signIn("ada"));
-    const stranger = entered(await crowd.accounts.signIn("ada", goodPassword, here));
+    const { "x-postern-csrf": _proof, ...stolen } = inSession(await users.signIn("ada"));
+    const stranger = entered(await users.accounts.signIn("ada", goodPassword, here));
     const [method = "", path = ""] = route.split(" ");
     const body = matrix[route]?.body;
     for (const proof of [
@@ -36,7 +36,7 @@ describe("the cookie of another port's visitor is nobody's", () => {
       { "x-postern-csrf": stranger.csrf },
       { "x-postern-csrf": "x" },
     ]) {
-      const answered = await house.ask(pathOf(path), {
+      const answered = await http.ask(pathOf(path), {
         method: method.toUpperCase(),
         ...(body !== undefined && { body }),
         headers: { ...stolen, ...proof },
@@ -49,44 +49,44 @@ describe("the cookie of another port's visitor is nobody's", () => {
   });
 });
 
-it("is told in the answer that a page which lost its proof signs in again", async () => {
-  const { cookie = "" } = inSession(await crowd.signIn("ada"));
-  const answered = await house.ask("/v1/session", { headers: { cookie } });
+it("says that a page which lost its proof must sign in again", async () => {
+  const { cookie = "" } = inSession(await users.signIn("ada"));
+  const answered = await http.ask("/v1/session", { headers: { cookie } });
   expect([answered.status, await bodyOf(answered)]).toMatchObject([
     401,
     { error: { code: "csrf_refused", message: expect.stringContaining("signs in again") } },
   ]);
 });
 
-it("no answer but the one to signing in tells the proof, and none keeps it where it is kept", async () => {
-  const asked = (path: string, headers: Readonly<Record<string, string>>) => house.ask(path, { headers });
-  const answered = await house.ask("/v1/session", { body: { name: "ada", password: goodPassword } });
+it("gives the proof only in the answer to signing in, and stores it nowhere", async () => {
+  const asked = (path: string, headers: Readonly<Record<string, string>>) => http.ask(path, { headers });
+  const answered = await http.ask("/v1/session", { body: { name: "ada", password: goodPassword } });
   const cookie = answered.headers.get("set-cookie")?.split(";")[0] ?? "";
   const csrf = String((await bodyOf(answered))["csrf"]);
   expect(csrf).toHaveLength(43);
   const shown = { cookie, "x-postern-csrf": csrf };
   for (const { method, path } of routes.filter((one) => one.method === "get" && one.path !== "/v1/events")) {
-    const told = await asked(pathOf(path), shown);
-    expect([method, path, [...told.headers].join(), await told.text()].join("\n")).not.toContain(csrf);
+    const response = await asked(pathOf(path), shown);
+    expect([method, path, [...response.headers].join(), await response.text()].join("\n")).not.toContain(csrf);
   }
-  const { store } = crowd;
+  const { store } = users;
   for (const id of await store.documents.list("session", ""))
     expect(JSON.stringify(await store.documents.get("session", id))).not.toContain(csrf);
   for await (const { body } of store.events({ after: -1 })) expect(body).not.toContain(csrf);
 });
 
-it("a cookie that another port planted beside ours, or in its place, begins nobody's session", async () => {
-  const [ada, eve] = [await crowd.signIn("ada"), await crowd.add("eve", ["viewer"]).then(() => crowd.signIn("eve"))];
+it("a cookie planted by another port, beside ours or instead of it, opens no session", async () => {
+  const [ada, eve] = [await users.signIn("ada"), await users.add("eve", ["viewer"]).then(() => users.signIn("eve"))];
   const planted = { ...inSession(eve), "x-postern-csrf": ada.csrf };
-  expect((await house.ask("/v1/session", { headers: planted })).status).toBe(401);
+  expect((await http.ask("/v1/session", { headers: planted })).status).toBe(401);
   const both = { ...inSession(ada), cookie: `postern_session=${eve.cookie}; postern_session=${ada.cookie}` };
-  expect((await house.ask("/v1/session", { headers: both })).status).toBe(401);
+  expect((await http.ask("/v1/session", { headers: both })).status).toBe(401);
 });
 
-it("over TLS only the cookie that no other port can set is read", async () => {
-  const { accounts, clock } = crowd;
+it("reads over TLS only the cookie that no other port can set", async () => {
+  const { accounts, clock } = users;
   await using far = await httpFixture(stub.runtime, { accounts, clock, hosts: [host, "https://gate.example"] });
-  const { cookie, csrf } = await crowd.signIn("ada");
+  const { cookie, csrf } = await users.signIn("ada");
   const read = async (name: string): Promise<number> => {
     const headers = { cookie: `${name}=${cookie}`, "x-postern-csrf": csrf };
     return (await far.door.fetch(new Request("http://gate.example/v1/session", { headers }))).status;
@@ -95,12 +95,12 @@ it("over TLS only the cookie that no other port can set is read", async () => {
   expect(await read("postern_session")).toBe(401);
 });
 
-it("leaves the session of whom it belongs to as it was", async () => {
-  const ada = await crowd.signIn("ada");
-  await crowd.clock.advance(15 * 60_000);
+it("a request without the proof leaves the owner's session as it was", async () => {
+  const ada = await users.signIn("ada");
+  await users.clock.advance(15 * 60_000);
   for (let tries = 0; tries < 5; tries += 1)
-    expect((await house.ask("/v1/session", { headers: { cookie: `postern_session=${ada.cookie}` } })).status).toBe(401);
-  await crowd.accounts.change("ada", { displayName: "Ada" }, holder);
-  const good = await house.ask("/v1/session", { headers: inSession(ada) });
+    expect((await http.ask("/v1/session", { headers: { cookie: `postern_session=${ada.cookie}` } })).status).toBe(401);
+  await users.accounts.change("ada", { displayName: "Ada" }, holder);
+  const good = await http.ask("/v1/session", { headers: inSession(ada) });
   expect([good.status, good.headers.get("set-cookie")]).toEqual([200, expect.stringContaining("postern_session=")]);
 });

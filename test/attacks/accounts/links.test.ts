@@ -7,8 +7,8 @@ async function ann(): Promise<People> {
   return p;
 }
 
-describe("a sign-in link that somebody else has", () => {
-  it("used a hundred times at once signs in once", async () => {
+describe("a leaked sign-in link", () => {
+  it("signs in once when it is used a hundred times at once", async () => {
     const { accounts } = await ann();
     const { token } = await accounts.makeLink("ann", holder);
     const all = await Promise.all(
@@ -27,14 +27,14 @@ describe("a sign-in link that somebody else has", () => {
         await accounts.change("ann", { disabled: false }, holder);
       },
     ],
-  ])("is nobody's once %s", async (_, change) => {
+  ])("does not sign in once %s", async (_, change) => {
     const p = await ann();
     const { token } = await p.accounts.makeLink("ann", holder);
     await change(p);
     expect(await p.accounts.signInByLink(token, here)).toEqual({ refused: "wrong" });
   });
 
-  it("is nobody's at the millisecond at which it ends, and good one before", async () => {
+  it("works one millisecond before its end, and not at its end", async () => {
     const { accounts, clock } = await ann();
     const first = await accounts.makeLink("ann", holder);
     await clock.advance(first.expiresAt - clock.now() - 1);
@@ -44,7 +44,7 @@ describe("a sign-in link that somebody else has", () => {
     expect(await accounts.signInByLink(second.token, here)).toEqual({ refused: "wrong" });
   });
 
-  it("of one person is not another's, however its parts are put together", async () => {
+  it("does not sign in as another person, however its parts are combined", async () => {
     const p = await ann();
     await p.add("eve", ["viewer"]);
     const [, secret = ""] = (await p.accounts.makeLink("eve", holder)).token.split(".");

@@ -4,18 +4,18 @@ import { cheap, entered, goodPassword, here, holder } from "../../fakes/people.t
 import { type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 let h: RuntimeFixture;
-let door: HttpFixture;
+let http: HttpFixture;
 beforeEach(async () => {
   h = await runtimeFixture({
     approvals: { patience: "suspend", routes: [{ name: "others", separateUser: true }] },
     accounts: { passwordCost: cheap },
   });
-  door = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
+  http = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
   for (const name of ["eve", "ann"])
     await h.runtime.accounts.add({ name, roles: ["approver", "operator", "admin"], password: goodPassword }, holder);
 });
 afterEach(async () => {
-  await door[Symbol.asyncDispose]();
+  await http[Symbol.asyncDispose]();
   await h.runtime.close();
 });
 
@@ -23,50 +23,50 @@ async function session(name: string): Promise<Readonly<Record<string, string>>> 
   return inSession(entered(await h.runtime.accounts.signIn(name, goodPassword, here)));
 }
 
-/** What somebody asks for through a token that they made for an agent. */
+/** Makes a call through a token that a person made for an agent. */
 async function asks(name: string, claims: object): Promise<string> {
-  const made = await door.ask("/v1/tokens", {
+  const made = await http.ask("/v1/tokens", {
     headers: await session(name),
     body: { name: "bot", kind: "agent", ...claims },
   });
   const headers = { authorization: `Bearer ${String((await bodyOf(made))["token"])}` };
-  const asked = await door.ask("/v1/calls", { headers, body: { tool: "mail", arguments: { to: "x" } } });
+  const asked = await http.ask("/v1/calls", { headers, body: { tool: "mail", arguments: { to: "x" } } });
   return String((await bodyOf(asked))["approval_id"]);
 }
 
-describe("where the asking person decides nothing", () => {
+describe("a person who asks through an agent may not decide", () => {
   it.each([
     ["no user", {}],
-    ["somebody else as its user", { user: "ann" }],
+    ["another user", { user: "ann" }],
     ["a made-up user", { user: "Eve" }],
-  ])("one who asks through a token of an agent, with %s, decides nothing either", async (_, claims) => {
+  ])("a caller with an agent's token and %s decides nothing either", async (_, claims) => {
     const id = await asks("eve", claims);
-    const refused = await door.ask(`/v1/approvals/${id}/approve`, { headers: await session("eve"), body: {} });
+    const refused = await http.ask(`/v1/approvals/${id}/approve`, { headers: await session("eve"), body: {} });
     expect([refused.status, await bodyOf(refused)]).toMatchObject([403, { error: { code: "decider_not_allowed" } }]);
     expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
   });
 
   it("another person decides", async () => {
     const id = await asks("eve", {});
-    expect((await door.ask(`/v1/approvals/${id}/approve`, { headers: await session("ann"), body: {} })).status).toBe(
+    expect((await http.ask(`/v1/approvals/${id}/approve`, { headers: await session("ann"), body: {} })).status).toBe(
       200,
     );
   });
 
-  it("a word given by who asked through an agent counts for nothing", async () => {
+  it("a delegation by the asking person counts for nothing", async () => {
     const id = await asks("eve", {});
     const until = new Date(h.clock.now() + 60_000).toISOString();
-    await door.ask("/v1/delegations", { headers: await session("eve"), body: { to: "ann", until } });
-    const listed = await bodyOf(await door.ask("/v1/approvals?mine=true", { headers: await session("eve") }));
+    await http.ask("/v1/delegations", { headers: await session("eve"), body: { to: "ann", until } });
+    const listed = await bodyOf(await http.ask("/v1/approvals?mine=true", { headers: await session("eve") }));
     expect(listed).toMatchObject({ approvals: [] });
     expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
   });
 });
 
-it("who is no admin makes no agent that calls for somebody else", async () => {
+it("a user who is no admin cannot make an agent that calls for another user", async () => {
   await h.runtime.accounts.add({ name: "olga", roles: ["operator"], password: goodPassword }, holder);
   const make = async (user: string): Promise<Response> =>
-    door.ask("/v1/tokens", { headers: await session("olga"), body: { name: "bot", kind: "agent", user } });
+    http.ask("/v1/tokens", { headers: await session("olga"), body: { name: "bot", kind: "agent", user } });
   expect(await bodyOf(await make("ann"))).toMatchObject({ error: { code: "token_refused" } });
   expect((await make("olga")).status).toBe(201);
 });

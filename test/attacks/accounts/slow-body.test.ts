@@ -4,14 +4,14 @@ import { cheap, entered, goodPassword, here, holder } from "../../fakes/people.t
 import { asker, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 let h: RuntimeFixture;
-let door: HttpFixture;
+let http: HttpFixture;
 beforeEach(async () => {
   h = await runtimeFixture({ accounts: { passwordCost: cheap } });
-  door = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
+  http = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
   await h.runtime.accounts.add({ name: "eve", roles: ["approver"], password: goodPassword }, holder);
 });
 afterEach(async () => {
-  await door[Symbol.asyncDispose]();
+  await http[Symbol.asyncDispose]();
   await h.runtime.close();
 });
 
@@ -25,8 +25,8 @@ async function byToken(): Promise<Readonly<Record<string, string>>> {
   return { authorization: `Bearer ${text}` };
 }
 
-/** Sends the head of a request and half its body; what it returns sends the rest. */
-function begin(path: string, headers: Readonly<Record<string, string>>, from = door): () => Promise<Response> {
+/** Sends the head of a request and half its body, and returns a function that sends the rest. */
+function begin(path: string, headers: Readonly<Record<string, string>>, from = http): () => Promise<Response> {
   const text = new TextEncoder();
   let finish = (): void => {};
   const body = new ReadableStream<Uint8Array>({
@@ -51,7 +51,7 @@ function begin(path: string, headers: Readonly<Record<string, string>>, from = d
   };
 }
 
-/** It has been read as far as it came. */
+/** Waits until the server has read the body so far. */
 async function readSoFar(): Promise<void> {
   for (let turns = 0; turns < 20; turns += 1) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -59,7 +59,7 @@ async function readSoFar(): Promise<void> {
 describe.each([
   ["a session", bySession],
   ["a token", byToken],
-])("a decision whose body comes slowly, by %s", (_, credential) => {
+])("a decision whose body arrives slowly, by %s", (_, credential) => {
   it.each([
     ["was disabled", { disabled: true }],
     ["lost its role", { roles: ["viewer"] as const }],
@@ -72,7 +72,7 @@ describe.each([
     expect((await h.runtime.approvals.get(approvalId))?.state).toBe("pending");
   });
 
-  it("decides while its account is what it was", async () => {
+  it("decides if its account did not change", async () => {
     const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, asker);
     const finish = begin(`/v1/approvals/${approvalId}/approve`, await credential());
     expect((await finish()).status).toBe(200);
@@ -80,7 +80,7 @@ describe.each([
   });
 });
 
-it("an MCP message whose body comes slowly does nothing once its token was revoked", async () => {
+it("an MCP message whose body arrives slowly does nothing once its token is revoked", async () => {
   let seen = 0;
   const mcp = async (): Promise<Response> => {
     seen += 1;

@@ -4,14 +4,14 @@ import { cheap, holder } from "../../fakes/people.ts";
 import { type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 let h: RuntimeFixture;
-let door: HttpFixture;
+let http: HttpFixture;
 beforeEach(async () => {
   h = await runtimeFixture({ accounts: { passwordCost: cheap } });
-  door = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
+  http = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
   await h.runtime.accounts.add({ name: "eve", roles: ["approver", "operator"] }, holder);
 });
 afterEach(async () => {
-  await door[Symbol.asyncDispose]();
+  await http[Symbol.asyncDispose]();
   await h.runtime.close();
 });
 
@@ -22,11 +22,11 @@ async function token(kind: "person" | "agent", scopes: readonly string[] = []) {
 }
 
 async function call({ headers }: { headers: Readonly<Record<string, string>> }, tool: string, more: object = {}) {
-  return bodyOf(await door.ask("/v1/calls", { headers, body: { tool, arguments: { to: "x" }, ...more } }));
+  return bodyOf(await http.ask("/v1/calls", { headers, body: { tool, arguments: { to: "x" }, ...more } }));
 }
 
-describe.each(["person", "agent"] as const)("of two tokens of one name, made for a %s", (kind) => {
-  it("each is named in the log for what it asked, whichever came first", async () => {
+describe.each(["person", "agent"] as const)("two tokens of one name, made for a %s", (kind) => {
+  it("are each named in the log for what they asked, whichever came first", async () => {
     const [one, two] = [await token(kind), await token(kind)];
     await call(one, "echo");
     const { call_id: callId } = await call(two, "mail");
@@ -35,11 +35,11 @@ describe.each(["person", "agent"] as const)("of two tokens of one name, made for
   });
 });
 
-it("a token does not decide what it asked for behind another one of the same person", async () => {
+it("a token cannot decide what it asked for through another token of the same person", async () => {
   const [one, two] = [await token("person"), await token("person")];
   await call(one, "echo");
   const { approval_id: id } = await call(two, "mail");
-  const decided = await door.ask(`/v1/approvals/${String(id)}/approve`, { headers: two.headers, body: {} });
+  const decided = await http.ask(`/v1/approvals/${String(id)}/approve`, { headers: two.headers, body: {} });
   expect(decided.status).toBe(403);
   expect((await h.runtime.approvals.get(String(id)))?.state).toBe("pending");
 });

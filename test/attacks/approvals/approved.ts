@@ -1,22 +1,18 @@
 import { expect } from "vitest";
 import type { JsonObject } from "../../../src/core/json.ts";
+import { mail } from "../../fakes/deciders.ts";
 import { asker, boss, type RuntimeFixture } from "../../fakes/runtime-fixture.ts";
 
-export const mail = (to: string): { tool: string; arguments: { to: string } } => ({
-  tool: "mail",
-  arguments: { to },
-});
-
-/** The same call, held and approved. @returns its approval */
+/** Makes the call, approves it and returns the approval's id. */
 export async function approved(
   h: RuntimeFixture,
-  request: { tool: string; arguments: JsonObject } = mail("x"),
+  request: { readonly tool: string; readonly arguments: JsonObject } = mail(),
 ): Promise<string> {
   const { approvalId = "" } = await h.runtime.invoke(request, asker);
   const decided = await h.runtime.approvals.decide(approvalId, {
     decision: "approved",
     by: boss,
-    confirmation: request.tool, // what is critical asks for it
+    confirmation: request.tool, // a critical call needs it
   });
   expect(decided.decided).toBe(true);
   return approvalId;

@@ -7,7 +7,7 @@ import { asker, eventTypes, type RuntimeFixture, runtimeFixture } from "../../fa
 const folder = ownFolder();
 const mail = { tool: "mail", arguments: { to: "x" } };
 
-/** One who never answers; what it was asked, and the signal of each question. */
+/** An approver that never answers, with its requests and their signals. */
 function silent(): { readonly approver: Approver; readonly signals: AbortSignal[] } {
   const signals: AbortSignal[] = [];
   const ask: Approver["ask"] = (_, signal) => {
@@ -18,7 +18,7 @@ function silent(): { readonly approver: Approver; readonly signals: AbortSignal[
 }
 
 describe("an approver in this process", () => {
-  it("hears that its question is over when the last caller's wait ran out, and is asked again when the call comes again", async () => {
+  it("gets an abort when the last wait ends, and is asked again when the call comes again", async () => {
     const { approver, signals } = silent();
     await using h = await runtimeFixture({ approvals: { patience: "wait", approver } });
     const waiting = h.runtime.invoke(mail, { ...asker, approvalWaitMs: 1000 });
@@ -37,7 +37,7 @@ describe("an approver in this process", () => {
     expect((await h.runtime.approvals.list()).map(({ state }) => state)).toEqual(["pending"]);
   });
 
-  it("hears it when the request is over for lack of time, and says nothing by what it answers then", async () => {
+  it("gets an abort when the request expires, and its late answer changes nothing", async () => {
     const answers: ((answer: { readonly decision: "approved" }) => void)[] = [];
     const signals: AbortSignal[] = [];
     const approver: Approver = {
@@ -59,7 +59,7 @@ describe("an approver in this process", () => {
     expect(h.ran).toEqual([]);
   });
 
-  it("denies nothing by the answer it gives because nobody waits any more", async () => {
+  it("does not deny a request by answering after the abort", async () => {
     const ask: Approver["ask"] = (_, signal) =>
       new Promise((resolve) => signal.addEventListener("abort", () => resolve({ decision: "denied" })));
     await using h = await runtimeFixture({ approvals: { patience: "wait", approver: { name: "leaves", ask } } });
@@ -69,7 +69,7 @@ describe("an approver in this process", () => {
     expect((await h.runtime.approvals.list()).map(({ state }) => state)).toEqual(["pending"]);
   });
 
-  it("is asked of a request that outlived the process which made it", async () => {
+  it("is asked about a request that outlived the process which made it", async () => {
     const store = `sqlite:${folder}/outlived.db`;
     const clock = new FakeClock();
     const first = silent();
@@ -105,7 +105,7 @@ async function sent(h: RuntimeFixture): ReturnType<RuntimeFixture["runtime"]["in
   return running;
 }
 
-describe("the time of a request", () => {
+describe("the lifetime of a request", () => {
   class SteppingClock extends FakeClock {
     stepMs = 0;
     readonly longestMs = 2 ** 31 - 1; // what a timer can keep
@@ -119,7 +119,7 @@ describe("the time of a request", () => {
     }
   }
 
-  it("is over also where the wall clock was set back meanwhile, and the log says so", async () => {
+  it("ends also when the wall clock was set back, and the log says so", async () => {
     const clock = new SteppingClock();
     await using h = await runtimeFixture({ clock });
     await h.runtime.invoke(mail, asker);
@@ -131,7 +131,7 @@ describe("the time of a request", () => {
     expect(await eventTypes(h.runtime)).toContain("gate.expired");
   });
 
-  it("is as long as was said, though no timer keeps it", async () => {
+  it("is as long as configured, even if no timer can last that long", async () => {
     const day = 86_400_000;
     const clock = new SteppingClock();
     const route = { name: "long", ttlMs: 30 * day, remindBeforeMs: 3_600_000 };

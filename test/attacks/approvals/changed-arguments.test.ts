@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/core/json.ts";
+import { mail } from "../../fakes/deciders.ts";
 import { asker, boss, runtimeFixture } from "../../fakes/runtime-fixture.ts";
-import { approved, mail } from "./approved.ts";
+import { approved } from "./approved.ts";
 
 describe("arguments that look alike", () => {
   const texts: readonly (readonly [string, string])[] = [
@@ -24,7 +25,7 @@ describe("arguments that look alike", () => {
     ["beyond 2^53", '{"to":"é","n":9007199254740993}'],
   ];
 
-  it.each(texts)("%s / runs as exactly what was shown, or is another call", async (_what, text) => {
+  it.each(texts)("%s: runs exactly as shown, or is another call", async (_what, text) => {
     const ran: JsonObject[] = [];
     await using h = await runtimeFixture({}, [
       {
@@ -61,7 +62,7 @@ describe("arguments that look alike", () => {
     expect(({} as { to?: string }).to).toBeUndefined();
   });
 
-  it("under one key, other arguments / a conflict, never the shown call's result", async () => {
+  it("refuses other arguments under one key, and does not return the shown call's result", async () => {
     await using h = await runtimeFixture();
     const keyed = { ...asker, idempotencyKey: "k" };
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), keyed);
@@ -71,7 +72,7 @@ describe("arguments that look alike", () => {
     expect((await h.runtime.invoke(mail("x"), keyed)).status).toBe("ok");
   });
 
-  it("of the asker's object, changed while a person thinks / what was shown runs", async () => {
+  it("runs what was shown when the caller changes its object during the wait", async () => {
     await using h = await runtimeFixture();
     const given = { to: "x" };
     const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: given }, asker);
@@ -93,7 +94,7 @@ describe("edited arguments", () => {
     idempotent: false,
   } as const;
 
-  it("that the policy would block are refused when edited, with the rule's words", async () => {
+  it("are refused when the policy would block them, with the rule's words", async () => {
     await using h = await runtimeFixture({ autonomy: "A2" }, [
       {
         ...classed,
@@ -116,7 +117,7 @@ describe("edited arguments", () => {
     expect((await h.runtime.approvals.get(approvalId))?.state).toBe("pending");
   });
 
-  it("are gated again when run: what became critical meanwhile is blocked", async () => {
+  it("pass the gates again when run: a call that became critical is blocked", async () => {
     let limit = 100;
     const ran: unknown[] = [];
     await using h = await runtimeFixture({ autonomy: "A2" }, [
@@ -147,7 +148,7 @@ describe("edited arguments", () => {
     expect(ran).toEqual([{ n: 50 }]);
   });
 
-  it("that are not JSON, too deep or of the wrong kind / refused, still open", async () => {
+  it("are refused when they are not JSON, too deep or of the wrong type; the request stays open", async () => {
     await using h = await runtimeFixture();
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     const cycle: Record<string, unknown> = { to: "x" };

@@ -3,14 +3,15 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/core/json.ts";
+import { mail } from "../../fakes/deciders.ts";
 import { ownFolder } from "../../fakes/own-folder.ts";
 import { posting } from "../../fakes/probe.ts";
 import { asker, boss, runtimeFixture } from "../../fakes/runtime-fixture.ts";
-import { approved, mail } from "./approved.ts";
+import { approved } from "./approved.ts";
 
 describe("a record edited in the store", () => {
   const folder = ownFolder();
-  /** Each bound field of the request as it is kept, and of the call it belongs to. */
+  /** Each bound field of the stored request, and of its call. */
   const edits: readonly (readonly [string, (database: DatabaseSync) => unknown])[] = [
     ...(
       [
@@ -42,7 +43,7 @@ describe("a record edited in the store", () => {
     ],
   ];
 
-  it.each(edits)("%s / refused, nothing runs", async (name, edit) => {
+  it.each(edits)("refuses and runs nothing when `%s` was edited", async (name, edit) => {
     const file = join(folder, `${edits.findIndex(([other]) => other === name)}.db`);
     const options = { store: `sqlite:${file}`, folder: `${file}.keys` };
     let id = "";
@@ -60,7 +61,7 @@ describe("a record edited in the store", () => {
     expect(h.ran).toEqual([]);
   });
 
-  it("the call's own arguments / what runs is what was shown", async () => {
+  it("runs what was shown when the call's own arguments were edited", async () => {
     const file = join(folder, "arguments.db");
     const options = { store: `sqlite:${file}`, folder: `${file}.keys` };
     let id = "";
@@ -78,7 +79,7 @@ describe("a record edited in the store", () => {
 });
 
 describe("an artifact that an approved call names", () => {
-  it("is bound by its digest: other bytes are another call, and a foreign or missing one is refused before anybody is asked", async () => {
+  it("is bound by its digest: other bytes make another call; a missing or foreign one is refused", async () => {
     const ran: unknown[] = [];
     await using h = await runtimeFixture({}, posting(ran));
     const put = (text: string, owner: { tenant: string; agent: string } = asker.principal) =>
@@ -107,7 +108,7 @@ describe("an artifact that an approved call names", () => {
     expect(ran).toEqual([{ body: "good" }]);
   });
 
-  it("whose bytes were swapped in the folder after the approval / not run with them", async () => {
+  it("does not run if its bytes were replaced in the folder after the approval", async () => {
     const folder = ownFolder();
     const ran: unknown[] = [];
     await using h = await runtimeFixture({ folder }, posting(ran));

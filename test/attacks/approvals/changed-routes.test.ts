@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ApprovalRoute, Decider } from "../../../src/approvals/index.ts";
-import { ann, ask, bob, clerk, mail, yes } from "../../fakes/deciders.ts";
-import { cal, lend, openRouted } from "../../fakes/route-fixture.ts";
+import { ann, approve, ask, bob, mail, operatorToken } from "../../fakes/deciders.ts";
+import { cal, delegate, openRouted } from "../../fakes/route-fixture.ts";
 import { sqliteFiles } from "../../fakes/sqlite-files.ts";
 
 const files = sqliteFiles();
@@ -23,7 +23,7 @@ describe("a request made before the configuration changed", () => {
     await first.runtime.close();
     await using h = await openRouted({ name: "r", separateUser: after }, { store: file });
     const self: Decider = { ...cal, user: "asker", via: "session:asker" };
-    expect(await yes(h, id, self)).toMatchObject({ code: "decider_not_allowed" });
+    expect(await approve(h, id, self)).toMatchObject({ code: "decider_not_allowed" });
   });
 
   it("is not decided by people whose escalation was removed or changed", async () => {
@@ -38,44 +38,44 @@ describe("a request made before the configuration changed", () => {
     await first.runtime.close();
     for (const route of [{ name: "r", to }, escalating("bob")]) {
       await using h = await openRouted(route, { store: file });
-      expect(await yes(h, one, cal)).toMatchObject({ code: "decider_not_allowed" });
-      expect(await yes(h, one, bob)).toMatchObject({ code: "decider_not_allowed" });
+      expect(await approve(h, one, cal)).toMatchObject({ code: "decider_not_allowed" });
+      expect(await approve(h, one, bob)).toMatchObject({ code: "decider_not_allowed" });
     }
     await using same = await openRouted(escalating("cal"), { store: file });
-    expect(await yes(same, one, cal)).toMatchObject({ approval: { state: "approved" } });
+    expect(await approve(same, one, cal)).toMatchObject({ approval: { state: "approved" } });
     await same.runtime.close();
     await using named = await openRouted({ name: "r", to: { users: ["cal"] } }, { store: file });
-    expect(await yes(named, two, cal)).toMatchObject({ approval: { state: "approved" } });
-    expect(await yes(named, three, ann)).toMatchObject({ code: "decider_not_allowed" });
+    expect(await approve(named, two, cal)).toMatchObject({ approval: { state: "approved" } });
+    expect(await approve(named, three, ann)).toMatchObject({ code: "decider_not_allowed" });
   });
 });
 
-describe("if accounts exist, the operator's token delegates no second decision", () => {
+describe("an operator's token cannot delegate a second decision once accounts exist", () => {
   const two: ApprovalRoute = { name: "two", quorum: 2, to: { roles: ["admin"] } };
-  const everyRole: Decider = { ...clerk, roles: ["viewer", "approver", "operator", "auditor", "admin"] };
+  const everyRole: Decider = { ...operatorToken, roles: ["viewer", "approver", "operator", "auditor", "admin"] };
 
   it.each([
     ["the token", everyRole],
     ["the folder's link", { ...everyRole, via: "session:operator", signedIn: true }],
     ["a token that either made", { ...everyRole, via: "token:tok_0123456789abcdef" }],
-  ])("under a quorum: %s", async (_, operator) => {
+  ])("is refused under a quorum: %s", async (_, operator) => {
     await using h = await openRouted(two);
-    await lend(h, operator, "cal");
+    await delegate(h, operator, "cal");
     const id = await ask(h);
-    expect(await yes(h, id, cal)).toMatchObject({ code: "decider_not_allowed" });
+    expect(await approve(h, id, cal)).toMatchObject({ code: "decider_not_allowed" });
     expect((await h.runtime.approvals.page({}, cal)).approvals).toEqual([]);
     const edit = { decision: "modified", arguments: { to: "y" }, by: cal } as const;
     expect(await h.runtime.approvals.decide(id, edit)).toMatchObject({ code: "decider_not_allowed" });
     expect((await h.runtime.approvals.get(id))?.votes).toBeUndefined();
   });
 
-  it("under separate_user; but it delegates a decision that needs one person", async () => {
+  it("is refused under separate_user, and delegates a decision that needs one person", async () => {
     await using h = await openRouted({ to: { roles: ["admin"] }, separateUser: true });
-    await lend(h, everyRole, "cal");
-    expect(await yes(h, await ask(h), cal)).toMatchObject({ code: "decider_not_allowed" });
+    await delegate(h, everyRole, "cal");
+    expect(await approve(h, await ask(h), cal)).toMatchObject({ code: "decider_not_allowed" });
     await using alone = await openRouted({ to: { roles: ["admin"] } });
-    await lend(alone, everyRole, "cal");
-    expect(await yes(alone, await ask(alone), cal)).toMatchObject({
+    await delegate(alone, everyRole, "cal");
+    expect(await approve(alone, await ask(alone), cal)).toMatchObject({
       approval: { state: "approved", decision: { by: "cal", onBehalfOf: "operator" } },
     });
   });

@@ -3,9 +3,10 @@ import { defineTool, type LocalTool } from "../../../src/index.ts";
 import { createPolicy, type Policy } from "../../../src/policy/index.ts";
 import { shownApproval } from "../../../src/server/http/approval-view.ts";
 import { actor } from "../../fakes/actors.ts";
+import { mail } from "../../fakes/deciders.ts";
 import { asker, boss, eventTypes, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../../fakes/sqlite-files.ts";
-import { approved, mail } from "./approved.ts";
+import { approved } from "./approved.ts";
 
 const files = sqliteFiles();
 
@@ -33,23 +34,26 @@ describe("a tool that changes between approval and use", () => {
     ["idempotence", { idempotent: true }],
   ];
 
-  it.each(changes)("its %s / the approval is void, nothing runs, sending again asks anew", async (_what, change) => {
-    const ran: unknown[] = [];
-    await using h = await runtimeFixture({ policy: { rules: [{ effect: "allow", tool: "pay" }] } }, [
-      tool({}, ran) as never,
-    ]);
-    const id = await approved(h, { tool: "pay", arguments: { to: "x" } });
-    h.runtime.tools.register(tool(change, ran), { replace: true });
-    await h.runtime.tools.ready();
-    const outcome = await h.runtime.resume(id, {});
-    expect(["approval_expired", "scope_missing"]).toContain(outcome?.refusal?.code);
-    const anew = await h.runtime.invoke({ tool: "pay", arguments: { to: "x" } }, { ...asker, scopes: ["pay:all"] });
-    expect(anew.approvalId ?? anew.status).not.toBe(id);
-    expect(ran).toEqual([]);
-  });
+  it.each(changes)(
+    "voids the approval and runs nothing if its %s changed; a new request asks again",
+    async (_what, change) => {
+      const ran: unknown[] = [];
+      await using h = await runtimeFixture({ policy: { rules: [{ effect: "allow", tool: "pay" }] } }, [
+        tool({}, ran) as never,
+      ]);
+      const id = await approved(h, { tool: "pay", arguments: { to: "x" } });
+      h.runtime.tools.register(tool(change, ran), { replace: true });
+      await h.runtime.tools.ready();
+      const outcome = await h.runtime.resume(id, {});
+      expect(["approval_expired", "scope_missing"]).toContain(outcome?.refusal?.code);
+      const again = await h.runtime.invoke({ tool: "pay", arguments: { to: "x" } }, { ...asker, scopes: ["pay:all"] });
+      expect(again.approvalId ?? again.status).not.toBe(id);
+      expect(ran).toEqual([]);
+    },
+  );
 
   it.each(changes)(
-    "its %s / an edit of what was shown before is refused, and what was asked stays open",
+    "refuses an edit of what was shown if its %s changed, and the request stays open",
     async (_what, change) => {
       const ran: unknown[] = [];
       await using h = await runtimeFixture({ policy: { rules: [{ effect: "allow", tool: "pay" }] } }, [
@@ -67,7 +71,7 @@ describe("a tool that changes between approval and use", () => {
     },
   );
 
-  it("nothing of it / the approval holds", async () => {
+  it("runs if nothing changed", async () => {
     const ran: unknown[] = [];
     await using h = await runtimeFixture({}, [tool({}, ran) as never]);
     const id = await approved(h, { tool: "pay", arguments: { to: "x" } });
@@ -77,7 +81,7 @@ describe("a tool that changes between approval and use", () => {
     expect(ran).toEqual([{ to: "x" }]);
   });
 
-  it("is taken away / unknown, nothing runs; back again, the approval still holds", async () => {
+  it("is unknown while it is missing; when it is back, the approval still holds", async () => {
     const ran: unknown[] = [];
     await using h = await runtimeFixture({}, [tool({}, ran) as never]);
     const id = await approved(h, { tool: "pay", arguments: { to: "x" } });
@@ -102,7 +106,7 @@ describe("a policy tightened between approval and use", () => {
     ["a rule denies it", "permission_denied", (_h, deny) => deny()],
   ];
 
-  it.each(tighten)("%s, 100 times / 0 executed", async (_how, code, revoke) => {
+  it.each(tighten)("runs nothing in 100 attempts when %s", async (_how, code, revoke) => {
     let policy = createPolicy();
     const swapping: Policy = {
       get version() {
@@ -131,7 +135,7 @@ describe("a policy tightened between approval and use", () => {
     expect(await eventTypes(h.runtime)).not.toContain("tool_call.attempted");
   });
 
-  it("critical becomes blocked by a level / no approval lifts it", async () => {
+  it("blocks a critical call by its level, and no approval lifts that", async () => {
     await using h = await runtimeFixture();
     const id = await approved(h, { tool: "drop", arguments: { to: "x" } });
     await h.runtime.controls.setAutonomy("A2", actor("operator"));
@@ -154,7 +158,7 @@ describe("a preview", () => {
       ...more,
     }) as never;
 
-  it("and would show another thing now / the approval is void, nothing runs", async () => {
+  it("voids the approval if it would now show something else", async () => {
     let balance = 10;
     await using h = await runtimeFixture({}, [previewing(() => `pays from ${balance}`)]);
     const id = await approved(h, { tool: "pay", arguments: {} });
@@ -168,7 +172,7 @@ describe("a preview", () => {
     expect(await eventTypes(h.runtime)).not.toContain("tool_call.attempted");
   });
 
-  it("and shows the same / runs; one that fails now / void", async () => {
+  it("lets the call run if it shows the same, and voids the approval if it fails", async () => {
     let fails = false;
     await using h = await runtimeFixture({}, [
       previewing(() => {
@@ -183,7 +187,7 @@ describe("a preview", () => {
     expect((await h.runtime.resume(second))?.refusal?.code).toBe("approval_expired");
   });
 
-  it("that changed / the call asks anew, with what would happen now, and runs once that is approved", async () => {
+  it("makes the call ask again if it changed, and the call runs once that is approved", async () => {
     let balance = 10;
     await using h = await runtimeFixture({}, [previewing(() => `pays from ${balance}`)]);
     const call = { tool: "pay", arguments: {} };
@@ -204,7 +208,7 @@ describe("a preview", () => {
     expect((await h.runtime.invoke(call, asker)).status).toBe("ok");
   });
 
-  it("that moves by itself, and says so / the card tells, and the call runs", async () => {
+  it("that declares itself volatile is marked on the card, and the call runs", async () => {
     let rate = 1.07;
     await using h = await runtimeFixture({}, [previewing(() => `sells at ${rate}`, { previewBinds: false })]);
     const id = await approved(h, { tool: "pay", arguments: {} });
@@ -214,7 +218,7 @@ describe("a preview", () => {
     expect((await h.runtime.resume(id))?.status).toBe("ok");
   });
 
-  it("that began to move, or to bind, while a person was thinking / is another definition: void", async () => {
+  it("that became volatile or binding while the request waited voids the approval", async () => {
     for (const [before, after] of [
       [true, false],
       [false, true],
@@ -230,10 +234,10 @@ describe("a preview", () => {
   });
 
   it.each<[string, string, string]>([
-    ["the same / runs", "10", "ok"],
-    ["another / void", "0", "approval_expired"],
-    ["none / void", "", "approval_expired"],
-  ])("that shows %s after a restart in between", async (_, later, ends) => {
+    ["the same, and the call runs", "10", "ok"],
+    ["something else, and the approval is void", "0", "approval_expired"],
+    ["nothing, and the approval is void", "", "approval_expired"],
+  ])("is compared after a restart: it shows %s", async (_, later, ends) => {
     const open = (store: string, balance: string): ReturnType<typeof runtimeFixture> =>
       runtimeFixture({ store }, [
         previewing(() => `pays from ${balance}`, balance === "" ? { preview: undefined } : {}),

@@ -2,13 +2,13 @@ import { describe, expect, it } from "vitest";
 import type { Decided, Decider } from "../../../src/approvals/index.ts";
 import type { JsonObject } from "../../../src/core/json.ts";
 import type { RuntimeOptions } from "../../../src/index.ts";
-import { ann, bob, seen } from "../../fakes/deciders.ts";
+import { ann, bob, shownDigestOf } from "../../fakes/deciders.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 const script: Decider = { ...ann, via: "token:tok_1", signedIn: false };
 
-/** Pays; above 100 it is critical. */
-async function till(
+/** A tool `pay` that is critical above 100. */
+async function openPayRuntime(
   options: RuntimeOptions = {},
 ): Promise<{ readonly h: RuntimeFixture; readonly paid: JsonObject[] }> {
   const paid: JsonObject[] = [];
@@ -40,8 +40,8 @@ function edit({ runtime }: RuntimeFixture, id: string, by: Decider, more: object
 }
 
 describe("an edit that makes a call critical", () => {
-  it("needs what a critical call needs: a person who signed in, and the tool's name", async () => {
-    const { h, paid } = await till();
+  it("needs a person who signed in, and the typed name of the tool", async () => {
+    const { h, paid } = await openPayRuntime();
     await using _ = h;
     const id = await asked(h);
     expect(await edit(h, id, script)).toMatchObject({ decided: false, code: "sign_in_needed" });
@@ -55,7 +55,7 @@ describe("an edit that makes a call critical", () => {
   });
 
   it("needs as many persons as the route of critical calls demands", async () => {
-    const { h, paid } = await till({
+    const { h, paid } = await openPayRuntime({
       approvals: {
         patience: "suspend",
         routes: [{ name: "two", match: { risk: "critical" }, quorum: 2, typedConfirmation: false }],
@@ -63,21 +63,27 @@ describe("an edit that makes a call critical", () => {
     });
     await using _ = h;
     const id = await asked(h);
-    expect(await edit(h, id, ann, await seen(h, id))).toMatchObject({ decided: true, approval: { state: "pending" } });
+    expect(await edit(h, id, ann, await shownDigestOf(h, id))).toMatchObject({
+      decided: true,
+      approval: { state: "pending" },
+    });
     expect((await h.runtime.resume(id))?.status).toBe("pending");
     expect(paid).toEqual([]);
-    expect(await edit(h, id, ann, await seen(h, id))).toMatchObject({ decided: true, approval: { state: "pending" } });
+    expect(await edit(h, id, ann, await shownDigestOf(h, id))).toMatchObject({
+      decided: true,
+      approval: { state: "pending" },
+    });
     expect(
       await h.runtime.approvals.decide(id, {
         decision: "approved",
         by: bob,
-        ...(await seen(h, id)),
+        ...(await shownDigestOf(h, id)),
       }),
     ).toMatchObject({ approval: { state: "approved" } });
   });
 
-  it("is only for those whom the route of critical calls names", async () => {
-    const { h } = await till({
+  it("is allowed only to the people whom the route of critical calls names", async () => {
+    const { h } = await openPayRuntime({
       approvals: {
         patience: "suspend",
         routes: [{ name: "boss", match: { risk: "critical" }, to: { users: ["bob"] }, typedConfirmation: false }],
@@ -89,8 +95,8 @@ describe("an edit that makes a call critical", () => {
     expect(await edit(h, id, bob)).toMatchObject({ decided: true });
   });
 
-  it("is not remembered where a critical yes is not", async () => {
-    const { h } = await till();
+  it("is not remembered where a critical approval cannot be", async () => {
+    const { h } = await openPayRuntime();
     await using _ = h;
     const id = await asked(h);
     const remember = { for: "run", reason: "fine" } as const;
@@ -98,8 +104,8 @@ describe("an edit that makes a call critical", () => {
     expect(h.runtime.approvals.grants.list()).toEqual([]);
   });
 
-  it("back to what it was keeps what was demanded when it was asked", async () => {
-    const { h } = await till();
+  it("keeps the first requirements when it is edited back", async () => {
+    const { h } = await openPayRuntime();
     await using _ = h;
     const { approvalId: id = "" } = await h.runtime.invoke({ tool: "pay", arguments: { amount: 900 } }, asker);
     const down = { decision: "modified", arguments: { amount: 5 } } as const;

@@ -6,7 +6,7 @@ const mail = (to: string): { tool: string; arguments: { to: string } } => ({
   arguments: { to },
 });
 
-/** Guesses of somebody who knows the form and one true id: neighbours, cuttings, other spellings, other things' ids. */
+/** Guesses by an attacker who knows the form and one true id: neighbours, cut ids, other spellings, ids of other objects. */
 function guesses(id: string, count: number): readonly string[] {
   const ugly = ["", "apr_", "constructor", "__proto__", "%", "*", `${id}\0`, `${id} `, ` ${id}`, id.toUpperCase()];
   const uglier = [
@@ -28,8 +28,8 @@ function guesses(id: string, count: number): readonly string[] {
   return [...ugly, ...uglier, ...near.filter((guess) => guess !== id)];
 }
 
-describe("an id that nobody was given", () => {
-  it("1,000 guessed, cut and neighbouring ids / none can be resumed, decided, withdrawn or seen", async () => {
+describe("a guessed approval id", () => {
+  it("cannot be resumed, decided, withdrawn or seen: 1,000 guessed, cut and neighbouring ids", async () => {
     await using h = await runtimeFixture();
     const { approvalId: id = "" } = await h.runtime.invoke(mail("x"), asker);
     await h.runtime.approvals.decide(id, { decision: "approved", by: boss });
@@ -50,7 +50,7 @@ describe("an id that nobody was given", () => {
     expect((await h.runtime.approvals.get(id))?.state).toBe("approved");
   });
 
-  it("cannot be guessed: 1,000 ids are all different, with at least 72 random bits each", async () => {
+  it("has at least 72 random bits: 1,000 ids are all different", async () => {
     await using h = await runtimeFixture();
     const ids = new Set<string>();
     for (let i = 0; i < 1000; i += 1) ids.add((await h.runtime.invoke(mail(`${i}`), asker)).approvalId ?? "");
@@ -61,7 +61,7 @@ describe("an id that nobody was given", () => {
       expect(id).toMatch(/^apr_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
-  it("1,000 of another tenant / to that tenant's people they do not exist", async () => {
+  it("does not exist for the people of another tenant: 1,000 ids", async () => {
     await using h = await runtimeFixture();
     const stranger = { user: "boss", via: "token:stranger", tenant: "other" };
     for (let i = 0; i < 1000; i += 1) {
@@ -81,7 +81,7 @@ describe("an id that nobody was given", () => {
     expect(h.ran).toEqual([]);
   });
 
-  it("1,000 that expired / none is decided, none runs", async () => {
+  it("of an expired request is not decided and runs nothing: 1,000 ids", async () => {
     await using h = await runtimeFixture({ approvals: { patience: "suspend", ttlMs: 1000 } });
     const ids: string[] = [];
     for (let i = 0; i < 1000; i += 1) ids.push((await h.runtime.invoke(mail(`${i}`), asker)).approvalId ?? "");
@@ -97,7 +97,7 @@ describe("an id that nobody was given", () => {
   });
 });
 
-describe("who decides", () => {
+describe("a decider", () => {
   it.each([
     ["the token that asked", asker.principal, { user: "somebody else", via: "token:agent" }],
     [
@@ -106,7 +106,7 @@ describe("who decides", () => {
       { user: "asker" },
     ],
     ["the agent that asked, by its own name", { tenant: "default", agent: "a" }, { user: "a", via: "agent:a" }],
-  ])("%s / refused, and still open to others", async (_who, principal, by) => {
+  ])("is refused if it is %s, and the request stays open", async (_who, principal, by) => {
     await using h = await runtimeFixture();
     const { approvalId: id = "" } = await h.runtime.invoke(mail("x"), { principal });
     for (const decision of ["approved", "denied", "skipped"] as const)
@@ -121,7 +121,7 @@ describe("who decides", () => {
     expect((await h.runtime.approvals.decide(id, { decision: "approved", by: boss })).decided).toBe(true);
   });
 
-  it("with separateUser: the asking user with another credential / refused", async () => {
+  it("is refused under separateUser if it is the asking user with another credential", async () => {
     await using h = await runtimeFixture({ approvals: { patience: "suspend", separateUser: true } });
     const { approvalId: id = "" } = await h.runtime.invoke(mail("x"), asker);
     expect(
@@ -133,7 +133,7 @@ describe("who decides", () => {
     expect((await h.runtime.approvals.decide(id, { decision: "approved", by: boss })).decided).toBe(true);
   });
 
-  it("a decision that is none of the four / refused, and the request stays open", async () => {
+  it("is refused with a decision that is none of the four, and the request stays open", async () => {
     await using h = await runtimeFixture();
     const { approvalId: id = "" } = await h.runtime.invoke(mail("x"), asker);
     for (const decision of [
@@ -164,7 +164,7 @@ describe("who decides", () => {
     });
   });
 
-  it("an approver that answers nonsense / denied, nothing runs, and it is written down", async () => {
+  it("that answers nonsense as the approver denies: nothing runs, and the log records it", async () => {
     for (const answer of [undefined, null, {}, { decision: "yes" }, { decision: "modified" }, "approved"]) {
       await using h = await runtimeFixture({
         approvals: { approver: { name: "broken", ask: async () => answer as never } },

@@ -3,15 +3,15 @@ import { ann } from "../../fakes/deciders.ts";
 import { cheap, holder } from "../../fakes/people.ts";
 import { runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
-describe("a word is given to somebody who may decide, where people have accounts", () => {
+describe("a delegation goes to an account that may decide", () => {
   it.each([
-    ["nobody", "nosuchperson", "There is no account `nosuchperson`"],
+    ["an unknown name", "nosuchperson", "There is no account `nosuchperson`"],
     ["a viewer", "vic", "`vic` has no role that decides"],
-    ["somebody disabled", "gone", "`gone` is disabled"],
-    ["somebody of another tenant", "mal", "There is no account `mal`"],
+    ["a disabled account", "gone", "`gone` is disabled"],
+    ["an account of another tenant", "mal", "There is no account `mal`"],
     ["the data folder's operator", "operator", "There is no account `operator`"],
-    ["oneself, in another spelling", "Ann", "`ann` is you"],
-  ])("not to %s", async (_, to, said) => {
+    ["its giver in another spelling", "Ann", "`ann` is you"],
+  ])("is refused to %s", async (_, to, output) => {
     await using h = await runtimeFixture({ accounts: { passwordCost: cheap } });
     const { accounts, approvals } = h.runtime;
     await accounts.add({ name: "ann", roles: ["approver"] }, holder);
@@ -21,18 +21,18 @@ describe("a word is given to somebody who may decide, where people have accounts
     await accounts.add({ name: "mal", roles: ["approver"], tenant: "acme" }, holder);
     const made = await approvals.delegations.make({ to, until: h.clock.now() + 60_000 }, ann);
     expect(made).toMatchObject({ delegated: false, code: "delegation_invalid" });
-    expect(made).toMatchObject({ message: expect.stringContaining(said) });
+    expect(made).toMatchObject({ message: expect.stringContaining(output) });
     expect(approvals.delegations.list()).toEqual([]);
   });
 
-  it("and is theirs by the name their account has", async () => {
+  it("is stored under the account's own name", async () => {
     await using h = await runtimeFixture({ accounts: { passwordCost: cheap } });
     for (const name of ["ann", "bob"]) await h.runtime.accounts.add({ name, roles: ["approver"] }, holder);
     const made = await h.runtime.approvals.delegations.make({ to: "Bob", until: h.clock.now() + 60_000 }, ann);
     expect(made).toMatchObject({ delegation: { to: "bob" } });
   });
 
-  it("a program's own people have none, and give to whom they name", async () => {
+  it("goes to any name where a program has no accounts", async () => {
     await using h = await runtimeFixture();
     const made = await h.runtime.approvals.delegations.make({ to: "whoever", until: h.clock.now() + 60_000 }, ann);
     expect(made).toMatchObject({ delegation: { to: "whoever" } });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { ApprovalRoute, Decider } from "../../../src/approvals/index.ts";
-import { ann, ask, bob, yes } from "../../fakes/deciders.ts";
+import { ann, approve, ask, bob } from "../../fakes/deciders.ts";
 import { cheap, holder } from "../../fakes/people.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
-/** A runtime with accounts, where Ann has given Bob her word. */
-async function given(route: ApprovalRoute): Promise<RuntimeFixture> {
+/** A runtime with accounts, where Ann has delegated to Bob. */
+async function openWithDelegation(route: ApprovalRoute): Promise<RuntimeFixture> {
   const h = await runtimeFixture({
     approvals: { patience: "suspend", routes: [route] },
     accounts: { passwordCost: cheap },
@@ -18,76 +18,80 @@ async function given(route: ApprovalRoute): Promise<RuntimeFixture> {
   return h;
 }
 
-describe("a word given away", () => {
+describe("a delegation", () => {
   const forAnn: ApprovalRoute = { name: "ann", to: { users: ["ann"] } };
 
   it("counts while its giver may decide", async () => {
-    await using h = await given(forAnn);
-    expect(await yes(h, await ask(h), bob)).toMatchObject({ approval: { decision: { by: "bob", onBehalfOf: "ann" } } });
+    await using h = await openWithDelegation(forAnn);
+    expect(await approve(h, await ask(h), bob)).toMatchObject({
+      approval: { decision: { by: "bob", onBehalfOf: "ann" } },
+    });
   });
 
   it.each([
     ["was disabled", { disabled: true }],
     ["decides nothing any more, though the route names them", { roles: ["viewer"] as const }],
-  ])("is worth nothing once its giver %s", async (_, change) => {
-    await using h = await given(forAnn);
+  ])("counts for nothing once its giver %s", async (_, change) => {
+    await using h = await openWithDelegation(forAnn);
     const id = await ask(h);
     await h.runtime.accounts.change("ann", change, holder);
-    expect(await yes(h, id, bob)).toMatchObject({ decided: false, code: "decider_not_allowed" });
+    expect(await approve(h, id, bob)).toMatchObject({ decided: false, code: "decider_not_allowed" });
     expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
   });
 
   it.each<readonly [string, ApprovalRoute]>([
     ["role", { to: { roles: ["admin"] } }],
     ["group", { to: { groups: ["ops"] } }],
-  ])("carries no %s that its giver has lost since, nor one that they got since", async (_, route) => {
-    await using h = await given(route);
+  ])("carries no %s that its giver lost or got since", async (_, route) => {
+    await using h = await openWithDelegation(route);
     const { accounts, delegations } = { accounts: h.runtime.accounts, delegations: h.runtime.approvals.delegations };
     const before = { roles: ["approver" as const], groups: [] };
     const now = { roles: ["approver" as const, "admin" as const], groups: ["ops"] };
-    const lent = await ask(h);
+    const delegatedId = await ask(h);
     await accounts.change("ann", now, holder);
-    expect(await yes(h, lent, bob)).toMatchObject({ code: "decider_not_allowed" }); // lent when they had neither
+    expect(await approve(h, delegatedId, bob)).toMatchObject({ code: "decider_not_allowed" }); // lent when they had neither
     const until = h.clock.now() + 3_600_000;
     await delegations.make({ to: "bob", until }, { ...ann, ...now });
     await accounts.change("ann", before, holder);
-    expect(await yes(h, lent, bob)).toMatchObject({ code: "decider_not_allowed" });
+    expect(await approve(h, delegatedId, bob)).toMatchObject({ code: "decider_not_allowed" });
     await accounts.change("ann", now, holder);
-    expect(await yes(h, lent, bob)).toMatchObject({ approval: { decision: { onBehalfOf: "ann" } } });
+    expect(await approve(h, delegatedId, bob)).toMatchObject({ approval: { decision: { onBehalfOf: "ann" } } });
   });
 
-  it("is not handed on", async () => {
-    await using h = await given(forAnn);
+  it("cannot be delegated again", async () => {
+    await using h = await openWithDelegation(forAnn);
     const cal: Decider = { ...bob, user: "cal", via: "session:cal" };
     const handedOn = await h.runtime.approvals.delegations.make({ to: "cal", until: h.clock.now() + 1000 }, bob);
     expect(handedOn).toMatchObject({ delegated: true });
-    expect(await yes(h, await ask(h), cal)).toMatchObject({ decided: false, code: "decider_not_allowed" });
+    expect(await approve(h, await ask(h), cal)).toMatchObject({ decided: false, code: "decider_not_allowed" });
   });
 
-  it("makes no second person of its giver or of who has it", async () => {
-    await using h = await given({ name: "two", quorum: 2, to: { users: ["ann", "bob"] } });
+  it("makes no second person of its giver or of its receiver", async () => {
+    await using h = await openWithDelegation({ name: "two", quorum: 2, to: { users: ["ann", "bob"] } });
     const id = await ask(h);
-    await yes(h, id, bob);
-    expect(await yes(h, id, { ...bob, via: "token:tok_b", signedIn: false })).toMatchObject({ code: "approval_voted" });
+    await approve(h, id, bob);
+    expect(await approve(h, id, { ...bob, via: "token:tok_b", signedIn: false })).toMatchObject({
+      code: "approval_voted",
+    });
     const only = await ask(h, { tool: "mail", arguments: { to: "y" } });
-    await yes(h, only, { ...bob, via: "channel:chat" });
+    await approve(h, only, { ...bob, via: "channel:chat" });
     expect((await h.runtime.approvals.get(only))?.state).toBe("pending");
   });
 
-  it("does not reach what its giver asked for", async () => {
-    await using h = await given(forAnn);
+  it("does not cover what its giver asked for", async () => {
+    await using h = await openWithDelegation(forAnn);
     const principal = { ...asker.principal, user: "ann" };
     const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, { principal });
-    expect(await yes(h, approvalId, bob)).toMatchObject({ decided: false, code: "decider_not_allowed" });
+    expect(await approve(h, approvalId, bob)).toMatchObject({ decided: false, code: "decider_not_allowed" });
   });
 
-  it("ends at its very millisecond", async () => {
-    await using h = await given(forAnn);
+  it("ends at its exact millisecond", async () => {
+    await using h = await openWithDelegation(forAnn);
     const early = await ask(h);
     await h.clock.advance(3_599_999);
     const late = await ask(h, { tool: "mail", arguments: { to: "late" } });
-    expect(await yes(h, early, bob)).toMatchObject({ decided: true });
+    expect(await approve(h, early, bob)).toMatchObject({ decided: true });
     await h.clock.advance(1);
-    expect(await yes(h, late, bob)).toMatchObject({ decided: false, code: "decider_not_allowed" });
+    expect(await approve(h, late, bob)).toMatchObject({ decided: false, code: "decider_not_allowed" });
   });
 });

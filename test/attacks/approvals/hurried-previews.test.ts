@@ -5,12 +5,12 @@ import { asker, boss, type RuntimeFixture, runtimeFixture } from "../../fakes/ru
 interface Wire {
   readonly h: RuntimeFixture;
   readonly ran: unknown[];
-  /** How long a preview takes from now on, in milliseconds, and what it fails of. */
+  /** How long the next previews take, in milliseconds, and the error they fail with. */
   readonly world: { slowMs: number; problem: string | undefined };
 }
 
-/** One tool whose preview takes its time, or fails. */
-async function wired(): Promise<Wire & AsyncDisposable> {
+/** A runtime with one tool whose preview can be slow or fail. */
+async function openWire(): Promise<Wire & AsyncDisposable> {
   const ran: unknown[] = [];
   const world: Wire["world"] = { slowMs: 0, problem: undefined };
   const time: { clock?: FakeClock } = {};
@@ -45,13 +45,13 @@ async function approved({ h }: Wire): Promise<string> {
   return approvalId;
 }
 
-describe("a caller whose own time ends while a preview is made", () => {
+describe("a caller whose time ends while a preview is made", () => {
   it.each<readonly [string, (h: RuntimeFixture) => Promise<unknown>]>([
     ["deadline", (h) => h.runtime.invoke(call, { ...asker, deadline: h.clock.now() + 100 })],
     ["session", (h) => h.runtime.openSession({ totalTimeoutMs: 100 }, asker).invoke(call)],
     ["patience", (h) => h.runtime.invoke(call, { ...asker, signal: abortedAfter(h, 100) })],
-  ])("takes no yes along: its %s is over, the approval is there for the next", async (_, hurried) => {
-    await using wire = await wired();
+  ])("does not use the approval when its %s is over; the next caller can", async (_, hurried) => {
+    await using wire = await openWire();
     const id = await approved(wire);
     wire.world.slowMs = 500;
     const ended = hurried(wire.h).catch((error: unknown) => error);
@@ -64,8 +64,8 @@ describe("a caller whose own time ends while a preview is made", () => {
     expect(wire.ran).toHaveLength(1);
   });
 
-  it("asks nobody, for nobody was shown anything", async () => {
-    await using wire = await wired();
+  it("asks no person, because no preview was shown", async () => {
+    await using wire = await openWire();
     wire.world.slowMs = 500;
     const ended = wire.h.runtime.openSession({ totalTimeoutMs: 100 }, asker).invoke(call);
     await wire.h.clock.advance(1000);
@@ -73,8 +73,8 @@ describe("a caller whose own time ends while a preview is made", () => {
     expect(await wire.h.runtime.approvals.list()).toEqual([]);
   });
 
-  it("is shown no preview that was cut off", async () => {
-    await using wire = await wired();
+  it("does not see a preview that was cut off", async () => {
+    await using wire = await openWire();
     wire.world.slowMs = 500;
     const ended = wire.h.runtime.invoke(call, { ...asker, autonomy: "A0", deadline: wire.h.clock.now() + 100 });
     const told = ended.catch((error: unknown) => error);
@@ -85,11 +85,11 @@ describe("a caller whose own time ends while a preview is made", () => {
 
 describe("a preview that fails when the approved call would run", () => {
   it.each([
-    ["it failed when it was asked as well, of something else", "upstream down", "the account is closed"],
-    ["it failed when it was asked as well, of the same", "upstream down", "upstream down"],
-    ["it was made when it was asked", undefined, "the account is closed"],
+    ["the first preview also failed, for another reason", "upstream down", "the account is closed"],
+    ["the first preview also failed, for the same reason", "upstream down", "upstream down"],
+    ["the first preview succeeded", undefined, "the account is closed"],
   ])("voids the approval: %s", async (_, before, after) => {
-    await using wire = await wired();
+    await using wire = await openWire();
     wire.world.problem = before;
     const id = await approved(wire);
     wire.world.problem = after;

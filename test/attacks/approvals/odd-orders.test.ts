@@ -1,4 +1,4 @@
-/** Everything that can be done to a request, by an agent, people in two tabs and the clock, in any order: what holds at the end. */
+/** An agent, people in two tabs and the clock act on requests in random order; the test checks the end state. */
 import { expect, it } from "vitest";
 import { type Decider, shownDigest } from "../../../src/approvals/index.ts";
 import type { AuditEvent } from "../../../src/audit/index.ts";
@@ -13,7 +13,7 @@ const ends = /^gate\.(?:approved|modified|denied|skipped|expired)$/;
 const yeses = /^gate\.(?:approved|modified)$/;
 const states = ["pending", "approved", "denied", "skipped", "expired", "withdrawn", "used"] as const;
 
-/** The same numbers for the same seed. */
+/** Returns the same random numbers for the same seed. */
 function dice(seed: number): (sides: number) => number {
   let state = (seed * 7919 + 13) >>> 0;
   return (sides) => {
@@ -26,7 +26,7 @@ interface Stage {
   readonly h: RuntimeFixture;
   readonly ran: JsonObject[];
   readonly quorum: number;
-  /** The tool as it is defined now. */
+  /** Registers a new definition of the tool. */
   define(): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ async function stage(roll: (sides: number) => number): Promise<Stage> {
   return { h, ran, quorum, define };
 }
 
-/** One act of anybody's. */
+/** Makes one random act. */
 async function act({ h, define }: Stage, ids: string[], roll: (sides: number) => number): Promise<void> {
   const { approvals, accounts } = h.runtime;
   const user = people[roll(4)] ?? "ann";
@@ -78,14 +78,14 @@ async function act({ h, define }: Stage, ids: string[], roll: (sides: number) =>
   else if (kind === 12)
     await approvals.delegations.make({ to: people[roll(4)] ?? "", until: h.clock.now() + 5_000 }, by);
   else if (kind === 13) {
-    const [lent] = approvals.delegations.list({ live: true });
-    if (lent !== undefined) await approvals.delegations.revoke(lent.id, { ...by, user: lent.from });
+    const [delegation] = approvals.delegations.list({ live: true });
+    if (delegation !== undefined) await approvals.delegations.revoke(delegation.id, { ...by, user: delegation.from });
   } else if (kind === 14) await accounts.change(user, { disabled: roll(2) === 0 }, holder);
   else if (roll(3) === 0) await define();
   else await (roll(2) === 0 ? approvals.revoke(id, by) : approvals.withdraw(id, by));
 }
 
-/** What ran is what so many persons said yes to, or what a remembered yes was for; one end each; lists say what is so. */
+/** Each run has enough votes or a grant; each request has one end; the lists show the true state. */
 async function check({ h, ran, quorum }: Stage, ids: readonly string[]): Promise<void> {
   const { approvals, audit } = h.runtime;
   const events = await audit.query({ limit: 10_000 });
@@ -100,8 +100,8 @@ async function check({ h, ran, quorum }: Stage, ids: readonly string[]): Promise
     const { approved_hash: approved = yes?.request_hash } = Object(yes?.data);
     expect(approved).toBe(request_hash);
     const record = await approvals.get(refs.approval ?? "");
-    const said = record?.votes?.filter(({ as }) => as === "approved") ?? [];
-    expect(new Set(said.flatMap(({ by, onBehalfOf = by }) => [by, onBehalfOf])).size).toBeGreaterThanOrEqual(quorum);
+    const votes = record?.votes?.filter(({ as }) => as === "approved") ?? [];
+    expect(new Set(votes.flatMap(({ by, onBehalfOf = by }) => [by, onBehalfOf])).size).toBeGreaterThanOrEqual(quorum);
     expect(record?.state).toBe("used");
   }
   const grants = approvals.grants.list();
@@ -115,7 +115,7 @@ async function check({ h, ran, quorum }: Stage, ids: readonly string[]): Promise
 }
 
 it.each(Array.from({ length: 60 }, (_, seed) => seed))(
-  "whatever is done in whatever order, only what people said yes to runs, as often as they said it (%i)",
+  "only what people approved runs, as often as they approved it, in any order of acts (%i)",
   async (seed) => {
     const roll = dice(seed);
     const set = await stage(roll);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ann, seen } from "../../fakes/deciders.ts";
+import { ann, shownDigestOf } from "../../fakes/deciders.ts";
 import { asker, boss, eventTypes, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 const hourMs = 3_600_000;
@@ -8,10 +8,15 @@ const keyed = { ...asker, idempotencyKey: "mine" } as const;
 
 const ask = async (h: RuntimeFixture): Promise<string> => (await h.runtime.invoke(request, keyed)).approvalId ?? "";
 
-/** A request that was edited, approved and never used, and the one that came after it. */
+/** A request that was edited, approved and never used, and the next request for the same call. */
 async function superseded(h: RuntimeFixture): Promise<{ readonly old: string; readonly newer: string }> {
   const old = await ask(h);
-  const edit = { decision: "modified", arguments: { to: "edited" }, by: ann, ...(await seen(h, old)) } as const;
+  const edit = {
+    decision: "modified",
+    arguments: { to: "edited" },
+    by: ann,
+    ...(await shownDigestOf(h, old)),
+  } as const;
   expect(await h.runtime.approvals.decide(old, edit)).toMatchObject({ approval: { state: "approved" } });
   await h.clock.advance(hourMs);
   const newer = await ask(h);
@@ -19,7 +24,7 @@ async function superseded(h: RuntimeFixture): Promise<{ readonly old: string; re
   return { old, newer };
 }
 
-it("an approval that a newer request has replaced is over: resumed, it runs nothing and leaves the newer one as it is", async () => {
+it("resuming an approval that a newer request replaced runs nothing and keeps the newer one", async () => {
   await using h = await runtimeFixture();
   const { old, newer } = await superseded(h);
   await h.runtime.approvals.decide(newer, { decision: "approved", by: boss });
@@ -33,7 +38,7 @@ it("an approval that a newer request has replaced is over: resumed, it runs noth
   expect(await h.runtime.resume(old)).toMatchObject({ refusal: { code: "approval_expired" } }); // it is not that one's outcome
 });
 
-it("nor does its resume wait for the newer one", async () => {
+it("resuming a replaced approval does not wait for the newer one", async () => {
   await using h = await runtimeFixture();
   const { old, newer } = await superseded(h);
   expect(await h.runtime.resume(old, { patience: "wait" })).toMatchObject({ refusal: { code: "approval_expired" } });

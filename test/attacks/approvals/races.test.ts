@@ -1,16 +1,16 @@
 import { expect, it } from "vitest";
 import { numbers } from "../../fakes/jumping-clock.ts";
-import { allAtOnce, racing } from "../../fakes/racing.ts";
+import { allAtOnce, raceFixture } from "../../fakes/racing.ts";
 import { asker, boss } from "../../fakes/runtime-fixture.ts";
 
 const races = process.env["CORPORA"] === "whole" ? 10_000 : 1000;
 const atOnce = 50;
-/** Every row of words that one approval may get; `approved` alone may still be taken back. */
+/** Every sequence of decisions that one request may get; only an approved request may still be revoked. */
 const lives = new Set(["approved", "denied", "skipped", "expired", "withdrawn", "approved withdrawn"]);
 
-it(`approve, deny, skip, withdraw, resume and expire ${races} requests at once: one decision each, one execution of what stayed approved`, async () => {
-  await using room = await racing({ patience: "suspend", ttlMs: 1000 });
-  const { runtime, clock, ran, words } = room;
+it(`${races} requests with all decisions racing have one decision each, and run only if approved`, async () => {
+  await using race = await raceFixture({ patience: "suspend", ttlMs: 1000 });
+  const { runtime, clock, ran, decisions: words } = race;
   const random = numbers(20_261_120);
   const seen = new Map<string, number>();
 

@@ -14,26 +14,26 @@ async function approved(h: RuntimeFixture, to = "x"): Promise<string> {
   return approvalId;
 }
 
-function fileHouse(file: string): Promise<RuntimeFixture> {
+function fileFixture(file: string): Promise<RuntimeFixture> {
   return runtimeFixture({ store: `sqlite:${file}`, folder: `${file}.keys` });
 }
 
 describe("an approval that is used again", () => {
-  it("by 100 who resume at once / one execution, and the others hear of it", async () => {
+  it("runs once when 100 callers resume at once, and the others get its outcome", async () => {
     await using h = await runtimeFixture();
     const id = await approved(h);
     const all = await Promise.all(Array.from({ length: 100 }, () => h.runtime.resume(id)));
     expect(h.ran).toEqual([{ to: "x" }]);
-    const said = all.map((outcome) => outcome?.refusal?.code ?? `${outcome?.status} ${outcome?.replayed}`);
-    expect(said.filter((one) => one === "ok undefined")).toHaveLength(1);
-    expect(said.every((one) => ["ok undefined", "ok true", "in_progress"].includes(one))).toBe(true);
+    const messages = all.map((outcome) => outcome?.refusal?.code ?? `${outcome?.status} ${outcome?.replayed}`);
+    expect(messages.filter((one) => one === "ok undefined")).toHaveLength(1);
+    expect(messages.every((one) => ["ok undefined", "ok true", "in_progress"].includes(one))).toBe(true);
     expect((await h.runtime.approvals.get(id))?.state).toBe("used");
     const types = await eventTypes(h.runtime);
     expect(types.filter((type) => type === "tool_call.attempted")).toHaveLength(1);
     expect(types.filter((type) => type === "tool_call.succeeded")).toHaveLength(1);
   });
 
-  it("by 50 who resume, 50 who send again and 50 who wait, at once / one execution", async () => {
+  it("runs once when 50 callers resume, 50 send again and 50 wait at once", async () => {
     await using h = await runtimeFixture();
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     const waiting = Array.from({ length: 50 }, () => h.runtime.invoke(mail("x"), { ...asker, patience: "wait" }));
@@ -45,7 +45,7 @@ describe("an approval that is used again", () => {
     expect(all.filter((outcome) => outcome?.status === "ok" && outcome.replayed === undefined)).toHaveLength(1);
   });
 
-  it("after a failure that may be repeated / the used approval does not pay for the second try", async () => {
+  it("does not pay for a second try after a failure that may be retried", async () => {
     let tries = 0;
     await using h = await runtimeFixture({}, [
       {
@@ -70,15 +70,15 @@ describe("an approval that is used again", () => {
     expect(again?.approvalId).not.toBe(approvalId);
   });
 
-  it("after its expiry / refused, whoever comes and however", async () => {
+  it("is refused after its expiry in every way", async () => {
     await using h = await runtimeFixture({ approvals: { patience: "suspend", ttlMs: 1000 } });
     const id = await approved(h);
     await h.clock.advance(1000);
     expect((await h.runtime.resume(id))?.refusal?.code).toBe("approval_expired");
     expect((await h.runtime.resume(id))?.refusal?.code).toBe("approval_expired");
-    const anew = await h.runtime.invoke(mail("x"), asker);
-    expect(anew.status).toBe("pending");
-    expect(anew.approvalId).not.toBe(id);
+    const next = await h.runtime.invoke(mail("x"), asker);
+    expect(next.status).toBe("pending");
+    expect(next.approvalId).not.toBe(id);
     expect((await h.runtime.resume(id))?.status).not.toBe("ok");
     expect(h.ran).toEqual([]);
   });
@@ -87,14 +87,14 @@ describe("an approval that is used again", () => {
 describe("after a restart", () => {
   const folder = ownFolder();
 
-  it("what was pending is pending, can be decided, and runs once with the same payload (case 90)", async () => {
+  it("a pending request is pending, can be decided, and runs once with the same payload (case 90)", async () => {
     const file = join(folder, "pending.db");
     let id = "";
     {
-      await using before = await fileHouse(file);
+      await using before = await fileFixture(file);
       id = (await before.runtime.invoke(mail("x"), asker)).approvalId ?? "";
     }
-    await using h = await fileHouse(file);
+    await using h = await fileFixture(file);
     expect(await h.runtime.approvals.list({ state: "pending" })).toMatchObject([{ id, asked: { to: "x" } }]);
     expect((await h.runtime.approvals.decide(id, { decision: "approved", by: boss })).decided).toBe(true);
     expect(await h.runtime.resume(id)).toMatchObject({ status: "ok", text: "to x" });
@@ -109,33 +109,33 @@ describe("after a restart", () => {
       "sends it again and waits",
       (h: RuntimeFixture) => h.runtime.invoke(mail("x"), { ...asker, patience: "wait" as const }),
     ],
-  ])("what was approved is honoured by whoever %s, once", async (how, use) => {
+  ])("an approved call runs once for the caller who %s", async (how, use) => {
     const file = join(folder, `${how}.db`);
     let id = "";
     {
-      await using before = await fileHouse(file);
+      await using before = await fileFixture(file);
       id = await approved(before);
     }
     {
-      await using h = await fileHouse(file);
+      await using h = await fileFixture(file);
       expect(await use(h, id)).toMatchObject({ status: "ok" });
       expect(h.ran).toEqual([{ to: "x" }]);
     }
-    await using after = await fileHouse(file);
+    await using after = await fileFixture(file);
     expect(await use(after, id)).toMatchObject({ status: "ok", replayed: true });
     expect(after.ran).toEqual([]);
     expect(await after.runtime.audit.verify()).toMatchObject({ intact: true });
   });
 
-  it("what was denied stays denied, and what expired meanwhile is expired (case 91)", async () => {
+  it("a denial stays, and a request that expired meanwhile is expired (case 91)", async () => {
     const file = join(folder, "denied.db");
     const ids: string[] = [];
     {
-      await using before = await fileHouse(file);
+      await using before = await fileFixture(file);
       for (const to of ["denied", "late"]) ids.push((await before.runtime.invoke(mail(to), asker)).approvalId ?? "");
       await before.runtime.approvals.decide(ids[0] ?? "", { decision: "denied", by: boss });
     }
-    await using h = await fileHouse(file);
+    await using h = await fileFixture(file);
     expect((await h.runtime.resume(ids[0] ?? ""))?.refusal?.code).toBe("approval_denied");
     await h.clock.advance(3_600_000);
     expect((await h.runtime.approvals.get(ids[1] ?? ""))?.state).toBe("expired");

@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
 import type { Risk } from "../../../src/index.ts";
-import { ann, yes } from "../../fakes/deciders.ts";
+import { ann, approve } from "../../fakes/deciders.ts";
 import { asker, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 it.each<[Risk, Risk, boolean]>([
   ["high", "critical", false],
   ["high", "high", true],
   ["critical", "high", true],
-])("a yes to a call of risk %s, which is %s when it is used, counts: %s", async (shown, now, counts) => {
+])("an approval of a call of risk %s that has risk %s when used: it counts is %s", async (shown, now, counts) => {
   let risk: Risk = shown;
   let ran = 0;
   const tool = {
@@ -25,7 +25,7 @@ it.each<[Risk, Risk, boolean]>([
   } as const;
   await using h = await runtimeFixture({}, [tool]);
   const { approvalId: id = "" } = await h.runtime.invoke({ tool: "move", arguments: {} }, asker);
-  expect(await yes(h, id, ann, { confirmation: "move" })).toMatchObject({ decided: true });
+  expect(await approve(h, id, ann, { confirmation: "move" })).toMatchObject({ decided: true });
   risk = now;
   const outcome = await h.runtime.resume(id);
   expect([outcome?.status === "ok", ran]).toEqual([counts, counts ? 1 : 0]);

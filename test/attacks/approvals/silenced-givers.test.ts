@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ApprovalRoute, Decider, Grant } from "../../../src/approvals/index.ts";
 import type { AccountChange } from "../../../src/identity/index.ts";
 import type { RuntimeOptions } from "../../../src/index.ts";
-import { ann, ask, bob, clerk, mail, yes } from "../../fakes/deciders.ts";
+import { ann, approve, ask, bob, mail, operatorToken } from "../../fakes/deciders.ts";
 import { bodyOf, httpFixture } from "../../fakes/http-fixture.ts";
 import { cheap, holder } from "../../fakes/people.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
@@ -29,11 +29,11 @@ async function open(routes: readonly ApprovalRoute[] = [], more: RuntimeOptions 
   return h;
 }
 
-/** What somebody remembers of a first mail. */
+/** Approves a first mail and remembers it as a grant. */
 async function grant(h: RuntimeFixture, by: Decider = ann, more: object = {}): Promise<Grant> {
   const remember = { for: { until: h.clock.now() + hourMs }, reason: "to the team" };
   number += 1;
-  const decided = await yes(h, await ask(h, mail(`first ${number}`)), by, { remember, ...more });
+  const decided = await approve(h, await ask(h, mail(`first ${number}`)), by, { remember, ...more });
   if (!decided.decided || decided.grant === undefined) throw new Error(JSON.stringify(decided));
   return decided.grant;
 }
@@ -49,19 +49,19 @@ async function reasons(h: RuntimeFixture): Promise<readonly string[]> {
   return explained.reached === "verdict" ? explained.decision.reasons.map(({ rule }) => rule) : [];
 }
 
-describe("a remembered yes answers only while who gave it could still say it", () => {
+describe("a grant answers only while its giver could still decide", () => {
   it.each<readonly [string, AccountChange, string]>([
     ["was disabled", { disabled: true }, "`ann` is disabled"],
     ["decides nothing any more", { roles: ["viewer", "operator", "admin"] }, "`ann` has no role that decides"],
     ["left the group that is asked", { groups: [] }, "none of those whom the route `ops` sends this to"],
-  ])("and not once they %s; it answers again when that is undone", async (_, change, why) => {
+  ])("it is silent once its giver %s, and answers again when that is undone", async (_, change, why) => {
     await using h = await open([{ name: "ops", to: { groups: ["ops"] } }]);
     const given = await grant(h);
     expect(await next(h)).toBe("ok");
     await h.runtime.accounts.change("ann", change, holder);
     expect(await next(h)).toBe("pending");
-    const told = `grant ${given.id} of ann: to the team (does not count: `;
-    expect((await reasons(h)).find((rule) => rule.startsWith(told))).toContain(why);
+    const output = `grant ${given.id} of ann: to the team (does not count: `;
+    expect((await reasons(h)).find((rule) => rule.startsWith(output))).toContain(why);
     expect(await h.runtime.approvals.grants.problem(given)).toContain(why);
     expect(h.runtime.approvals.grants.list({ state: "live" })).toHaveLength(1);
     await h.runtime.accounts.change("ann", { disabled: false, roles: ["approver"], groups: ["ops"] }, holder);
@@ -74,7 +74,7 @@ describe("a remembered yes answers only while who gave it could still say it", (
     ["needs two", { name: "now", quorum: 2 }, "the route `now` lets no yes be remembered now"],
     ["lets nothing be remembered", { name: "now", remember: false }, "lets no yes be remembered"],
     ["wants the name typed", { name: "now", typedConfirmation: true }, "wants the tool's name typed"],
-  ])("and not once the route %s", async (_, route, why) => {
+  ])("it is silent once the route %s", async (_, route, why) => {
     const file = freshStore();
     const first = await open([], { store: file });
     await grant(first);
@@ -86,7 +86,7 @@ describe("a remembered yes answers only while who gave it could still say it", (
     expect(h.ran).toEqual([]);
   });
 
-  it("and not once a route asks for who signed in, when it was given by a token", async () => {
+  it("one given by a token is silent once a route demands a signed-in person", async () => {
     const file = freshStore();
     const first = await open([], { store: file });
     await grant(first, { ...ann, via: "token:tok_1", signedIn: false });
@@ -100,24 +100,24 @@ describe("a remembered yes answers only while who gave it could still say it", (
     await second.runtime.close();
   });
 
-  it("and not for what they ask for themselves, where that is not theirs to decide", async () => {
+  it("it is silent for what its giver asks for, if the giver may not decide that", async () => {
     await using h = await open([{ name: "others", separateUser: true }]);
     await grant(h);
     expect(await next(h, { owner: "ann" })).toBe("pending");
     expect(await next(h, { owner: "bob" })).toBe("ok");
   });
 
-  it("and not by the credential that asks", async () => {
+  it("it is silent for the credential that gave it", async () => {
     await using h = await open();
     await grant(h, { ...ann, via: "token:tok_1", signedIn: false });
     expect(await next(h, { via: "token:tok_1" })).toBe("pending");
     expect(await next(h)).toBe("ok");
   });
 
-  it("and in another's place only while that other could, and still lends them their word", async () => {
+  it("one given for another person answers only while that person could decide and delegates", async () => {
     await using h = await open([{ name: "ann", to: { users: ["ann"] } }]);
     const { delegations } = h.runtime.approvals;
-    const lent = await delegations.make({ to: "bob", until: h.clock.now() + 2 * hourMs }, ann);
+    const delegation = await delegations.make({ to: "bob", until: h.clock.now() + 2 * hourMs }, ann);
     const given = await grant(h, bob);
     expect(given).toMatchObject({ by: "bob", onBehalfOf: "ann" });
     expect(await next(h)).toBe("ok");
@@ -128,12 +128,12 @@ describe("a remembered yes answers only while who gave it could still say it", (
     await h.runtime.accounts.change("bob", { disabled: true }, holder);
     expect(await next(h)).toBe("pending");
     await h.runtime.accounts.change("bob", { disabled: false }, holder);
-    if (lent.delegated) await delegations.revoke(lent.delegation.id, ann);
+    if (delegation.delegated) await delegations.revoke(delegation.delegation.id, ann);
     expect(await next(h)).toBe("pending");
     expect((await reasons(h)).join()).toContain("`ann`, in whose place it was given, no longer lets `bob` decide");
   });
 
-  it("and in another's place no longer than the word was lent, whatever else was lent since", async () => {
+  it("one given for another person ends with that delegation, whatever was delegated since", async () => {
     await using h = await open([{ name: "ann", to: { users: ["ann"] } }]);
     const { delegations } = h.runtime.approvals;
     await delegations.make({ to: "bob", until: h.clock.now() + 60_000 }, ann);
@@ -144,17 +144,17 @@ describe("a remembered yes answers only while who gave it could still say it", (
     expect(await next(h)).toBe("pending");
   });
 
-  it("and of the operator's token not as a sign-in once people sign in", async () => {
+  it("one of the operator's token does not count as signed in once people sign in", async () => {
     const signedIn: ApprovalRoute = { name: "people", signedIn: true };
     await using h = await runtimeFixture({ approvals: { patience: "suspend", routes: [signedIn] } });
-    await grant(h, clerk);
+    await grant(h, operatorToken);
     expect(await next(h)).toBe("ok");
     await h.runtime.accounts.add({ name: "ann", roles: ["approver"] }, holder);
     expect(await next(h)).toBe("pending");
     expect((await reasons(h)).join()).toContain("signed in");
   });
 
-  it("and not once the API token it was given through was revoked", async () => {
+  it("it is silent once the API token it was given through is revoked", async () => {
     await using h = await open();
     const { accounts } = h.runtime;
     const own = { name: "ci", kind: "person" } as const;
@@ -172,7 +172,7 @@ describe("a remembered yes answers only while who gave it could still say it", (
     expect(h.ran).toHaveLength(2);
   });
 
-  it("but an API token that only expired takes back nothing", async () => {
+  it("it still answers after that API token expired", async () => {
     await using h = await open();
     const { accounts } = h.runtime;
     const brief = { name: "ci", kind: "person", ttlMs: 1_000 } as const;
@@ -182,17 +182,17 @@ describe("a remembered yes answers only while who gave it could still say it", (
     expect(await next(h)).toBe("ok");
   });
 
-  it("and lists say so", async () => {
+  it("lists show that it is silent", async () => {
     await using h = await open();
     await grant(h);
-    await using door = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
-    const listed = async () => bodyOf(await door.ask("/v1/grants?state=live", { as: "operator" }));
+    await using http = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
+    const listed = async () => bodyOf(await http.ask("/v1/grants?state=live", { as: "operator" }));
     expect((await listed())["grants"]).toEqual([expect.not.objectContaining({ silent: expect.anything() })]);
     await h.runtime.accounts.change("ann", { disabled: true }, holder);
     expect(await listed()).toMatchObject({ grants: [{ status: "live", silent: "`ann` is disabled" }] });
   });
 
-  it("and is passed over for another grant whose giver still could", async () => {
+  it("another grant answers instead if its giver still could decide", async () => {
     await using h = await open();
     await grant(h);
     await h.runtime.accounts.change("ann", { disabled: true }, holder);
@@ -201,7 +201,7 @@ describe("a remembered yes answers only while who gave it could still say it", (
     expect((await reasons(h)).join()).not.toContain("does not count");
   });
 
-  it("and what a program's own people said, who have no account, holds as it was said", async () => {
+  it("one of a program's person without an account holds", async () => {
     await using h = await runtimeFixture();
     await grant(h, { user: "somebody" });
     expect(await next(h)).toBe("ok");
@@ -221,7 +221,7 @@ describe("a revoked API token takes back", () => {
     return { by, revoke: () => accounts.revokeToken(token.id, holder) };
   }
 
-  it("the word that it lent", async () => {
+  it("the delegation that it made", async () => {
     await using h = await open([{ name: "anns", to: { users: ["ann"] } }]);
     const { by, revoke } = await byToken(h);
     await h.runtime.approvals.delegations.make({ to: "bob", until: h.clock.now() + hourMs }, by);
@@ -229,6 +229,6 @@ describe("a revoked API token takes back", () => {
     expect((await h.runtime.approvals.page({}, bob)).approvals).toHaveLength(1);
     await revoke();
     expect((await h.runtime.approvals.page({}, bob)).approvals).toEqual([]);
-    expect(await yes(h, id, bob)).toMatchObject({ code: "decider_not_allowed" });
+    expect(await approve(h, id, bob)).toMatchObject({ code: "decider_not_allowed" });
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ann, mail, yes } from "../../fakes/deciders.ts";
+import { ann, approve, mail } from "../../fakes/deciders.ts";
 import { bodyOf, type HttpFixture, httpFixture } from "../../fakes/http-fixture.ts";
 import { cheap, holder } from "../../fakes/people.ts";
 import { type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
@@ -7,41 +7,41 @@ import { type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture
 const agent = { principal: { tenant: "default", agent: "local-agent", via: "token:agent" }, scopes: [] } as const;
 const remember = { reason: "a word among people" };
 
-/** A runtime behind its door where people have accounts, and Ann is one of them. */
-async function open(): Promise<RuntimeFixture & { readonly door: HttpFixture }> {
+/** A runtime behind an HTTP server, where Ann has an account. */
+async function open(): Promise<RuntimeFixture & { readonly http: HttpFixture }> {
   const h = await runtimeFixture({
     approvals: { patience: "suspend" },
     accounts: { passwordCost: cheap },
   });
   await h.runtime.accounts.add({ name: "ann", roles: ["approver"] }, holder);
-  return { ...h, door: await httpFixture(h.runtime, { clock: h.clock }) };
+  return { ...h, http: await httpFixture(h.runtime, { clock: h.clock }) };
 }
 
-it("an agent that asks what would be decided is told the verdict, and nothing of a word that counts no more, of whose it was or why", async () => {
+it("explain shows an agent the verdict, and nothing about a silent grant, its giver or the reason", async () => {
   await using h = await open();
   const span = { for: { until: h.clock.now() + 3_600_000 }, ...remember };
   const { approvalId = "" } = await h.runtime.invoke(mail("first"), agent);
-  expect(await yes(h, approvalId, ann, { remember: span })).toMatchObject({ decided: true });
+  expect(await approve(h, approvalId, ann, { remember: span })).toMatchObject({ decided: true });
   const explained = async (as: "agent" | "operator"): Promise<string> => {
     const path = as === "agent" ? "/v1/explain" : "/v1/policy/explain";
-    return JSON.stringify(await bodyOf(await h.door.ask(path, { as, body: { ...mail("x"), scopes: [] } })));
+    return JSON.stringify(await bodyOf(await h.http.ask(path, { as, body: { ...mail("x"), scopes: [] } })));
   };
   expect(await explained("agent")).toContain("grt_"); // the one that answers is the agent's own
   await h.runtime.accounts.change("ann", { disabled: true }, holder);
-  const told = await explained("agent");
-  expect(told).toContain('"verdict":"CONFIRM"');
-  expect(told).toContain('"rule"'); // what the policy says is told
-  for (const word of ["grt_", "ann", "a word among people", "disabled"]) expect(told).not.toContain(word);
+  const output = await explained("agent");
+  expect(output).toContain('"verdict":"CONFIRM"');
+  expect(output).toContain('"rule"'); // what the policy says is told
+  for (const word of ["grt_", "ann", "a word among people", "disabled"]) expect(output).not.toContain(word);
   expect(await explained("operator")).toContain("`ann` is disabled");
 });
 
-it("a grant that is silent is told an agent as silent, and why to people", async () => {
+it("a silent grant is listed as silent for an agent, and with its reason for people", async () => {
   await using h = await open();
   const { approvalId = "" } = await h.runtime.invoke(mail("first"), agent);
-  await yes(h, approvalId, ann, { remember: { for: "run", ...remember } });
+  await approve(h, approvalId, ann, { remember: { for: "run", ...remember } });
   await h.runtime.accounts.change("ann", { disabled: true }, holder);
   const silent = async (as: "agent" | "operator") =>
-    (await bodyOf(await h.door.ask("/v1/grants", { as })))["grants"] as readonly { readonly silent?: string }[];
+    (await bodyOf(await h.http.ask("/v1/grants", { as })))["grants"] as readonly { readonly silent?: string }[];
   expect((await silent("agent")).map((one) => one.silent)).toEqual(["it counts no more"]);
   expect((await silent("operator")).map((one) => one.silent)).toEqual(["`ann` is disabled"]);
 });

@@ -1,26 +1,26 @@
 import { expect, it } from "vitest";
-import { seen } from "../../fakes/deciders.ts";
+import { shownDigestOf } from "../../fakes/deciders.ts";
 import { numbers } from "../../fakes/jumping-clock.ts";
-import { allAtOnce, racing } from "../../fakes/racing.ts";
+import { allAtOnce, raceFixture } from "../../fakes/racing.ts";
 import { asker } from "../../fakes/runtime-fixture.ts";
 
 const whole = process.env["CORPORA"] === "whole";
 const races = whole ? 10_000 : 300;
 const atOnce = 50;
 const persons = ["ann", "bob", "cal", "dan"] as const;
-/** Every row of decisions that one request may get; what was approved may still be taken back. */
+/** Every sequence of decisions that one request may get; an approved request may still be revoked. */
 const lives = new Set([
   ...["approved", "modified", "denied", "skipped", "expired", "withdrawn"],
   ...["approved withdrawn", "approved revoked", "modified withdrawn", "modified revoked"],
 ]);
 
-it(`${races} races of votes, edits, noes, withdrawal, revocation and expiry: one decision each, by two persons when it is a yes`, async () => {
-  await using room = await racing({
+it(`${races} races of votes, edits and ends have one decision each, and two approvers if approved`, async () => {
+  await using race = await raceFixture({
     patience: "suspend",
     ttlMs: 1000,
     routes: [{ quorum: 2, remindBeforeMs: 600 }],
   });
-  const { runtime, clock, ran, words } = room;
+  const { runtime, clock, ran, decisions: words } = race;
   const random = numbers(20_261_121);
   const counts = new Map<string, number>();
   for (let first = 0; first < races; first += atOnce) {
@@ -41,7 +41,11 @@ it(`${races} races of votes, edits, noes, withdrawal, revocation and expiry: one
           by: by("eve"),
         });
       const agree = async () =>
-        runtime.approvals.decide(id, { decision: "approved", by: by("fay"), ...(await seen({ runtime }, id)) });
+        runtime.approvals.decide(id, {
+          decision: "approved",
+          by: by("fay"),
+          ...(await shownDigestOf({ runtime }, id)),
+        });
       const all: (() => unknown)[] = [...yes, () => runtime.resume(id)];
       if (random(2) === 0) all.push(edit, agree);
       if (random(4) === 0) all.push(() => runtime.approvals.decide(id, { decision: "denied", by: by("gus") }));

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/core/json.ts";
-import { ann, yes } from "../../fakes/deciders.ts";
+import { ann, approve } from "../../fakes/deciders.ts";
 import { asker, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
-/** What was approved and how much of it is remembered; then what somebody tries to make of it. */
+/** The approved call and its grant, then calls that try to exceed the grant. */
 const attempts: readonly (readonly [string, JsonObject, object, readonly JsonObject[]])[] = [
   [
     "one address",
@@ -78,8 +78,8 @@ const attempts: readonly (readonly [string, JsonObject, object, readonly JsonObj
   ],
 ];
 
-describe("a remembered yes to", () => {
-  it.each(attempts)("%s answers for what it says and for nothing near it", async (_, shown, conditions, near) => {
+describe("a grant for", () => {
+  it.each(attempts)("%s answers what it names, and nothing near it", async (_, shown, conditions, near) => {
     const ran: JsonObject[] = [];
     const tool = {
       name: "send",
@@ -98,7 +98,7 @@ describe("a remembered yes to", () => {
       h.runtime.invoke({ tool: "send", arguments: given }, { ...asker, idempotencyKey: key });
     const { approvalId = "" } = await call(shown, "first");
     const remember = { scope: { arguments: conditions }, for: "run", reason: "the same again" };
-    expect(await yes(h, approvalId, ann, { remember })).toMatchObject({ decided: true });
+    expect(await approve(h, approvalId, ann, { remember })).toMatchObject({ decided: true });
     expect((await call(shown, "again")).status).toBe("ok");
     for (const [n, given] of near.entries())
       expect([given, (await call(given, `near ${n}`)).status]).toEqual([given, "pending"]);

@@ -10,7 +10,7 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A log of a few ordinary calls of two tools. */
+/** Makes a log of a few ordinary calls of two tools. */
 async function logged(): Promise<{ readonly store: string; readonly file: string; readonly folder: string }> {
   const folder = mkdtempSync(join(tmpdir(), "postern-rows-"));
   folders.push(folder);
@@ -25,7 +25,7 @@ async function logged(): Promise<{ readonly store: string; readonly file: string
   return kept;
 }
 
-/** The second row of events, changed. */
+/** Changes the second row of events. */
 const changed = (change: (body: string) => string) => (database: DatabaseSync) => {
   const row = database.prepare("select seq, body from event order by seq limit 1 offset 1").get();
   const body = change(String(row?.["body"]));
@@ -55,8 +55,8 @@ const edits: readonly (readonly [string, (database: DatabaseSync) => unknown])[]
   ],
 ];
 
-describe("a log whose rows were edited behind its back", () => {
-  it("is intact while they were not", async () => {
+describe("a log whose rows were edited from outside", () => {
+  it("is intact before any edit", async () => {
     const { store, folder, file } = await logged();
     const database = new DatabaseSync(file);
     expect(Object.values(database.prepare("select count(*) from event").get() ?? {})[0]).toBeGreaterThan(1);
@@ -65,7 +65,7 @@ describe("a log whose rows were edited behind its back", () => {
     expect(await h.runtime.audit.verify()).toMatchObject({ intact: true });
   });
 
-  it.each(edits)("%s / is said by verify, with the entry, and reading it throws nothing", async (_, edit) => {
+  it.each(edits)("verify names the entry, and reading throws nothing: %s", async (_, edit) => {
     const { store, folder, file } = await logged();
     const database = new DatabaseSync(file);
     edit(database);

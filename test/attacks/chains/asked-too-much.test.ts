@@ -1,14 +1,14 @@
-/** What a script asks for beyond its budget, in whatever order and company, costs nobody else anything. */
+/** What a script requests beyond its budget has no effect on other calls. */
 import { describe, expect, it, vi } from "vitest";
 import { fakeDriver } from "../../fakes/fake-sandbox.ts";
 import { asker, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 import { resultOf, scriptFixture } from "../../fakes/script-fixture.ts";
 
-describe("what a script joins of pieces", () => {
+describe("pieces that a script joins to one artifact", () => {
   const tried = `const codes = [];
     const put = async (given) => { try { return (await host("artifact", given)).ref; } catch (error) { codes.push(error.code); } };`;
 
-  it("is never more than it has put, whichever pieces it names and however often", async () => {
+  it("never give more than the script has put, whichever pieces it names and however often", async () => {
     await using h = await scriptFixture();
     const kept = vi.spyOn(h.runtime.artifacts, "put");
     const opened = vi.spyOn(h.runtime.artifacts, "open");
@@ -25,7 +25,7 @@ describe("what a script joins of pieces", () => {
     expect(opened).toHaveBeenCalledTimes(1);
   });
 
-  it("may be alike, where each of them came", async () => {
+  it("may be equal", async () => {
     await using h = await scriptFixture();
     const code = `${tried}
       const pieces = [];
@@ -36,7 +36,7 @@ describe("what a script joins of pieces", () => {
     expect(Buffer.from(bytes).toString()).toBe("same same same ");
   });
 
-  it("stays so when it has waited for a person in between", async () => {
+  it("stay within that limit after the script waited for a person", async () => {
     await using h = await scriptFixture();
     const code = `${tried}
       const piece = await put({ text: "x".repeat(1_000), piece: true });
@@ -50,28 +50,28 @@ describe("what a script joins of pieces", () => {
   });
 });
 
-describe("a script that goes on calling after its budget", () => {
+describe("a script that keeps calling after its budget", () => {
   const driver = fakeDriver();
   const flood = (among: string): string => `for (;;)
     await Promise.all([${among} ...Array.from({ length: 400 }, () => call("echo", { to: "x" }).catch(() => {}))]);`;
 
   it.each([
     ["with nothing else", ""],
-    ["with a question of the host in each batch", 'host("help", { tool: "echo" }),'],
-  ])("%s is ended after about a thousand of them", async (_how, among) => {
+    ["with a host request in each batch", 'host("help", { tool: "echo" }),'],
+  ])("%s is ended after about a thousand calls", async (_how, among) => {
     await using h = await runtimeFixture({ chains: { drivers: [driver], engines: ["fake"] } });
     const ended = resultOf(await h.runtime.runChain({ code: flood(among) }, asker));
     expect(ended).toMatchObject({ status: "error", error_kind: "budget" });
     expect(ended["tool_calls"]).toBeLessThan(1_400);
   });
 
-  it("one at a time, is ended as soon, whatever it asks of the host in between", async () => {
+  it("one call at a time is ended as soon, whatever else it asks the host", async () => {
     await using h = await scriptFixture();
     const code = `for (;;) { await call("echo", { to: "x" }).catch(() => {}); await host("progress", { text: "x" }); }`;
     expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ error_kind: "budget", tool_calls: 54 });
   });
 
-  it("and so is one that goes on asking the host", async () => {
+  it("that keeps asking the host is ended too", async () => {
     await using h = await scriptFixture();
     const code = `for (;;) await Promise.all(Array.from({ length: 500 }, () => host("help").catch(() => {})));`;
     expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ error_kind: "budget", tool_calls: 0 });

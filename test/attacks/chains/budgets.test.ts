@@ -1,7 +1,7 @@
-/** What is left of a script's budget is left of it whatever happened in between. */
+/** A script keeps its remaining budget over waits and denials. */
 import { expect, it, vi } from "vitest";
 import type { ScriptStep } from "../../../src/engines/sandbox.ts";
-import { holdsIn } from "../../fakes/artifact-holds.ts";
+import { countHolds } from "../../fakes/artifact-holds.ts";
 import { settled } from "../../fakes/clock.ts";
 import { fakeDriver } from "../../fakes/fake-sandbox.ts";
 import { asker, boss, runtimeFixture } from "../../fakes/runtime-fixture.ts";
@@ -9,7 +9,7 @@ import { resultOf, scriptFixture } from "../../fakes/script-fixture.ts";
 
 const fake = { drivers: [fakeDriver()], engines: ["fake"] };
 
-it("the time a script had used before it waited for a person is used when it goes on", async () => {
+it("the time that a script used before it waited for a person still counts afterwards", async () => {
   const held = Promise.withResolvers<string>();
   const safe = { risk: "safe", effects: "read", idempotent: true } as const;
   const chains = { ...fake, limits: { callTimeoutMs: 250_000 } };
@@ -32,7 +32,7 @@ it("the time a script had used before it waited for a person is used when it goe
   expect(resultOf(await resumed)).toMatchObject({ status: "timeout", tool_calls: 2 });
 });
 
-it("a call that a person refused while the script was frozen counts as the one it was", async () => {
+it("a call that a person denied while the script was frozen counts once against the budget", async () => {
   await using h = await runtimeFixture({ chains: { ...fake, limits: { maxToolCalls: 2 } } });
   const code = `const codes = [];
     for (const tool of ["mail", "echo", "echo"]) try { await call(tool, { to: "x" }); codes.push("ok"); } catch (error) { codes.push(error.code); }
@@ -44,13 +44,13 @@ it("a call that a person refused while the script was frozen counts as the one i
 });
 
 it.each(["return r.text.length;", 'throw new Error("boom");', "await new Promise(() => {});"])(
-  "what a script's calls kept is held by nobody when it has ended: %s",
+  "nothing holds the results of a script's calls when the script has ended: %s",
   async (ending) => {
     const safe = { risk: "safe", effects: "read", idempotent: true } as const;
     await using h = await runtimeFixture({ chains: fake }, [
       { ...safe, name: "report", description: "Says much.", execute: () => "much ".repeat(5_000) },
     ]);
-    const held = holdsIn(h.runtime);
+    const held = countHolds(h.runtime);
     const running = h.runtime.runChain({ code: `const r = await call("report", {}); ${ending}`, timeout: 5 }, asker);
     await expect.poll(() => vi.mocked(h.runtime.artifacts.put).mock.calls.length).toBe(1);
     await settled(60);
@@ -60,7 +60,7 @@ it.each(["return r.text.length;", 'throw new Error("boom");', "await new Promise
   },
 );
 
-it("an engine that waits for nothing is ended, and not asked for ever", async () => {
+it("an engine that waits for nothing is ended, and is not asked endlessly", async () => {
   let steps = 0;
   const step = (): ScriptStep => {
     steps += 1;

@@ -3,7 +3,7 @@ import { fakeDriver } from "../../fakes/fake-sandbox.ts";
 import { asker, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 import { resultOf } from "../../fakes/script-fixture.ts";
 
-it("a script asks for what is larger than it gets, many at once / it is told the size, and nothing of it was read", async () => {
+it("a script that asks for many values above the limit learns their size, and nothing is read", async () => {
   const large = {
     ...({ name: "large", description: "Large.", risk: "safe", effects: "read", idempotent: true } as const),
     execute: () => "x".repeat(5_000_000),

@@ -1,4 +1,4 @@
-/** A script that hands over more than it may: refused in its own language, on record, and nobody else waits for it. */
+/** A script that passes on more than it may gets an exception in its language, is recorded, and blocks no other call. */
 import { afterAll, describe, expect, it } from "vitest";
 import { createRuntime, defineTool } from "../../../src/index.ts";
 import { type EngineFixture, engineFixture, enginesHere, wholeResultOf } from "../../fakes/engine-fixture.ts";
@@ -13,7 +13,7 @@ afterAll(async () => {
   await Promise.all(engines.map(({ driver }) => driver[Symbol.asyncDispose]()));
 });
 
-/** Of as many values and names as a call's arguments may hold, `value` and all around it among them. */
+/** Values with as many values and names as a call's arguments may hold, including `value` itself. */
 const shapes = {
   "names out of order":
     'Array.from({ length: 4 }, () => { const one = {}; for (let n = 0; n < 10_000; n++) one["k" + ((n * 7919) % 10_007)] = n; return one; })',
@@ -35,17 +35,17 @@ const take: Parameters<typeof defineTool>[0] = {
 describe.each(engines)("on $name", (engine) => {
   const { language } = engine;
   const isPython = language === "python";
-  const room = (): Promise<EngineFixture> =>
+  const open = (): Promise<EngineFixture> =>
     engineFixture(engine, { chains: { cpuMs: 60_000, memoryBytes: 512 << 20, outputBytes: 1 << 20 } });
   it.skipIf(engine.missing !== undefined)(
-    "an argument of 30 MB is refused where the script can catch it, and holds nobody up",
+    "refuses an argument of 30 MB so that the script can catch it, and blocks no other call",
     async () => {
       const code = isPython
         ? `try:\n    tools.echo(text="x" * ${thirty})\nexcept Exception as error:\n    print(error)\ntools.echo(text="small")\n"went on"`
         : `try { await tools.echo({ text: "x".repeat(${thirty}) }) } catch (error) { console.log(error.code + ": " + error.message) }
            await tools.echo({ text: "small" }); return "went on";`;
       const { result, events } = await inShortTurns(100, async () => {
-        await using at = await room();
+        await using at = await open();
         const outcome = await at.runtime.runChain({ code, language, timeout: 150 });
         return { result: await wholeResultOf(at, outcome), events: await at.runtime.audit.query({ tool: "echo" }) };
       });
@@ -66,7 +66,7 @@ describe.each(engines)("on $name", (engine) => {
   );
 
   it.skipIf(engine.missing !== undefined)(
-    "more values than a call may hold are refused where the script can catch it, and hold nobody up",
+    "refuses more values than a call may hold so that the script can catch it, and blocks no other call",
     async () => {
       const code = isPython
         ? `many = {}
@@ -88,9 +88,9 @@ tools.take(value=[])
         return await wholeResultOf(at, await at.runtime.runChain({ code, language, timeout: 150 }));
       });
       expect(result).toMatchObject({ status: "ok", output_text: "went on", tool_calls: 3 });
-      const told =
+      const expected =
         /The arguments of `take` hold more than 100000 values and names, .*`argument_values`.*artifacts\.put/g;
-      expect(result.logs.match(told)).toHaveLength(2);
+      expect(result.logs.match(expected)).toHaveLength(2);
       expect(result.call_trace).toMatchObject([
         { status: "error", code: "arguments_invalid" },
         { status: "error", code: "arguments_invalid" },
@@ -101,11 +101,11 @@ tools.take(value=[])
   );
 
   it.skipIf(engine.missing !== undefined)(
-    "an answer above what a script may answer is told as that, and holds nobody up",
+    "names the limit when a script's answer is above it, and blocks no other call",
     async () => {
       const code = isPython ? '"x" * 30_000_000' : `return "x".repeat(3_000_000)`;
       const result = await inShortTurns(100, async () => {
-        await using at = await room();
+        await using at = await open();
         return await wholeResultOf(at, await at.runtime.runChain({ code, language, timeout: 150 }));
       });
       expect(result).toMatchObject({ status: "error", error_kind: "output", call_trace: [] });
@@ -115,14 +115,14 @@ tools.take(value=[])
   );
 
   it.skipIf(engine.missing !== undefined)(
-    "what is large goes by reference: it is put away in pieces, whole, and handed on",
+    "puts a large value away in pieces, whole, and hands it on by reference",
     async () => {
       const text = isPython ? '"größer 💥\\0" * 300_000' : '"größer 💥\\0".repeat(300_000)';
       const code = isPython
         ? `kept = artifacts.put(${text}, "text/plain")\nimport hashlib\ntools.count(text=kept)\nhashlib.sha256((${text}).encode()).hexdigest() == str(kept)`
         : `files.write("/workspace/all", ${text}); const kept = await artifacts.put("/workspace/all"); await tools.count({ text: kept }); return kept.ref`;
       const { result, ran } = await inShortTurns(100, async () => {
-        await using at = await room();
+        await using at = await open();
         const outcome = await at.runtime.runChain({ code, language, timeout: 150 });
         return { result: await wholeResultOf(at, outcome), ran: at.ran };
       });
@@ -134,8 +134,8 @@ tools.take(value=[])
   );
 });
 
-describe("whatever the engine", () => {
-  it("more values than a call may hold are refused also where no frame is looked through, and signs in texts are none", async () => {
+describe("on every engine", () => {
+  it("refuses more values than a call may hold, and counts no punctuation inside texts", async () => {
     await using h = await scriptFixture();
     const code = `const ends = [];
       for (const to of [Array(100_000).fill([]), Array(99_998).fill(0), '\\\\"[,:{'.repeat(100_000)])
@@ -148,7 +148,7 @@ describe("whatever the engine", () => {
     expect(texts).toBe("ok");
   });
 
-  it("an answer of more values than it may hold is told as that", async () => {
+  it("names the limit when an answer holds more values than allowed", async () => {
     await using h = await runtimeFixture({ chains: { engines: ["quickjs"], argumentValues: 1_000 } });
     const code = "return Array(1_000).fill({});";
     expect(resultOf(await h.runtime.runChain({ code, language: "javascript" }, asker))).toMatchObject({
@@ -158,7 +158,7 @@ describe("whatever the engine", () => {
   });
 
   it.each(Object.entries(shapes))(
-    "the most values that a call may hold hold nobody up: %s",
+    "blocks no other call with the most values that a call may hold: %s",
     async (_shape, made) => {
       const code = `const value = ${made}; return (await tools.take({ value })).text;`;
       const ended = await inShortTurns(100, async () => {
@@ -171,7 +171,7 @@ describe("whatever the engine", () => {
     180_000,
   );
 
-  it("counts a refused call, and says so each time it is replayed", async () => {
+  it("counts a refused call, and gives the same refusal each time it is replayed", async () => {
     await using h = await scriptFixture({}, undefined);
     const code = `try { await call("echo", { to: "x".repeat(5_000_000) }) } catch (error) { return error.code + error.message; }`;
     const result = resultOf(await h.runtime.runChain({ code }, asker));
@@ -179,7 +179,7 @@ describe("whatever the engine", () => {
     expect(result).toMatchObject({ tool_calls: 1, call_trace: [{ status: "error", code: "arguments_invalid" }] });
   });
 
-  it("its own limit is what is said for scripts", async () => {
+  it("uses the limit that is configured for scripts", async () => {
     const chains = { argumentBytes: 100_000, engines: ["quickjs"] };
     await using h = await scriptFixture({ chains });
     const code = `const ends = [];
@@ -190,7 +190,7 @@ describe("whatever the engine", () => {
     );
   });
 
-  it("what goes into a script at once is bounded, and comes one after the other", async () => {
+  it("bounds what enters a script at once, and lets it enter one after the other", async () => {
     await using h = await scriptFixture();
     const code = `const { ref } = await host("artifact", { text: "m".repeat(4_000_000) });
       const all = await Promise.allSettled(Array.from({ length: 10 }, () => host("materialize", { ref })));
@@ -200,7 +200,7 @@ describe("whatever the engine", () => {
     expect(text).toBe(`${"fulfilled,".repeat(2)}${"overloaded,".repeat(8)}4000000`);
   });
 
-  it("a script that asks for much together with a call that waits is replayed, with nothing of it put away", async () => {
+  it("replays a script whose many requests ran beside a call that waits, and stores nothing of them", async () => {
     await using h = await scriptFixture();
     const code = `const big = { to: "x".repeat(4_000_000) };
       await Promise.all([call("echo", big), call("echo", big), call("echo", big), call("mail", { to: "b" })]); return "sent";`;

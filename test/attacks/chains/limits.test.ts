@@ -1,9 +1,9 @@
-/** What an operator and a caller allow holds in scripts as it does outside, and each bound of one is held. */
+/** The limits of operators and callers hold in scripts as outside, and each limit of a script holds. */
 import { describe, expect, it, vi } from "vitest";
 import type { Risk } from "../../../src/core/call.ts";
 import { Session } from "../../../src/core/session.ts";
 import type { SandboxDriver, SandboxLimits, SandboxSession } from "../../../src/engines/sandbox.ts";
-import { holdsIn } from "../../fakes/artifact-holds.ts";
+import { countHolds } from "../../fakes/artifact-holds.ts";
 import { settled } from "../../fakes/clock.ts";
 import { fakeDriver } from "../../fakes/fake-sandbox.ts";
 import { asker, boss, runtimeFixture } from "../../fakes/runtime-fixture.ts";
@@ -13,17 +13,17 @@ const fake = { drivers: [fakeDriver()], engines: ["fake"] };
 const safe = { risk: "safe", effects: "read", idempotent: true } as const;
 const input = { type: "object", properties: { to: { type: "string" } } } as const;
 
-describe("the risk up to which a script's calls ask nobody", () => {
+describe("the risk up to which a script's calls run without asking", () => {
   const tried = `const ends = [];
     for (const tool of ["echo", "edit", "mail", "drop"]) try { await call(tool, { to: "x" }); ends.push(tool); } catch {}
     return ends.join();`;
   const rows: readonly (readonly [string, Risk | undefined, Risk | undefined, string])[] = [
-    ["is safe where nothing is said", undefined, undefined, "echo"],
+    ["is safe by default", undefined, undefined, "echo"],
     ["stays safe under a higher ceiling of the caller", undefined, "high", "echo"],
-    ["is never more than that of direct calls, which is safe where nothing is said", "medium", undefined, "echo"],
-    ["is what is said for scripts", "medium", "high", "echo,edit"],
-    ["is what is said for scripts, within the caller's ceiling", "high", "medium", "echo,edit"],
-    ["is the caller's where that is lower", "high", "safe", "echo"],
+    ["is never more than that of direct calls, which is safe by default", "medium", undefined, "echo"],
+    ["is what the configuration of scripts says", "medium", "high", "echo,edit"],
+    ["is what the configuration of scripts says, within the caller's limit", "high", "medium", "echo,edit"],
+    ["is the caller's limit if that is lower", "high", "safe", "echo"],
   ];
 
   it.each(rows)("%s", async (_what, forScripts, ofCaller, expected) => {
@@ -47,7 +47,7 @@ describe("the risk up to which a script's calls ask nobody", () => {
     expect(resultOf(await h.runtime.runChain({ code: tried }, asker))["output_text"]).toBe(expected);
   });
 
-  it("is the operator's word for scripts with an autonomy level too", async () => {
+  it("is the operator's limit for scripts with an autonomy level too", async () => {
     const options = { autonomy: "A4", approvals: { patience: "deny" } } as const;
     await using h = await runtimeFixture({ ...options, chains: { ...fake, limits: { maxRiskUnapproved: "safe" } } });
     expect(resultOf(await h.runtime.runChain({ code: tried }, asker))["output_text"]).toBe("echo");
@@ -59,7 +59,7 @@ describe("calls that are made together", () => {
     [undefined, 16],
     [3, 3],
     [100, 40],
-  ])("with a bound of %s run %i at a time, begun in the order they were made", async (callsAtOnce, most) => {
+  ])("with a bound of %s run %i at a time, started in the order they were made", async (callsAtOnce, most) => {
     const begun: number[] = [];
     let [open, widest] = [0, 0];
     const chains = { ...fake, ...(callsAtOnce !== undefined && { callsAtOnce }) };
@@ -82,7 +82,7 @@ describe("calls that are made together", () => {
     expect(begun).toEqual(Array.from({ length: 40 }, (_, n) => n));
   });
 
-  it("that were not begun when the script was stopped are not begun any more", async () => {
+  it("do not start any more once the script was stopped", async () => {
     let begun = 0;
     await using h = await runtimeFixture({ chains: { ...fake, callsAtOnce: 2 } }, [
       {
@@ -103,7 +103,7 @@ describe("calls that are made together", () => {
   });
 });
 
-it("a script's session is closed however it ended", async () => {
+it("end with the script's session closed, however the script ended", async () => {
   const close = vi.spyOn(Session.prototype, "close");
   await using h = await scriptFixture();
   for (const code of ["return 1;", 'throw new Error("boom");', 'await call("mail", { to: "x" });']) {
@@ -115,7 +115,7 @@ it("a script's session is closed however it ended", async () => {
   close.mockRestore();
 });
 
-it("an artifact of more than 4 MiB does not come into a script", async () => {
+it("do not read an artifact of more than 4 MiB into the script", async () => {
   for (const [bytes, expected] of [
     [4 * 1024 * 1024, "ok"],
     [4 * 1024 * 1024 + 1, "arguments_invalid"],
@@ -129,11 +129,11 @@ it("an artifact of more than 4 MiB does not come into a script", async () => {
   }
 });
 
-it("what a frozen script holds is held again while it runs, and by nobody when it has ended", async () => {
+it("hold a frozen script's artifacts again while it runs, and release them when it has ended", async () => {
   await using h = await runtimeFixture({ chains: fake }, [
     { ...safe, name: "report", description: "Says much.", execute: () => "much ".repeat(5_000) },
   ]);
-  const held = holdsIn(h.runtime);
+  const held = countHolds(h.runtime);
   const code = 'const r = await call("report", {}); await call("mail", { to: "x" }); await call("hold", {}); return 1;';
   let during = -1;
   h.runtime.tools.register({
@@ -150,9 +150,9 @@ it("what a frozen script holds is held again while it runs, and by nobody when i
   expect([during, held()]).toEqual([1, 0]);
 });
 
-it("what a script's answer gives back is held by its caller's session, and no longer than that", async () => {
+it("leave what the script's answer returns held by the caller's session, and no longer", async () => {
   await using h = await scriptFixture();
-  const held = holdsIn(h.runtime);
+  const held = countHolds(h.runtime);
   const code = 'return { kept: (await host("artifact", { text: "x", type: "text/plain" })).ref };';
   {
     await using session = h.runtime.openSession();
@@ -162,7 +162,7 @@ it("what a script's answer gives back is held by its caller's session, and no lo
   expect(held()).toBe(0);
 });
 
-/** An engine that counts a second and a half of processor time for each life of a script. */
+/** An engine that reports 1.5 seconds of processor time for each run of a script. */
 function counting(seen: number[], stubborn = false): SandboxDriver {
   const driver = fakeDriver();
   const counted = async (limits: SandboxLimits, session: Promise<SandboxSession>): Promise<SandboxSession> => {
@@ -177,7 +177,7 @@ function counting(seen: number[], stubborn = false): SandboxDriver {
   };
 }
 
-it("processor time that was used before a person was asked is used; a script that begins anew has all of it", async () => {
+it("keep the processor time used before a person was asked; a script that starts again has all of it", async () => {
   const code = 'for (const to of ["a", "b", "c"]) await call("mail", { to }); return "sent";';
   for (const [stubborn, expected] of [
     [false, [10_000, 8_500, 7_000, 5_500]],

@@ -1,4 +1,4 @@
-/** Nobody looks at these scripts while they run: time stands still. What ends them is the kernel, and it is told as what it is. */
+/** The fake clock stands still while these scripts run, so only the kernel ends them, and the refusal says that. */
 import { expect, it } from "vitest";
 import { CpythonDriver } from "../../../src/engines/cpython/cpython.ts";
 import { runtimeFixture } from "../../fakes/runtime-fixture.ts";
@@ -6,7 +6,7 @@ import { resultOf } from "../../fakes/script-fixture.ts";
 
 const missing = await new CpythonDriver().unavailable();
 const grows = "kept = []\nwhile True:\n    kept.append(bytearray(b'x' * 10_000_000))";
-/** Full folders are no memory of its process, and pipes would be none: then it takes all it may have, and catches that. */
+/** Full folders and pipes do not count as the process's memory, so the script takes all it may have and catches the error. */
 const keptForIt = `import os
 for folder in ["/tmp", "/workspace"]:
     with open(folder + "/full", "wb") as file:
@@ -25,7 +25,7 @@ except MemoryError:
 said`;
 
 it.skipIf(missing !== undefined)(
-  "a CPython script has no memory that no limit counts, so its own limit comes first",
+  "a CPython script reaches its own limit first, because no memory escapes the count",
   async () => {
     await using h = await runtimeFixture({ chains: { engines: ["cpython"], memoryBytes: 64 << 20 } });
     const outcome = await h.runtime.runChain({ code: keptForIt, language: "python" });
@@ -35,7 +35,7 @@ it.skipIf(missing !== undefined)(
 );
 
 it.skipIf(missing !== undefined)(
-  "a CPython script that outgrows its process's limit ends as memory, with one trace of what it did",
+  "a CPython script that outgrows its process's limit ends as memory, with one trace",
   async () => {
     await using h = await runtimeFixture({ chains: { engines: ["cpython"], memoryBytes: 64 << 20 } });
     const outcome = await h.runtime.runChain({ code: `tools.echo(to='x')\n${grows}`, language: "python" });

@@ -7,7 +7,7 @@ it.each([
   ["plain letters", "correct-horse-battery"],
   ["letters that take several bytes", "schlüssel-größe-éàü"],
   ["no Latin letters at all", "пароль-секретный-ключ"],
-])("a secret of %s is not put away by a script, however it was put together", async (_, value) => {
+])("a script cannot put away a secret of %s, however the text was built", async (_, value) => {
   const redactor = createRedactor();
   redactor.learn(value);
   await using h = await scriptFixture({ redactor });

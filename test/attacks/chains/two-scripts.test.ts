@@ -21,7 +21,7 @@ function keyed(idempotencyKey: string) {
 }
 
 describe("two scripts that wait for the same call", () => {
-  it("need two yeses: one approval runs one of them", async () => {
+  it("need two approvals: one approval runs one of them", async () => {
     await using h = await scriptFixture();
     const [one, two] = [
       await h.runtime.runChain({ code: mailing }, keyed("1")),
@@ -35,7 +35,7 @@ describe("two scripts that wait for the same call", () => {
     expect(h.ran).toHaveLength(1);
   });
 
-  it("let go on a hundred times at once, after one yes, run the call once", async () => {
+  it("run the call once when they are resumed a hundred times after one approval", async () => {
     await using h = await scriptFixture();
     const one = await h.runtime.runChain({ code: mailing }, keyed("1"));
     await h.runtime.approvals.decide(one.approvalId ?? "", { decision: "approved", by: boss });
@@ -48,7 +48,7 @@ describe("two scripts that wait for the same call", () => {
     expect(all.some((outcome) => outcome?.status === "ok")).toBe(true);
   });
 
-  it("are no help to a direct call: it is asked about by itself", async () => {
+  it("do not help a direct call: it needs its own approval", async () => {
     await using h = await scriptFixture();
     const one = await h.runtime.runChain({ code: mailing }, asker);
     await h.runtime.approvals.decide(one.approvalId ?? "", { decision: "approved", by: boss });
@@ -62,7 +62,7 @@ describe("two scripts that wait for the same call", () => {
     ["its key and place", (key: string) => `${key}/0`],
     ["its place alone", () => "/0"],
     ["the script's own key", (key: string) => key],
-  ])("a direct call under %s is not the script's call", async (_, keyOf) => {
+  ])("are not resumed by a direct call under %s", async (_, keyOf) => {
     await using h = await scriptFixture();
     const one = await h.runtime.runChain({ code: mailing }, keyed("mine"));
     await h.runtime.approvals.decide(one.approvalId ?? "", { decision: "approved", by: boss });
@@ -95,7 +95,7 @@ describe("two scripts that wait for the same call", () => {
   });
 });
 
-/** The documents of two frozen scripts, each under the other's name. */
+/** Exchanges the documents of two frozen scripts. */
 function exchange(file: string): void {
   const database = new DatabaseSync(file);
   const table = String(
@@ -111,28 +111,28 @@ function exchange(file: string): void {
 }
 
 describe("a script that waits", () => {
-  it("is nothing to another agent: neither seen, nor let go on, nor its call approved", async () => {
+  it("is invisible to another agent, which can neither resume it nor approve its call", async () => {
     await using h = await scriptFixture();
     const principal = { tenant: "default", agent: "other", via: "token:other" };
     const one = await h.runtime.runChain({ code: mailing }, { principal });
     await h.runtime.approvals.decide(one.approvalId ?? "", { decision: "approved", by: boss });
-    await using door = await httpFixture(h.runtime, { clock: h.clock });
+    await using http = await httpFixture(h.runtime, { clock: h.clock });
     const paths = [`/v1/chains/${one.callId}/resume`, `/v1/approvals/${one.approvalId}/resume`];
     for (const path of paths)
-      expect((await door.ask(path, { as: "agent", method: "POST", body: {} })).status).toBe(404);
-    expect(await (await door.ask("/v1/chains", { as: "agent" })).json()).toMatchObject({ chains: [] });
+      expect((await http.ask(path, { as: "agent", method: "POST", body: {} })).status).toBe(404);
+    expect(await (await http.ask("/v1/chains", { as: "agent" })).json()).toMatchObject({ chains: [] });
     expect(h.ran).toEqual([]);
   });
 });
 
-describe("what a script says of itself", () => {
+describe("the fields that a script adds to its call", () => {
   it.each([
     ["run", { run_id: "other", runId: "other" }],
     ["scopes", { scopes: ["*"] }],
     ["principal", { principal: { tenant: "acme", agent: "boss" } }],
     ["approval", { approvalId: "apr_1", approved: true, resumes: "key_1" }],
     ["parent", { parentId: "call_1", fromChain: false, authority: {} }],
-  ])("its %s is an argument like any other, and widens nothing", async (_, claims) => {
+  ])("widen nothing: its %s is ignored", async (_, claims) => {
     const seen: object[] = [];
     const driver = fakeDriver({
       step: (step) => {
@@ -148,7 +148,7 @@ describe("what a script says of itself", () => {
   });
 
   it.each([[-1], [0.5], [Number.NaN], [2 ** 53], ["0"], [null]])(
-    "a place that is %j ends it, and calls nothing",
+    "end the script and call nothing when its place is %j",
     async (place) => {
       const driver = fakeDriver({
         step: (step) =>
@@ -163,7 +163,7 @@ describe("what a script says of itself", () => {
     },
   );
 
-  it("two calls in one place end it", async () => {
+  it("end the script when two calls have one place", async () => {
     const driver = fakeDriver({
       step: (step) =>
         step.step === "calls"
@@ -176,7 +176,7 @@ describe("what a script says of itself", () => {
     expect(h.ran).toEqual([]);
   });
 
-  it("51 calls at once are 50, and what it catches after them does not go on", async () => {
+  it("let 50 of 51 parallel calls run, and end a script that catches the refusal and calls again", async () => {
     await using h = await scriptFixture();
     const code = `const all = await Promise.allSettled(Array.from({ length: 51 }, (_, n) => call("echo", { to: "n" + n })));
       let more = 0;

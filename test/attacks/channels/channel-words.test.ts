@@ -1,37 +1,42 @@
 import { describe, expect, it } from "vitest";
 import type { ApprovalRoute } from "../../../src/approvals/index.ts";
-import { say, withChannel } from "../../fakes/channel-scene.ts";
-import { ann, ask, yes } from "../../fakes/deciders.ts";
+import { sendDecision, withChannel } from "../../fakes/channel-scene.ts";
+import { ann, approve, ask } from "../../fakes/deciders.ts";
 import { runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 const users = { U1: "bob", U2: "cal" };
 
 describe("a channel's secret", () => {
-  it("is one credential: whoever it names, it has one word under a quorum, and it says so", async () => {
+  it("is one credential: it has one vote under a quorum whatever person it names", async () => {
     await using h = await runtimeFixture(withChannel(users, { quorum: 2 }));
     const approvalId = await ask(h);
-    expect(await say(h, { approvalId, user: "U1" })).toMatchObject({ status: 200, body: { status: "pending" } });
+    expect(await sendDecision(h, { approvalId, user: "U1" })).toMatchObject({
+      status: 200,
+      body: { status: "pending" },
+    });
     const message = `\`channel:chat\` has voted on \`${approvalId}\` already, by \`bob\`: another person with it counts as the same; sign in and decide there.`;
-    expect(await say(h, { approvalId, user: "U2" })).toMatchObject({
+    expect(await sendDecision(h, { approvalId, user: "U2" })).toMatchObject({
       status: 409,
       body: { error: { code: "approval_voted", message } },
     });
     expect((await h.runtime.approvals.get(approvalId))?.state).toBe("pending");
-    expect(await yes(h, approvalId, ann)).toMatchObject({ approval: { state: "approved" } });
+    expect(await approve(h, approvalId, ann)).toMatchObject({ approval: { state: "approved" } });
   });
 
   it.each<readonly [string, ApprovalRoute]>([
-    ["a name that is typed", { typedConfirmation: true }],
+    ["a typed name", { typedConfirmation: true }],
     ["a person who signed in", { signedIn: true }],
-  ])("approves nothing that takes %s, sends people to the console, and may say no", async (_, route) => {
+  ])("does not approve what needs %s, names the console, and may deny", async (_, route) => {
     await using h = await runtimeFixture(withChannel(users, route));
     const approvalId = await ask(h);
     const message = expect.stringMatching(/^This call is approved in the console alone\./);
-    expect(await say(h, { approvalId, user: "U1" })).toMatchObject({
+    expect(await sendDecision(h, { approvalId, user: "U1" })).toMatchObject({
       status: 403,
       body: { error: { code: "console_only", message } },
     });
     expect((await h.runtime.approvals.get(approvalId))?.state).toBe("pending");
-    expect(await say(h, { approvalId, user: "U1", decision: "denied" })).toMatchObject({ body: { status: "denied" } });
+    expect(await sendDecision(h, { approvalId, user: "U1", decision: "denied" })).toMatchObject({
+      body: { status: "denied" },
+    });
   });
 });

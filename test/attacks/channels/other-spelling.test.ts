@@ -1,45 +1,45 @@
 import { describe, expect, it } from "vitest";
-import { say, withChannel } from "../../fakes/channel-scene.ts";
-import { ann, ask, yes } from "../../fakes/deciders.ts";
+import { sendDecision, withChannel } from "../../fakes/channel-scene.ts";
+import { ann, approve, ask } from "../../fakes/deciders.ts";
 import { bodyOf, httpFixture } from "../../fakes/http-fixture.ts";
 import { holder } from "../../fakes/people.ts";
 import { runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
-/** The operator wrote the names as people write them; the accounts' are lower case. */
+/** The operator spelled the names with capitals; the accounts are lower case. */
 const users = { U1: "Ann" };
 const user = "U1";
 
-describe("a person whom a channel spells in another way", () => {
-  it("is one person: their word counts once in a quorum", async () => {
+describe("a person whom a channel spells differently", () => {
+  it("is one person, whose vote counts once in a quorum", async () => {
     await using h = await runtimeFixture(withChannel(users, { quorum: 2 }));
     await h.runtime.accounts.add({ name: "ann", roles: ["approver"] }, holder);
     const approvalId = await ask(h);
-    await yes(h, approvalId, ann);
-    const { body } = await say(h, { approvalId, user });
+    await approve(h, approvalId, ann);
+    const { body } = await sendDecision(h, { approvalId, user });
     expect(body).toMatchObject({ error: { code: "approval_voted" } });
     expect((await h.runtime.approvals.get(approvalId))?.state).toBe("pending");
   });
 
   it.each([
     ["where that is forbidden", "bot", { separateUser: true }],
-    ["by hand, wherever", "console", {}],
+    ["by hand, whatever is configured", "console", {}],
   ])("does not decide what they asked for themselves %s", async (_, agent, route) => {
     await using h = await runtimeFixture(withChannel(users, route));
     await h.runtime.accounts.add({ name: "ann", roles: ["approver"] }, holder);
     const principal = { tenant: "default", agent, user: "ann", via: "session:ann" };
     const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, { principal });
-    const { body } = await say(h, { approvalId, user });
+    const { body } = await sendDecision(h, { approvalId, user });
     expect(body).toMatchObject({ error: { code: "decider_not_allowed" } });
     expect((await h.runtime.approvals.get(approvalId))?.state).toBe("pending");
   });
 });
 
-it("a message is taken once at every moment at which its timestamp is good, to the millisecond", async () => {
+it("a message is accepted once, at each millisecond at which its timestamp is valid", async () => {
   await using h = await runtimeFixture(withChannel(users));
-  const { again, status } = await say(h, { approvalId: await ask(h), user }, { id: "msg_1", at: 300 });
+  const { again, status } = await sendDecision(h, { approvalId: await ask(h), user }, { id: "msg_1", at: 300 });
   expect(status).toBe(200);
   await h.clock.advance(600_000);
-  await using door = await httpFixture(h.runtime, { clock: h.clock });
-  const replayed = await bodyOf(await door.ask("/v1/channels/chat/decisions", { method: "POST", ...again }));
+  await using http = await httpFixture(h.runtime, { clock: h.clock });
+  const replayed = await bodyOf(await http.ask("/v1/channels/chat/decisions", { method: "POST", ...again }));
   expect(replayed).toMatchObject({ error: { code: "webhook_replayed" } });
 });

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { fileTools } from "../../../src/builtin/index.ts";
 import { boss } from "../../fakes/runtime-fixture.ts";
-import { fileHouse, put } from "./file-house.ts";
+import { fileFixture, put } from "./file-fixture.ts";
 
-describe("changing", () => {
+describe("a change of files", () => {
   it("write_file makes folders, replaces whole files, keeps their mode and leaves no draft", async () => {
-    await using h = await fileHouse();
+    await using h = await fileFixture();
     expect((await h.call("write_file", { path: "a/b/c.txt", content: "one" })).structured).toMatchObject({
       path: "workspace/a/b/c.txt",
       bytes: 3,
@@ -37,8 +37,8 @@ describe("changing", () => {
     });
   });
 
-  it("edit_file replaces exactly what is there exactly as often as was said", async () => {
-    await using h = await fileHouse();
+  it("edit_file replaces exactly the given text exactly as often as asked", async () => {
+    await using h = await fileFixture();
     put(join(h.workspace, "a.ts"), "const a = 1;\nconst b = 1;\n");
     const edit = (more: Record<string, string | number>): Promise<unknown> =>
       h.call("edit_file", { path: "a.ts", ...more } as never).then(({ structured, status }) => [status, structured]);
@@ -56,8 +56,8 @@ describe("changing", () => {
     });
   });
 
-  it("fifty edits and appends of one file at once / none is lost", async () => {
-    await using h = await fileHouse();
+  it("applies fifty edits and appends of one file at once and loses none", async () => {
+    await using h = await fileFixture();
     put(join(h.workspace, "a.txt"), "");
     await Promise.all(
       Array.from({ length: 50 }, (_, i) => h.call("append_file", { path: "a.txt", content: `<${i}>\n` })),
@@ -71,8 +71,8 @@ describe("changing", () => {
     expect(new Set(lines)).toEqual(new Set(Array.from({ length: 50 }, (_, i) => `[${i}]`)));
   });
 
-  it("move_file moves files and folders between roots, and replaces only when told to", async () => {
-    await using h = await fileHouse();
+  it("move_file moves files and folders between roots, and replaces only when asked to", async () => {
+    await using h = await fileFixture();
     put(join(h.workspace, "a/x.txt"), "x");
     put(join(h.workspace, "y.txt"), "y");
     const move = async (from: string, to: string, overwrite?: boolean): Promise<unknown> =>
@@ -87,12 +87,12 @@ describe("changing", () => {
   });
 
   it("delete_file is off by default, critical, and takes one file or one empty folder", async () => {
-    await using off = await fileHouse({ files: { delete: false } });
+    await using off = await fileFixture({ files: { delete: false } });
     expect((await off.call("delete_file", { path: "a" })).refusal?.code).toBe("tool_unknown");
-    await using unnamed = await fileHouse({ runtime: { policy: {} } });
+    await using unnamed = await fileFixture({ runtime: { policy: {} } });
     expect((await unnamed.call("delete_file", { path: "a" })).refusal?.code).toBe("permission_denied");
 
-    await using h = await fileHouse({ runtime: { approvals: { patience: "suspend" } } });
+    await using h = await fileFixture({ runtime: { approvals: { patience: "suspend" } } });
     put(join(h.workspace, "a/x.txt"));
     const remove = async (path: string): Promise<unknown> => {
       const asked = await h.call("delete_file", { path });
@@ -113,7 +113,7 @@ describe("changing", () => {
   });
 });
 
-it("a call's target is its path in one spelling, for rules", () => {
+it("names one spelling of the path as the call's target, for rules", () => {
   const tools = fileTools({ roots: { docs: { path: "." } }, write: true });
   const targetOf = (name: string, given: unknown): unknown =>
     tools.find((tool) => tool.name === name)?.classifyRisk?.(given, "default");
@@ -125,7 +125,7 @@ it("a call's target is its path in one spelling, for rules", () => {
 
 describe("a preview", () => {
   it("of a write is a unified diff, and a file that changed meanwhile voids the approval", async () => {
-    await using h = await fileHouse({ runtime: { autonomy: "A2", approvals: { patience: "suspend" } } });
+    await using h = await fileFixture({ runtime: { autonomy: "A2", approvals: { patience: "suspend" } } });
     put(join(h.workspace, "a.txt"), "one\ntwo\nthree\n");
     const given = { path: "a.txt", old_text: "two", new_text: "2" };
     const asked = await h.call("edit_file", given);
@@ -141,8 +141,8 @@ describe("a preview", () => {
     expect(readFileSync(join(h.workspace, "a.txt"), "utf8")).toBe("one\ntwo\nfour\n");
   });
 
-  it("of what will be refused says why, and shows nothing of what lies outside", async () => {
-    await using h = await fileHouse({ runtime: { autonomy: "A0" } });
+  it("of a call that will be refused says why, and shows nothing from outside the workspace", async () => {
+    await using h = await fileFixture({ runtime: { autonomy: "A0" } });
     symlinkSync("/etc/passwd", join(h.workspace, "link"));
     const outcome = await h.call("write_file", { path: "link", content: "x" });
     expect(outcome).toMatchObject({ status: "preview", preview: { supported: false } });

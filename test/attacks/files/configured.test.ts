@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { CommandLine } from "../../fakes/command-line.ts";
 import { ConfigFolder, problemsOf } from "../../fakes/config-folder.ts";
 
-it("without a `files` section, and without `enabled`, there are none", async () => {
+it("no file tool is offered without a `files` section or without `enabled`", async () => {
   using folder = new ConfigFolder();
   expect((await folder.load("version: 1\n")).files).toBeUndefined();
   expect((await folder.load("files:\n  write: true\n")).files).toBeUndefined();
@@ -13,7 +13,7 @@ it("without a `files` section, and without `enabled`, there are none", async () 
   });
 });
 
-it("a mistake in the section is told with its place", async () => {
+it("a mistake in the section is named with its place", async () => {
   using folder = new ConfigFolder();
   expect(await problemsOf(folder.load("files:\n  enabled: true\n  wirte: true\n"))).toEqual([
     expect.stringContaining("FILE:3:3 files.wirte"),
@@ -26,7 +26,7 @@ it("a mistake in the section is told with its place", async () => {
   ]);
 });
 
-it("the real command offers them as configured, keeps them off its own data, and writes to the archive what they did", async () => {
+it("the real command offers the configured roots, protects its own data, and archives each act", async () => {
   using cli = new CommandLine();
   const write = (files: string): void =>
     writeFileSync(join(cli.folder, "postern.yaml"), `listen: { port: 0 }\n${files}`);

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Disk, realDisk } from "../../../src/builtin/files/disk.ts";
 import { fileToolsOn } from "../../../src/builtin/files/files.ts";
-import { descriptors, type FileHouse, fileHouse, put } from "./file-house.ts";
+import { descriptors, type FileFixture, fileFixture, put } from "./file-fixture.ts";
 
-/** A disk that fails from its n-th operation on, each write giving way by a few bytes before. */
+/** A disk that fails from its n-th operation on; each write before writes a few bytes less. */
 function failing(code: string, room: number): Disk {
   let done = 0;
   const fail = (): void => {
@@ -47,7 +47,7 @@ async function attempt(
   code: string,
   room: number,
 ): Promise<readonly [status: string, kept: string, h: readonly string[]]> {
-  await using h: FileHouse = await fileHouse({ tools: (options) => fileToolsOn(options, failing(code, room)) });
+  await using h: FileFixture = await fileFixture({ tools: (options) => fileToolsOn(options, failing(code, room)) });
   put(join(h.workspace, "a.txt"), old);
   const before = descriptors();
   const outcome = await h.call(tool, changes[tool][0]);
@@ -60,7 +60,7 @@ async function attempt(
 
 describe.each(["ENOSPC", "EIO"])("a disk that answers %s from any operation on", (code) => {
   it.each(["write_file", "edit_file", "append_file"] as const)(
-    "%s / the old content or the new one is there, whole, and no draft stays",
+    "%s leaves the old content or the new one, whole, and no draft",
     async (tool) => {
       const after = changes[tool][1];
       let failed = 0;

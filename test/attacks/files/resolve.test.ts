@@ -5,7 +5,7 @@ import { dirname, join, posix } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { FileToolOptions } from "../../../src/builtin/index.ts";
 import { corpus } from "../../fakes/corpus.ts";
-import { descriptors, fileHouse, put } from "./file-house.ts";
+import { descriptors, fileFixture, put } from "./file-fixture.ts";
 
 interface GoCase {
   readonly name: string;
@@ -47,42 +47,39 @@ function link(path: string, target: string): void {
 }
 
 describe.each([true, false])("openat2 where it is installed: %s", (openat2) => {
-  it.skipIf(goCases.length === 0)(
-    "the table of Go's os.Root / what must be refused is, and what is opened is the file that was named",
-    async () => {
-      const refusedMore: string[] = [];
-      for (const row of goCases) {
-        const base = realpathSync(mkdtempSync(join(tmpdir(), "postern-go-")));
-        const root = join(base, "ROOT");
-        mkdirSync(root);
-        for (const entry of row.fs) {
-          const [name = "", target] = entry.split(" => ");
-          if (target !== undefined) link(join(root, name), target.replace("$ABS", root));
-          else mkdirSync(join(root, name), { recursive: true });
-        }
-        put(join(base, "target"), "outside");
-        if (row.target !== null && !row.wantError) put(join(root, row.target), row.target);
-        {
-          await using h = await fileHouse({ files: { openat2, roots: { root: { path: root } } } });
-          const outcome = await h.call("read_file", { path: row.open === "" ? "root" : `root/${row.open}` });
-          expect(outcome.text, row.name).not.toBe("outside");
-          if (outcome.status === "ok")
-            expect([row.name, row.wantError, outcome.text]).toEqual([row.name, false, row.target]);
-          else if (!row.wantError) refusedMore.push(row.name);
-        }
-        rmSync(base, { recursive: true });
+  it.skipIf(goCases.length === 0)("refuses what Go's os.Root must refuse, and opens only the named file", async () => {
+    const refusedMore: string[] = [];
+    for (const row of goCases) {
+      const base = realpathSync(mkdtempSync(join(tmpdir(), "postern-go-")));
+      const root = join(base, "ROOT");
+      mkdirSync(root);
+      for (const entry of row.fs) {
+        const [name = "", target] = entry.split(" => ");
+        if (target !== undefined) link(join(root, name), target.replace("$ABS", root));
+        else mkdirSync(join(root, name), { recursive: true });
       }
-      // Links and `..` are refused on principle, also where they would stay inside.
-      expect(
-        refusedMore.every((name) => /link|dotdot/.test(name)),
-        refusedMore.join(),
-      ).toBe(true);
-      expect(refusedMore).toHaveLength(8);
-    },
-  );
+      put(join(base, "target"), "outside");
+      if (row.target !== null && !row.wantError) put(join(root, row.target), row.target);
+      {
+        await using h = await fileFixture({ files: { openat2, roots: { root: { path: root } } } });
+        const outcome = await h.call("read_file", { path: row.open === "" ? "root" : `root/${row.open}` });
+        expect(outcome.text, row.name).not.toBe("outside");
+        if (outcome.status === "ok")
+          expect([row.name, row.wantError, outcome.text]).toEqual([row.name, false, row.target]);
+        else if (!row.wantError) refusedMore.push(row.name);
+      }
+      rmSync(base, { recursive: true });
+    }
+    // Links and `..` are always refused, also if they would stay inside.
+    expect(
+      refusedMore.every((name) => /link|dotdot/.test(name)),
+      refusedMore.join(),
+    ).toBe(true);
+    expect(refusedMore).toHaveLength(8);
+  });
 
   it.skipIf(resolveCases.length === 0)(
-    "the table of libpathrs / nothing but the named object is found, pipes and sockets are not opened",
+    "finds only the named object for libpathrs's table, and opens no pipe or socket",
     async () => {
       const base = realpathSync(mkdtempSync(join(tmpdir(), "postern-resolve-")));
       const root = join(base, "root");
@@ -98,7 +95,7 @@ describe.each([true, false])("openat2 where it is installed: %s", (openat2) => {
         }
       }
       {
-        await using h = await fileHouse({ files: { openat2, roots: { root: { path: root } } } });
+        await using h = await fileFixture({ files: { openat2, roots: { root: { path: root } } } });
         await h.call("list_files", { path: "root" });
         const open = descriptors();
         let found = 0;
@@ -125,7 +122,7 @@ describe.each([true, false])("openat2 where it is installed: %s", (openat2) => {
 });
 
 it.skipIf(pathCases.length === 0)(
-  "the lexical table of MCP's filesystem server / inside is found, outside is not",
+  "finds what is inside and nothing outside for the lexical table of MCP's file server",
   async () => {
     let checked = 0;
     for (const row of pathCases) {
@@ -141,7 +138,7 @@ it.skipIf(pathCases.length === 0)(
         put(join(base, real), "there");
       const roots = Object.fromEntries(inside.map((path, i) => [`r${i}`, { path: join(base, path) }]));
       {
-        await using h = await fileHouse({ files: { roots } });
+        await using h = await fileFixture({ files: { roots } });
         const tries = inside.map((path, i) => {
           const plain = path.replace(/\/+$/, "");
           return row.path.startsWith(plain)
@@ -163,7 +160,7 @@ it.skipIf(pathCases.length === 0)(
   },
 );
 
-it("a root that must not be one is refused with the reason", async () => {
+it("refuses an invalid root and says why", async () => {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "postern-roots-")));
   mkdirSync(join(base, "data/inner"), { recursive: true });
   put(join(base, "project/postern.yaml"), "version: 1");
@@ -174,7 +171,7 @@ it("a root that must not be one is refused with the reason", async () => {
       outOfReach: [join(base, "data")],
       notWritable: [join(base, "project/postern.yaml")],
     };
-    return fileHouse({ files }).then(
+    return fileFixture({ files }).then(
       async (h) => {
         await h[Symbol.asyncDispose]();
         return "taken";
@@ -198,8 +195,8 @@ it("a root that must not be one is refused with the reason", async () => {
   rmSync(base, { recursive: true });
 });
 
-it("a root whose folder was replaced since is not entered", async () => {
-  await using h = await fileHouse({
+it("does not enter a root whose folder was replaced", async () => {
+  await using h = await fileFixture({
     files: (base) => {
       put(join(base, "docs/a.md"), "old");
       put(join(base, "other/a.md"), "other");
@@ -215,12 +212,12 @@ it("a root whose folder was replaced since is not entered", async () => {
   expect(outcome.structured).toMatchObject({ rejected: "root_replaced" });
 });
 
-it("a path that names no root is in the workspace, else in the only root there is, else nowhere", async () => {
+it("takes a path without a root from the workspace, or from the only root", async () => {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "postern-home-")));
   put(join(base, "one/f"), "one");
   put(join(base, "two/f"), "two");
   const text = async (files: FileToolOptions): Promise<string> => {
-    await using h = await fileHouse({ files });
+    await using h = await fileFixture({ files });
     return (await h.call("read_file", { path: "f" })).text;
   };
   const [one, two] = [{ path: join(base, "one") }, { path: join(base, "two") }];

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { corpus } from "../../fakes/corpus.ts";
 import { inShortTurns } from "../../fakes/held-up.ts";
-import { descriptors, type FileHouse, fileHouse, put } from "./file-house.ts";
+import { descriptors, type FileFixture, fileFixture, put } from "./file-fixture.ts";
 
 const attacks = corpus<{ readonly id: string; readonly re: string; readonly attack_js: string }>(
   "redos/regexlib_js.dev.json",
@@ -18,14 +18,14 @@ interface Answer {
   readonly skipped?: Readonly<Record<string, number>>;
 }
 
-async function ask(h: FileHouse, tool: string, given: Record<string, string | number | boolean>): Promise<Answer> {
+async function ask(h: FileFixture, tool: string, given: Record<string, string | number | boolean>): Promise<Answer> {
   const outcome = await h.call(tool, given);
   expect(outcome.status, outcome.text).toBe("ok");
   return outcome.structured as unknown as Answer; // as these tools answer
 }
 
-async function tree(): Promise<FileHouse> {
-  const h = await fileHouse();
+async function tree(): Promise<FileFixture> {
+  const h = await fileFixture();
   put(join(h.workspace, "src/a.ts"), "const needle = 1;\r\nconst b = 2;\r\n");
   put(join(h.workspace, "src/deep/b.md"), "# Needle\n\nneedle needle\n");
   put(join(h.workspace, "build/out.js"), "needle");
@@ -39,7 +39,7 @@ async function tree(): Promise<FileHouse> {
 }
 
 describe("list_files, glob_files and grep_files", () => {
-  it("stay inside: a link is shown and not followed, a hard link is not searched (case 255)", async () => {
+  it("stay inside: they show a link without following it, and search no hard link (case 255)", async () => {
     await using h = await tree();
     mkdirSync(join(h.base, "outside"));
     put(join(h.base, "outside/secret.txt"), "needle outside");
@@ -59,7 +59,7 @@ describe("list_files, glob_files and grep_files", () => {
       expect((await h.call("grep_files", { pattern: "x", path })).structured).toMatchObject({ rejected: "link" });
   });
 
-  it("leave out what .gitignore says, also a nested one, and count it", async () => {
+  it("leave out what .gitignore excludes, also a nested one, and count it", async () => {
     await using h = await tree();
     const listed = await ask(h, "list_files", { depth: 3 });
     expect(listed.entries.map(({ path }) => path.slice("workspace/".length))).toEqual([
@@ -79,7 +79,7 @@ describe("list_files, glob_files and grep_files", () => {
     ]);
   });
 
-  it("grep finds lines with their numbers, in one file too, whatever the line breaks", async () => {
+  it("find lines with their numbers, in one file too, with any line breaks", async () => {
     await using h = await tree();
     expect((await ask(h, "grep_files", { pattern: "needle" })).matches).toEqual([
       { path: "workspace/build/keep.js", line: 1, text: "needle" },
@@ -97,7 +97,7 @@ describe("list_files, glob_files and grep_files", () => {
     expect(h.emitted.at(-1)).toMatchObject({ type: "file.read", data: { files: expect.any(Number) } });
   });
 
-  it("glob matches whole paths, folders included", async () => {
+  it("match globs against whole paths, folders included", async () => {
     await using h = await tree();
     const glob = async (pattern: string, path = ""): Promise<readonly string[]> =>
       (await ask(h, "glob_files", { pattern, path })).paths;
@@ -112,8 +112,8 @@ describe("list_files, glob_files and grep_files", () => {
     expect(await glob("[!a]*/**/?.[l-n]d")).toEqual(["workspace/src/deep/b.md"]);
   });
 
-  it("a result that has no room says that there is more", async () => {
-    await using h = await fileHouse({ files: { maxResults: 10 } });
+  it("say that there is more when a result is cut off", async () => {
+    await using h = await fileFixture({ files: { maxResults: 10 } });
     for (let i = 0; i < 30; i += 1) put(join(h.workspace, `f${i}.txt`), "x\n".repeat(30));
     expect(await ask(h, "list_files", {})).toMatchObject({ truncated: "results" });
     expect((await ask(h, "glob_files", { pattern: "*.txt" })).paths).toHaveLength(10);
@@ -122,7 +122,7 @@ describe("list_files, glob_files and grep_files", () => {
     expect(found.matches.every(({ path }) => path === "workspace/f0.txt")).toBe(true);
   });
 
-  it("a pattern that cannot be used is refused with what is wrong with it", async () => {
+  it("refuse an invalid pattern and say what is wrong with it", async () => {
     await using h = await tree();
     for (const pattern of ["(", "a(?=b)", "(a)\\1", "a{2,1}", "(a{1000}){1000}", "x".repeat(1001), "[z-a]"]) {
       const outcome = await h.call("grep_files", { pattern });
@@ -135,9 +135,9 @@ describe("list_files, glob_files and grep_files", () => {
 });
 
 it.skipIf(attacks.length === 0)(
-  "260 published catastrophic patterns, each on the text it was made for / each ends in time, and the event loop stays free (case 255)",
+  "end 260 published catastrophic patterns in time, and leave the event loop free (case 255)",
   async () => {
-    await using h = await fileHouse({ files: { searchTimeMs: 5_000 }, runtime: { store: "memory" } });
+    await using h = await fileFixture({ files: { searchTimeMs: 5_000 }, runtime: { store: "memory" } });
     await ask(h, "grep_files", { pattern: "warm" });
     const open = descriptors();
     const ends = new Map<string, number>();
@@ -160,15 +160,15 @@ it.skipIf(attacks.length === 0)(
   120_000,
 );
 
-/** The collection gives its texts as expressions over `i`; those that grow with `i * 10000` are long enough at 3. */
+/** The collection gives its texts as expressions over `i`. A text that grows with `i * 10000` is long enough at 3. */
 function attackText(make: string): string {
   const at = (i: number): string => String(new Function("i", `return ${make}`)(i));
   const short = at(3);
   return short.length < 100 ? at(30_000) : short;
 }
 
-it("a search that takes too long is killed, its descriptors are closed, and the next one works", async () => {
-  await using h = await fileHouse({ files: { searchTimeMs: 1 } });
+it("kill a search that takes too long, close its descriptors, and search again", async () => {
+  await using h = await fileFixture({ files: { searchTimeMs: 1 } });
   for (let i = 0; i < 300; i += 1) put(join(h.workspace, `d${i}/f.txt`), "x".repeat(20_000));
   await h.call("list_files", {});
   const outcomes = await Promise.all(Array.from({ length: 5 }, () => h.call("grep_files", { pattern: "(x+)+y|z" })));
@@ -176,7 +176,7 @@ it("a search that takes too long is killed, its descriptors are closed, and the 
     expect(status === "ok" ? (structured as unknown as Answer).truncated : structured).toEqual(
       status === "ok" ? "time" : expect.objectContaining({ rejected: "search_stopped" }),
     );
-  await using again = await fileHouse();
+  await using again = await fileFixture();
   put(join(again.workspace, "a.txt"), "x");
   expect((await ask(again, "grep_files", { pattern: "x" })).matches).toHaveLength(1);
 });

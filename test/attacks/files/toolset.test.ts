@@ -4,11 +4,11 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { boss } from "../../fakes/runtime-fixture.ts";
-import { fileHouse, put } from "./file-house.ts";
+import { fileFixture, put } from "./file-fixture.ts";
 
 describe("reading", () => {
-  it("read_file inside the workspace / content, a file.read event; above the limit it is bounded and says how to go on (case 253)", async () => {
-    await using h = await fileHouse({ files: { maxFileBytes: 100 } });
+  it("read_file gives the content and a file.read event; above the limit it says how to read on (case 253)", async () => {
+    await using h = await fileFixture({ files: { maxFileBytes: 100 } });
     put(join(h.workspace, "a.txt"), "hello\n");
     expect(await h.call("read_file", { path: "workspace/a.txt" })).toMatchObject({ status: "ok", text: "hello\n" });
     expect(h.emitted).toMatchObject([{ type: "file.read", data: { path: "workspace/a.txt", bytes: 6 } }]);
@@ -21,8 +21,8 @@ describe("reading", () => {
     expect(part.text).toContain("[lines 1 to 13; the file has 391 bytes; go on with first_line 14]");
   });
 
-  it("goes through a file by what each answer says, and misses nothing", async () => {
-    await using h = await fileHouse({ files: { maxFileBytes: 64 } });
+  it("reads a file to its end by what each answer says, and misses nothing", async () => {
+    await using h = await fileFixture({ files: { maxFileBytes: 64 } });
     const whole = Array.from({ length: 40 }, (_, i) => (i % 7 === 3 ? "é".repeat(50) : `zeile ${i} äöü`)).join("\n");
     put(join(h.workspace, "a.txt"), whole);
     let next: Record<string, number> | undefined = {};
@@ -37,8 +37,8 @@ describe("reading", () => {
     expect(text).toBe(whole);
   });
 
-  it("by lines and by bytes, from anywhere, also past the end", async () => {
-    await using h = await fileHouse();
+  it("works by lines and by bytes, from any position, also past the end", async () => {
+    await using h = await fileFixture();
     put(join(h.workspace, "a.txt"), "one\ntwo\nthree\n");
     const read = async (range: Record<string, number>): Promise<string | undefined> => {
       const [block] = (await h.call("read_file", { path: "a.txt", ...range })).content;
@@ -53,8 +53,8 @@ describe("reading", () => {
     expect(both).toMatchObject({ status: "error", structured: { rejected: "range_invalid" } });
   });
 
-  it("what is no text comes as media, of the type its bytes say", async () => {
-    await using h = await fileHouse({ files: { maxMediaBytes: 1000 } });
+  it("gives bytes that are no text as media, of the type they show", async () => {
+    await using h = await fileFixture({ files: { maxMediaBytes: 1000 } });
     const png = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(300)]);
     put(join(h.workspace, "a.txt"), png);
     const read = await h.call("read_file", { path: "a.txt" });
@@ -66,8 +66,8 @@ describe("reading", () => {
     expect(await h.call("read_file", { path: "big.bin" })).toMatchObject({ structured: { rejected: "too_large" } });
   });
 
-  it("stat_file says what a name is, a link included, and the digest when asked", async () => {
-    await using h = await fileHouse();
+  it("stat_file describes a name, a link included, and gives the digest when asked", async () => {
+    await using h = await fileFixture();
     put(join(h.workspace, "a.txt"), "abc");
     symlinkSync("/etc/passwd", join(h.workspace, "link"));
     const stat = async (path: string): Promise<unknown> =>
@@ -82,9 +82,9 @@ describe("reading", () => {
   });
 });
 
-describe("what no tool may", () => {
-  it("write_file to ../x, /etc/x, through a link, with NUL / refused, file.rejected, nothing written (case 254)", async () => {
-    await using h = await fileHouse();
+describe("file tools", () => {
+  it("refuse to write ../x, /etc/x, through a link or with NUL: file.rejected, nothing written (case 254)", async () => {
+    await using h = await fileFixture();
     mkdirSync(join(h.base, "outside"));
     put(join(h.base, "outside", "kept.txt"), "kept");
     symlinkSync(join(h.base, "outside"), join(h.workspace, "folder"));
@@ -128,16 +128,16 @@ describe("what no tool may", () => {
     expect(readdirSync(h.workspace).sort()).toEqual(["file", "folder", "hard"]);
   });
 
-  it("configuration allows a path outside the sandbox / write / denied by the sandbox (case 149)", async () => {
-    await using h = await fileHouse({
+  it("are denied by the sandbox when configuration allows a path outside it (case 149)", async () => {
+    await using h = await fileFixture({
       runtime: { policy: { rules: [{ effect: "allow", tool: "write_file" }] } },
     });
     const outcome = await h.call("write_file", { path: "../../../outside.txt", content: "x" });
     expect(outcome).toMatchObject({ status: "error", structured: { rejected: "parent" } });
   });
 
-  it("pipes, devices and sockets are never opened, so none of them can hold a call", async () => {
-    await using h = await fileHouse();
+  it("never open pipes, devices and sockets, so none of them can block a call", async () => {
+    await using h = await fileFixture();
     execFileSync("mkfifo", [join(h.workspace, "pipe")]);
     const server = createServer().listen(join(h.workspace, "socket"));
     await new Promise((resolve) => server.once("listening", resolve));
@@ -157,8 +157,8 @@ describe("what no tool may", () => {
     server.close();
   });
 
-  it("a read-only root stays as it is", async () => {
-    await using h = await fileHouse({
+  it("change nothing in a read-only root", async () => {
+    await using h = await fileFixture({
       files: (base) => {
         put(join(base, "docs", "a.md"), "text");
         return { roots: { docs: { path: join(base, "docs") } } };

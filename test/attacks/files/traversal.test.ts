@@ -6,13 +6,13 @@ import { fileToolsOn } from "../../../src/builtin/files/files.ts";
 import type { ToolOutcome } from "../../../src/index.ts";
 import { readable } from "../../../src/results/readable.ts";
 import { corpus } from "../../fakes/corpus.ts";
-import { descriptors, type FileHouse, fileHouse, put } from "./file-house.ts";
+import { descriptors, type FileFixture, fileFixture, put } from "./file-fixture.ts";
 
 const published = corpus<{ readonly p: string }>("path-traversal/payloads.dev.json").map(({ p }) => p);
 const isWhole = process.env["CORPORA"] === "whole";
 const naughty = corpus<string>("naughty-strings/blns.dev.json");
 const canary = "CANARY-OUTSIDE-THE-ROOT";
-/** What is written is not kept longer than the test: nothing is synced. */
+/** Syncs nothing, because no file outlives the test. */
 const fastDisk: Disk = { ...realDisk, sync: async () => {}, syncData: async () => {} };
 
 const decoded = (text: string): string => {
@@ -22,7 +22,7 @@ const decoded = (text: string): string => {
     return unescape(text);
   }
 };
-/** As it is, decoded once and twice, and behind the root's name. */
+/** The payload unchanged, decoded once and twice, and after the root's name. */
 const forms = (payload: string): readonly string[] => [
   payload,
   decoded(payload),
@@ -30,8 +30,8 @@ const forms = (payload: string): readonly string[] => [
   `workspace/${payload}`,
 ];
 
-/** Canaries wherever a few `..` lead; what lies there must not change. */
-function surround(h: FileHouse): () => string {
+/** Writes canaries wherever a few `..` lead; they must not change. */
+function surround(h: FileFixture): () => string {
   for (const place of ["", "runs", "runs/run_1", "runs/run_1/logs", "etc"]) put(join(h.base, place, "passwd"), canary);
   put(join(h.run, "events.jsonl"), canary);
   return () => pictureOf(h.base, join(h.run, "workspace"));
@@ -55,15 +55,15 @@ const leaks = (outcome: ToolOutcome): boolean => /CANARY|root:x:0/.test(JSON.str
 describe.skipIf(published.length === 0).each([true, false])(
   "published traversal payloads (openat2 where it is installed: %s)",
   (openat2) => {
-    // Both ways of reaching answer alike (guard/folder.test.ts), so the second takes a fifth of what the first takes:
-    // all of the corpus in `npm run test:whole`, every fourth payload otherwise.
+    // Both ways of opening give the same answers (guard/folder.test.ts), so the second tries a fifth of the payloads:
+    // the first tries all in `npm run test:whole`, every fourth otherwise.
     const every = (isWhole ? 1 : 4) * (openat2 ? 1 : 5);
     const payloads = published.filter((_, i) => i % every === 0);
     const tools = (options: Parameters<typeof fileToolsOn>[0]): ReturnType<typeof fileToolsOn> =>
       fileToolsOn({ ...options, openat2 }, fastDisk);
 
-    it("read, stat and listed in four forms each / nothing is opened, nothing leaks, no descriptor stays", async () => {
-      await using h = await fileHouse({ tools, runtime: { store: "memory" } });
+    it("open nothing, leak nothing and leave no descriptor when read, stat and listed in four forms", async () => {
+      await using h = await fileFixture({ tools, runtime: { store: "memory" } });
       const picture = surround(h);
       const before = picture();
       await h.call("list_files", {}); // the search thread has descriptors of its own
@@ -88,8 +88,8 @@ describe.skipIf(published.length === 0).each([true, false])(
       expect(descriptors()).toBe(open);
     }, 120_000);
 
-    it("searched and listed / only the workspace is", async () => {
-      await using h = await fileHouse({ tools, runtime: { store: "memory" } });
+    it("find only the workspace when searched and listed", async () => {
+      await using h = await fileFixture({ tools, runtime: { store: "memory" } });
       surround(h);
       put(join(h.workspace, "own.txt"), "own");
       for (const path of payloads) {
@@ -108,8 +108,8 @@ describe.skipIf(published.length === 0).each([true, false])(
       }
     }, 120_000);
 
-    it("written, appended, edited and moved to / nothing outside the workspace changes", async () => {
-      await using h = await fileHouse({ tools, runtime: { store: "memory" } });
+    it("change nothing outside when written, appended, edited and moved to", async () => {
+      await using h = await fileFixture({ tools, runtime: { store: "memory" } });
       const picture = surround(h);
       const before = picture();
       put(join(h.workspace, "own.txt"), "own");
@@ -127,9 +127,9 @@ describe.skipIf(published.length === 0).each([true, false])(
 );
 
 it.skipIf(naughty.length === 0)(
-  "naughty strings as names and as content / each comes back byte for byte, or is refused with a reason",
+  "come back byte for byte as naughty names and content, or are refused with a reason",
   async () => {
-    await using h = await fileHouse({ tools: (options) => fileToolsOn(options, fastDisk) });
+    await using h = await fileFixture({ tools: (options) => fileToolsOn(options, fastDisk) });
     let kept = 0;
     for (const [i, text] of naughty.entries()) {
       const written = await h.call("write_file", { path: `content-${i}.txt`, content: text });

@@ -1,4 +1,4 @@
-/** Over the pipes of a real `postern start --stdio`, alone and where it joins one that runs: read as strictly as over HTTP. */
+/** The pipes of a real `postern start --stdio`, alone and joined to a running one, are as strict as HTTP. */
 import type { ChildProcess } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ function callOf(args: string): string {
   return `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"slow","arguments":${args}}}`;
 }
 
-/** Writes lines, reads answers: one at a time. */
+/** Writes lines and reads answers, one at a time. */
 class Piped implements Disposable {
   readonly #child: ChildProcess;
   readonly #lines: AsyncIterator<string>;
@@ -81,13 +81,13 @@ async function expectStrict(piped: Piped): Promise<void> {
   expect(postern.runs).toEqual([]);
 }
 
-it("a Postern over pipes refuses what could be read in two ways, and serves the next line", async () => {
+it("a Postern over pipes refuses an ambiguous line, and serves the next one", async () => {
   using piped = new Piped(join(postern.folder, "alone"));
   await piped.greet();
   await expectStrict(piped);
 });
 
-it("a held call says that a person decides, and names no command that does it", async () => {
+it("a held call says that a person decides, and names no command for that", async () => {
   const config = join(postern.folder, "hasty.yaml");
   writeFileSync(config, "tools:\n  modules: [./tools.ts]\nlisten:\n  port: 0\nlimits:\n  approval_wait_ms: 50\n");
   const data = join(postern.folder, "elsewhere");
@@ -107,7 +107,7 @@ it("a held call says that a person decides, and names no command that does it", 
 describe("pipes that join a running Postern", () => {
   const data = join(postern.folder, "joined");
 
-  it("refuse the same in the same words, which are those of HTTP", async () => {
+  it("refuse the same lines in the same words as HTTP", async () => {
     const { child } = await postern.start(data);
     try {
       using piped = new Piped(data);
@@ -130,7 +130,7 @@ describe("pipes that join a running Postern", () => {
     }
   });
 
-  it("say that `initialize` comes first, without the headers that pipes have not", async () => {
+  it("say that `initialize` comes first, although pipes have no headers", async () => {
     const { child } = await postern.start(data);
     try {
       using piped = new Piped(data);

@@ -10,7 +10,7 @@ import { type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture
 const folder = mkdtempSync(join(tmpdir(), "postern-viewer-"));
 const secret = "Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4Zm9vYmFyYmE";
 let h: RuntimeFixture;
-let door: HttpFixture;
+let http: HttpFixture;
 let headers: Readonly<Record<string, string>>;
 beforeAll(async () => {
   mkdirSync(join(folder, ".postern"));
@@ -20,7 +20,7 @@ beforeAll(async () => {
   symlinkSync(join(folder, ".postern", "operator.token"), join(folder, "linked.cedar"));
   symlinkSync(join(folder, ".postern"), join(folder, "kept"));
   h = await runtimeFixture({ accounts: { passwordCost: cheap } });
-  door = await httpFixture(h.runtime, {
+  http = await httpFixture(h.runtime, {
     accounts: h.runtime.accounts,
     clock: h.clock,
     policies: {
@@ -33,7 +33,7 @@ beforeAll(async () => {
   headers = { authorization: `Bearer ${text}` };
 });
 afterAll(async () => {
-  await door[Symbol.asyncDispose]();
+  await http[Symbol.asyncDispose]();
   await h.runtime.close();
   rmSync(folder, { recursive: true });
 });
@@ -51,18 +51,18 @@ const files: readonly string[] = [
   join(folder, ".postern/operator.token"),
 ];
 
-/** A viewer of another tenant may put any policy to the past; what that policy points to is read by Postern itself. */
+/** A viewer of another tenant may simulate any policy; Postern itself reads the files that the policy names. */
 describe.each(["simulate", "test"])("a policy that a viewer sends to %s", (verb) => {
   async function answerTo(cedar: object): Promise<{ readonly status: number; readonly text: string }> {
     const text = JSON.stringify({ policy: { cedar } });
-    const answered = await door.ask(`/v1/policy/${verb}`, {
+    const answered = await http.ask(`/v1/policy/${verb}`, {
       headers,
       body: { configuration: { name: "postern.yaml", text } },
     });
     return { status: answered.status, text: await answered.text() };
   }
 
-  it.each(files)("does not make Postern tell what is in %j", async (file) => {
+  it.each(files)("reveals nothing of the content of %j", async (file) => {
     for (const cedar of [{ policies: file }, { policies: "house.cedar", schema: file }]) {
       const { status, text } = await answerTo(cedar);
       expect(status).toBe(422);

@@ -9,7 +9,7 @@ import { ConfigFolder, problemsOf } from "../../fakes/config-folder.ts";
 const here = existsSync("/usr/bin/bwrap");
 if (!here) console.warn("SKIPPED: the configured shell: this machine lacks `bwrap`");
 
-it("turns each tool on by a key of its own, and none without", async () => {
+it("each tool is offered only if its own key is set", async () => {
   using folder = new ConfigFolder();
   const none = { applyPatch: undefined, textEditor: false, memory: false, shell: undefined };
   expect((await folder.load("version: 1\n")).provided).toMatchObject(none);
@@ -26,7 +26,7 @@ it.each([
   ["tools:\n  shell: { enabled: true, netwrok: true }\n", "tools.shell.netwrok"],
   ["tools:\n  shell: { enabled: true, timeout_ms: 0 }\n", "tools.shell.timeout_ms"],
   ["tools:\n  apply_patch: true\n", "tools.apply_patch"],
-])("tells a mistake with its place: %j", async (text, place) => {
+])("a mistake is named with its place: %j", async (text, place) => {
   using folder = new ConfigFolder();
   expect(await problemsOf(folder.load(text))).toEqual([expect.stringContaining(place)]);
 });
@@ -63,13 +63,13 @@ it.skipIf(!here)(
   60_000,
 );
 
-/** A machine whose bubblewrap does not run, as far as one process sees it. */
+/** Runs a process in which bubblewrap does not work. */
 const broken = ["--mount", "sh", "-c", 'mount --bind /dev/null /usr/bin/bwrap && exec "$@"', "sh"];
 const canBreak = here && spawnSync("unshare", [...broken, "true"], { timeout: 15_000 }).status === 0;
 if (!canBreak) console.warn("SKIPPED: a shell without a sandbox: needs `unshare` with the right to mount");
 
 it.skipIf(!canBreak)(
-  "names a shell that has no sandbox, and offers the others",
+  "a shell without a sandbox is named, and the others are offered",
   async () => {
     using cli = new CommandLine();
     const config = "listen: { port: 0 }\ntools:\n  memory: { enabled: true }\n  shell: { enabled: true }\n";

@@ -1,4 +1,4 @@
-/** What a model may try with the tools that providers define: to get out of the folders that are its own. */
+/** What a model may try with provider-defined tools: to leave its own folders. */
 import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -40,53 +40,53 @@ describe.each(outside)("a patch whose path %s", (_, path) => {
     ["creates", { type: "create_file", path, diff: "+new" }],
     ["deletes", { type: "delete_file", path }],
   ])("%s nothing", async (_kind, operation) => {
-    await using house = await providedFixture((options) => applyPatchTool({ ...options, delete: true }));
-    setTraps(house);
-    const { status, text } = await house.call("apply_patch", { operation });
+    await using fixture = await providedFixture((options) => applyPatchTool({ ...options, delete: true }));
+    setTraps(fixture);
+    const { status, text } = await fixture.call("apply_patch", { operation });
     expect(["error", "denied"]).toContain(status);
     expect(text).not.toContain("secret");
-    isUntouched(house);
+    isUntouched(fixture);
   });
 
   it("moves nothing there and changes no file beside it", async () => {
-    await using house = await providedFixture(applyPatchTool);
-    setTraps(house);
+    await using fixture = await providedFixture(applyPatchTool);
+    setTraps(fixture);
     const input = `*** Begin Patch\n*** Add File: new.txt\n+n\n*** Update File: inside.txt\n*** Move to: ${path}\n@@\n-secret\n+s\n*** End Patch`;
-    expect(await house.call("apply_patch", { input })).toMatchObject({ status: "error" });
-    isUntouched(house);
-    expect([house.read("inside.txt"), house.read("new.txt")]).toEqual(["secret\n", undefined]);
+    expect(await fixture.call("apply_patch", { input })).toMatchObject({ status: "error" });
+    isUntouched(fixture);
+    expect([fixture.read("inside.txt"), fixture.read("new.txt")]).toEqual(["secret\n", undefined]);
   });
 });
 
-describe.each(outside)("the editor, asked for a path that %s", (_, path) => {
+describe.each(outside)("an edit whose path %s", (_, path) => {
   it.each([
     ["shows", { command: "view", path }],
     ["creates", { command: "create", path, file_text: "new" }],
     ["replaces", { command: "str_replace", path, old_str: "secret", new_str: "changed" }],
     ["inserts", { command: "insert", path, insert_line: 0, insert_text: "changed" }],
   ])("%s nothing", async (kind, given) => {
-    await using house = await providedFixture(textEditorTool);
-    setTraps(house);
-    const { status, text } = await house.call("str_replace_based_edit_tool", given);
+    await using fixture = await providedFixture(textEditorTool);
+    setTraps(fixture);
+    const { status, text } = await fixture.call("str_replace_based_edit_tool", given);
     const mayRead = kind === "shows" && path.startsWith(".git"); // it is the workspace's own
     if (!mayRead) expect(status).toBe("error");
     if (!mayRead) expect(text).not.toContain("secret");
-    isUntouched(house);
+    isUntouched(fixture);
   });
 });
 
 describe("memories", () => {
-  let house: ProvidedFixture;
+  let fixture: ProvidedFixture;
   let own: string;
 
   beforeEach(async () => {
-    house = await providedFixture((_, base) => memoryTool({ folder: join(base, "memories") }));
-    own = join(house.base, "memories/default/a");
+    fixture = await providedFixture((_, base) => memoryTool({ folder: join(base, "memories") }));
+    own = join(fixture.base, "memories/default/a");
     mkdirSync(own, { recursive: true });
-    writeFileSync(join(house.base, "outside.txt"), "secret\n");
-    mkdirSync(join(house.base, "memories/default/b"));
-    writeFileSync(join(house.base, "memories/default/b/other.md"), "secret\n");
-    symlinkSync(house.base, join(own, "link"));
+    writeFileSync(join(fixture.base, "outside.txt"), "secret\n");
+    mkdirSync(join(fixture.base, "memories/default/b"));
+    writeFileSync(join(fixture.base, "memories/default/b/other.md"), "secret\n");
+    symlinkSync(fixture.base, join(own, "link"));
   });
 
   it.each([
@@ -102,34 +102,34 @@ describe("memories", () => {
       { command: "delete", path },
       { command: "rename", old_path: path, new_path: "/memories/mine.md" },
     ]) {
-      const { status, text } = await house.call("memory", given);
+      const { status, text } = await fixture.call("memory", given);
       expect(status).toBe("error");
       expect(text).not.toContain("secret");
     }
     expect(existsSync(join(own, "mine.md"))).toBe(false);
-    expect(readFileSync(join(house.base, "outside.txt"), "utf8")).toBe("secret\n");
-    expect(readFileSync(join(house.base, "memories/default/b/other.md"), "utf8")).toBe("secret\n");
+    expect(readFileSync(join(fixture.base, "outside.txt"), "utf8")).toBe("secret\n");
+    expect(readFileSync(join(fixture.base, "memories/default/b/other.md"), "utf8")).toBe("secret\n");
   });
 
-  it("take encoded dots for a name, and a name of any signs", async () => {
+  it("take encoded dots as a name, and accept a name of any characters", async () => {
     for (const name of ["%2e%2e%2fb", "; rm -rf $HOME", "`id`", "-rf", "a\nb", "ﷺ", "\u202egnp.exe", " "]) {
       const path = `/memories/${name}`;
-      expect(await house.call("memory", { command: "create", path, file_text: "x" })).toMatchObject({ status: "ok" });
+      expect(await fixture.call("memory", { command: "create", path, file_text: "x" })).toMatchObject({ status: "ok" });
       expect(readFileSync(join(own, name), "utf8")).toBe("x");
     }
   });
 
-  it("are deleted with what is in them, but for what a link leads to", async () => {
+  it("are deleted with their content, but not what a link leads to", async () => {
     mkdirSync(join(own, "d"));
-    symlinkSync(house.base, join(own, "d/link"));
-    expect(await house.call("memory", { command: "delete", path: "/memories/d" })).toMatchObject({ status: "ok" });
-    expect([existsSync(join(own, "d")), existsSync(join(house.base, "outside.txt"))]).toEqual([false, true]);
+    symlinkSync(fixture.base, join(own, "d/link"));
+    expect(await fixture.call("memory", { command: "delete", path: "/memories/d" })).toMatchObject({ status: "ok" });
+    expect([existsSync(join(own, "d")), existsSync(join(fixture.base, "outside.txt"))]).toEqual([false, true]);
   });
 
   it.each(["/memories", "/memories/", "/memories/.", "/memories//./"])(
     "are not deleted all at once: %s",
     async (path) => {
-      expect(await house.call("memory", { command: "delete", path })).toMatchObject({ status: "error" });
+      expect(await fixture.call("memory", { command: "delete", path })).toMatchObject({ status: "error" });
       expect(existsSync(own)).toBe(true);
     },
   );

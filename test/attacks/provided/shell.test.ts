@@ -1,4 +1,4 @@
-/** What a command may try: to get out of its sandbox, to stay longer than it may, to have more than it may. */
+/** What a command may try: to leave its sandbox, to outlive its time, to use more than its limits. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -9,19 +9,19 @@ import { type ProvidedFixture, providedFixture } from "../../fakes/provided-fixt
 const here = existsSync("/usr/bin/bwrap");
 if (!here) console.warn("SKIPPED: attacks on the shell tool: this machine lacks `bwrap`");
 
-interface Said {
+interface CommandResult {
   readonly stdout: string;
   readonly stderr: string;
   readonly outcome: object;
 }
 
-async function shell(house: ProvidedFixture, ...commands: readonly string[]): Promise<Said> {
-  const { structured } = await house.call("shell_call", { action: { commands: [...commands], timeout_ms: 20_000 } });
-  const { output } = structured as unknown as { readonly output: readonly Said[] };
+async function shell(fixture: ProvidedFixture, ...commands: readonly string[]): Promise<CommandResult> {
+  const { structured } = await fixture.call("shell_call", { action: { commands: [...commands], timeout_ms: 20_000 } });
+  const { output } = structured as unknown as { readonly output: readonly CommandResult[] };
   return output.at(-1) ?? { stdout: "", stderr: "", outcome: {} };
 }
 
-/** Processes of this machine with a word in their command line. */
+/** Returns the processes of this machine with a word in their command line. */
 function running(word: string): readonly string[] {
   return readdirSync("/proc").filter((pid) => {
     if (!/^\d+$/.test(pid)) return false;
@@ -36,20 +36,20 @@ function running(word: string): readonly string[] {
 describe.skipIf(!here)("a command of the shell tool", () => {
   it.each([
     ["/etc/passwd", "cat /etc/passwd /etc/shadow /etc/hostname"],
-    ["what is beside its folder", "ls /workspace/.. | grep -x -e runs -e logs; ls /root /home /var /run /work"],
+    ["a file beside its folder", "ls /workspace/.. | grep -x -e runs -e logs; ls /root /home /var /run /work"],
     ["the host's processes", 'ps -e | wc -l | grep -vx "[2-9]" ; ls /proc/1/root/etc/passwd'],
     ["the kernel's memory", "cat /proc/kcore /dev/mem /dev/kmem | head -c 1"],
   ])("cannot read %s", async (_, command) => {
-    await using house = await providedFixture(shellTool);
-    writeFileSync(join(house.base, "runs/secret.txt"), "secret");
-    expect((await shell(house, `{ ${command}; } 2>/dev/null`)).stdout).toBe("");
+    await using fixture = await providedFixture(shellTool);
+    writeFileSync(join(fixture.base, "runs/secret.txt"), "secret");
+    expect((await shell(fixture, `{ ${command}; } 2>/dev/null`)).stdout).toBe("");
   });
 
-  it("has nothing of the host's environment", async () => {
+  it("has none of the host's environment", async () => {
     process.env["POSTERN_TEST_SECRET"] = "in the environment";
     try {
-      await using house = await providedFixture(shellTool);
-      const { stdout } = await shell(house, "env; cat /proc/*/environ | tr '\\0' '\\n'");
+      await using fixture = await providedFixture(shellTool);
+      const { stdout } = await shell(fixture, "env; cat /proc/*/environ | tr '\\0' '\\n'");
       expect(stdout).toContain("HOME=/tmp");
       expect(stdout).not.toContain("POSTERN");
     } finally {
@@ -58,21 +58,21 @@ describe.skipIf(!here)("a command of the shell tool", () => {
   });
 
   it("can write to its folder and to /tmp, and nowhere else", async () => {
-    await using house = await providedFixture(shellTool);
+    await using fixture = await providedFixture(shellTool);
     const places = ["/", "/usr", "/usr/bin", "/bin", "/etc", "/lib", "/proc", "/proc/sys/kernel", "/proc/self"];
     const files = ["/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/proc/self/oom_score_adj"];
     const probe = `for p in ${[...places, ...files].join(" ")}; do [ ! -w $p ] || echo "$p can be written"; done`;
-    expect((await shell(house, probe)).stdout).toBe("");
-    expect((await shell(house, "touch /workspace/a /tmp/b && mount -t tmpfs x /workspace")).outcome).toMatchObject({
+    expect((await shell(fixture, probe)).stdout).toBe("");
+    expect((await shell(fixture, "touch /workspace/a /tmp/b && mount -t tmpfs x /workspace")).outcome).toMatchObject({
       exit_code: expect.not.stringMatching("^0$"),
     });
-    expect(house.read("a")).toBe("");
+    expect(fixture.read("a")).toBe("");
   });
 
-  it("has no capability and gets none back", async () => {
-    await using house = await providedFixture(shellTool);
+  it("has no capability and cannot regain one", async () => {
+    await using fixture = await providedFixture(shellTool);
     const { stdout } = await shell(
-      house,
+      fixture,
       "grep Cap /proc/self/status; unshare -Ur true && echo a namespace of its own",
     );
     expect(stdout.match(/\t0{16}$/gm)).toHaveLength(5);
@@ -85,8 +85,8 @@ describe.skipIf(!here)("a command of the shell tool", () => {
     const { port } = server.address() as { port: number };
     try {
       const ask = `exec 3<>/dev/tcp/127.0.0.1/${port} && cat <&3`;
-      await using house = await providedFixture(shellTool);
-      expect((await shell(house, ask)).stdout).toBe("");
+      await using fixture = await providedFixture(shellTool);
+      expect((await shell(fixture, ask)).stdout).toBe("");
       await using open = await providedFixture((options) => shellTool({ ...options, network: true }));
       expect((await shell(open, ask)).stdout).toBe("reached");
     } finally {
@@ -94,11 +94,11 @@ describe.skipIf(!here)("a command of the shell tool", () => {
     }
   });
 
-  it("leaves no process behind when its time is over, in whatever group it is", async () => {
-    await using house = await providedFixture((options) => shellTool({ ...options, timeoutMs: 1_500 }));
+  it("leaves no process behind when its time is over, whatever its group", async () => {
+    await using fixture = await providedFixture((options) => shellTool({ ...options, timeoutMs: 1_500 }));
     const word = `77777.${process.pid}`;
     const { outcome } = await shell(
-      house,
+      fixture,
       `sleep ${word} & setsid sleep ${word} & (trap '' TERM HUP INT; sleep ${word})`,
     );
     expect(outcome).toEqual({ type: "timeout" });
@@ -106,47 +106,49 @@ describe.skipIf(!here)("a command of the shell tool", () => {
   });
 
   it("leaves no process behind when it ends", async () => {
-    await using house = await providedFixture(shellTool);
+    await using fixture = await providedFixture(shellTool);
     const word = `88888.${process.pid}`;
-    const { outcome } = await shell(house, `setsid sleep ${word} > /dev/null 2>&1 & echo done`);
+    const { outcome } = await shell(fixture, `setsid sleep ${word} > /dev/null 2>&1 & echo done`);
     expect(outcome).toEqual({ type: "exit", exit_code: 0 });
     expect(running(word)).toEqual([]);
   });
 
-  it("is held to its processes: a fork bomb ends with the command", async () => {
-    await using house = await providedFixture((options) => shellTool({ ...options, timeoutMs: 3_000, processes: 20 }));
-    const { stderr } = await shell(house, "bomb() { bomb | bomb & }; bomb; sleep 1; ls");
+  it("is held to its number of processes: a fork bomb ends with the command", async () => {
+    await using fixture = await providedFixture((options) =>
+      shellTool({ ...options, timeoutMs: 3_000, processes: 20 }),
+    );
+    const { stderr } = await shell(fixture, "bomb() { bomb | bomb & }; bomb; sleep 1; ls");
     expect(stderr).toContain("Resource temporarily unavailable");
-    expect((await shell(house, "echo on")).stdout).toBe("on\n");
+    expect((await shell(fixture, "echo on")).stdout).toBe("on\n");
   });
 
   it("is held to its memory, also that of /tmp", async () => {
-    await using house = await providedFixture((options) => shellTool({ ...options, memoryBytes: 64 * 1024 * 1024 }));
-    const { stdout } = await shell(house, 'head -c 500m /dev/zero | tail -n 1 | wc -c; echo "left: $?"');
+    await using fixture = await providedFixture((options) => shellTool({ ...options, memoryBytes: 64 * 1024 * 1024 }));
+    const { stdout } = await shell(fixture, 'head -c 500m /dev/zero | tail -n 1 | wc -c; echo "left: $?"');
     expect(stdout).not.toContain("524288000");
-    expect((await shell(house, "head -c 1g /dev/zero > /tmp/a && echo written")).stdout).toBe("");
+    expect((await shell(fixture, "head -c 1g /dev/zero > /tmp/a && echo written")).stdout).toBe("");
   });
 
-  it("is ended when it writes without end, and what is kept is bounded", async () => {
-    await using house = await providedFixture((options) => shellTool({ ...options, maxOutputBytes: 1_000 }));
-    const { stdout, stderr, outcome } = await shell(house, "yes");
+  it("is ended when it writes without end, and the stored output is bounded", async () => {
+    await using fixture = await providedFixture((options) => shellTool({ ...options, maxOutputBytes: 1_000 }));
+    const { stdout, stderr, outcome } = await shell(fixture, "yes");
     expect(stdout.length).toBeLessThan(1_100);
     expect(stdout).toMatch(/\n\[\d+ bytes are left out here\]\n/);
     expect(stderr).toContain("wrote more than");
     expect(outcome).toEqual({ type: "exit", exit_code: 137 });
   });
 
-  it("has a session that is forgotten and not kept when it grows without end", async () => {
-    await using house = await providedFixture(shellTool);
-    await house.call("bash", { command: "x=kept" });
-    const { text } = await house.call("bash", { command: "x=$(head -c 90000 /dev/zero | tr '\\0' y)" });
+  it("has its session dropped when the session grows without end", async () => {
+    await using fixture = await providedFixture(shellTool);
+    await fixture.call("bash", { command: "x=kept" });
+    const { text } = await fixture.call("bash", { command: "x=$(head -c 90000 /dev/zero | tr '\\0' y)" });
     expect(text).toContain("the earlier ones stay");
-    expect((await house.call("bash", { command: "echo $x" })).text).toBe("kept");
+    expect((await fixture.call("bash", { command: "echo $x" })).text).toBe("kept");
   });
 
-  it("cannot spoil what it leaves for the next", async () => {
-    await using house = await providedFixture(shellTool);
-    await house.call("bash", { command: "cd /tmp; x=1" });
+  it("cannot harm the next command through what it leaves behind", async () => {
+    await using fixture = await providedFixture(shellTool);
+    await fixture.call("bash", { command: "cd /tmp; x=1" });
     for (const command of [
       "echo 'exit 9' >&3",
       "exec 3>&-",
@@ -155,30 +157,32 @@ describe.skipIf(!here)("a command of the shell tool", () => {
       "exec sleep 0",
       "readonly x=1",
     ])
-      await house.call("bash", { command });
-    const { text } = await house.call("bash", { command: "echo $x" });
+      await fixture.call("bash", { command });
+    const { text } = await fixture.call("bash", { command: "echo $x" });
     expect(text === "1" || text === "[exit code 9]").toBe(true);
-    await house.call("bash", { restart: true });
-    expect((await house.call("bash", { command: "echo [$x]" })).text).toBe("[]");
+    await fixture.call("bash", { restart: true });
+    expect((await fixture.call("bash", { command: "echo [$x]" })).text).toBe("[]");
   });
 
   it("may make links that no file tool follows", async () => {
-    await using house = await providedFixture(async (options) => shellTool(options));
-    house.runtime.tools.register(textEditorTool({ roots: { workspace: { path: house.workspace, writable: true } } }));
-    await shell(house, "ln -s /etc/passwd passwd; ln -s / root; mkfifo pipe");
+    await using fixture = await providedFixture(async (options) => shellTool(options));
+    fixture.runtime.tools.register(
+      textEditorTool({ roots: { workspace: { path: fixture.workspace, writable: true } } }),
+    );
+    await shell(fixture, "ln -s /etc/passwd passwd; ln -s / root; mkfifo pipe");
     for (const path of ["passwd", "root/etc/passwd", "pipe"])
-      expect(await house.call("str_replace_based_edit_tool", { command: "view", path })).toMatchObject({
+      expect(await fixture.call("str_replace_based_edit_tool", { command: "view", path })).toMatchObject({
         status: "error",
       });
   });
 
-  it("takes hostile words for words", async () => {
-    await using house = await providedFixture(shellTool);
+  it("treats hostile words as words", async () => {
+    await using fixture = await providedFixture(shellTool);
     const words = ["-c", "'; touch broken; '", "$(touch broken)", "`touch broken`", "a\nb", "\\", '"'];
     const action = { command: ["printf", "%s|", ...words], env: { X: "'$(touch broken)" }, working_directory: "." };
-    const { structured } = await house.call("local_shell_call", { action });
+    const { structured } = await fixture.call("local_shell_call", { action });
     expect(structured).toMatchObject({ output: [{ stdout: words.map((word) => `${word}|`).join("") }] });
-    expect(house.read("broken")).toBeUndefined();
-    expect(await house.call("bash", { command: "echo \0" })).toMatchObject({ status: "error" });
+    expect(fixture.read("broken")).toBeUndefined();
+    expect(await fixture.call("bash", { command: "echo \0" })).toMatchObject({ status: "error" });
   });
 });

@@ -1,4 +1,4 @@
-/** The bad input of code mode, on each engine through the public face: contained, told honestly, and nobody else the worse for it. */
+/** Hostile scripts through the public API, on each engine: contained, reported correctly, without effect on other calls. */
 import { afterAll, describe, expect, it } from "vitest";
 import { SystemClock } from "../../../src/core/clock.ts";
 import { SandboxProcess } from "../../../src/engines/child/child-process.ts";
@@ -16,9 +16,9 @@ import { roomyLimits, sketch } from "../../fakes/scripts.ts";
 
 const engines = await enginesHere();
 const cpuMs = 1_000;
-/** Pyodide comes up within them too, beside other suites: that takes it most of 20. */
+/** Pyodide must also start within this time, beside other suites. */
 const totalSecondsOf = (name: string): number => (name === "pyodide" ? 50 : 20);
-/** The script's own limit, a second, and what a busy machine takes to start a process. */
+/** The script's own limit, one second, and the time that a busy machine needs to start a process. */
 const mostMsOf = (name: string): number => totalSecondsOf(name) * 1_000 + 1_000;
 const own = [Object.prototype, Function.prototype, Array.prototype, Map.prototype, Promise.prototype, Error.prototype];
 const before = own.map((it) => Reflect.ownKeys(it).map(String).join());
@@ -27,7 +27,7 @@ afterAll(async () => {
   await Promise.all(engines.map(({ driver }) => driver[Symbol.asyncDispose]()));
 });
 
-/** Where nothing is said it ends as an error; `fine`: it may also end well, having harmed nobody. */
+/** A script ends as an error by default; with `fine` it may also succeed without harm. */
 interface Attack {
   readonly name: string;
   readonly javascript: string;
@@ -167,13 +167,13 @@ const attacks: readonly Attack[] = [
 ];
 
 describe.each(engines)("on $name", (engine) => {
-  const room = (): Promise<EngineFixture> =>
+  const open = (): Promise<EngineFixture> =>
     engineFixture(engine, { chains: { cpuMs, memoryBytes: 48 << 20, outputBytes: 64 << 10 } });
 
   it.skipIf(engine.missing !== undefined).each(attacks.map((attack) => [attack.name, attack] as const))(
     "contains %s",
     async (_, attack) => {
-      await using at = await room();
+      await using at = await open();
       const { language } = engine;
       const begun = performance.now();
       const outcome = await at.runtime.runChain({
@@ -186,13 +186,13 @@ describe.each(engines)("on $name", (engine) => {
       if (attack.fine !== true) expect(result.status).not.toBe("ok");
       if (result.status !== "ok" && attack.kinds !== undefined) expect(result.error_kind).toMatch(attack.kinds);
       expect(outcome.text.length).toBeLessThan(80_000);
-      await expectHonest(at);
+      await expectTrueRecord(at);
     },
     60_000,
   );
 
   it.skipIf(engine.missing !== undefined || engine.driver.capabilities.durability === "replay")(
-    "an image that was changed or is another engine's goes on nowhere",
+    "resumes no image that was changed or belongs to another engine",
     async () => {
       const { driver, language } = engine;
       const tools = [sketch("echo")];
@@ -207,17 +207,17 @@ describe.each(engines)("on $name", (engine) => {
         if (other.name !== engine.name && other.missing === undefined)
           await expect(other.driver.restore(image, roomyLimits)).rejects.toThrow();
       for (const changed of images) {
-        const end = await goesOn(driver, changed);
+        const end = await resumesChangedImage(driver, changed);
         expect(["refused", "failed", "done"]).toContain(end);
       }
-      expect(await goesOn(driver, image)).toBe("done");
+      expect(await resumesChangedImage(driver, image)).toBe("done");
     },
     120_000,
   );
 });
 
-/** What a changed image does when nothing has checked its seal: it is refused, it fails inside, or the change was of no matter. */
-async function goesOn(driver: SandboxDriver, image: Uint8Array): Promise<string> {
+/** A changed image whose seal is not checked is refused, fails inside, or has a harmless change. */
+async function resumesChangedImage(driver: SandboxDriver, image: Uint8Array): Promise<string> {
   try {
     await using session = await driver.restore(image, { ...roomyLimits, wallMs: 10_000, cpuMs: 2_000 });
     await session.settle([{ place: 0, status: "ok", value: { text: "" } }]);
@@ -232,7 +232,7 @@ describe("a sandbox that forges its frames", () => {
   it.each([
     ["bears another chain's token", `say({ step: "calls", calls: [${call}], token: "A".repeat(43) })`, "protocol"],
     ["bears no token", `raw(framed(JSON.stringify({ step: "calls", calls: [${call}] })))`, "protocol"],
-    ["has a body that is none", 'say({ step: "calls", calls: [{ place: 0, tool: 5, arguments: "x" }] })', "protocol"],
+    ["has an invalid body", 'say({ step: "calls", calls: [{ place: 0, tool: 5, arguments: "x" }] })', "protocol"],
     [
       "says a call is approved",
       `say({ step: "calls", calls: [{ ...${call}, tool: "mail", approved: true }] })`,
@@ -243,7 +243,7 @@ describe("a sandbox that forges its frames", () => {
     ["dies in the middle of a frame", "raw(Buffer.from([0, 0, 1, 0, 123])); process.exit(0)", "crash"],
     ["says nothing", "for (;;) ;", "cpu"],
   ])("%s: it is ended, and nothing was called (cases 205, 221)", async (_, forged, kind) => {
-    await using at = await fixtureWithEngine(() => [lyingDriver(forged)], {
+    await using at = await fixtureWithEngine(() => [forgingDriver(forged)], {
       approvals: { patience: "deny" },
       chains: { cpuMs: 500, limits: { totalTimeoutMs: 20_000 } },
     });
@@ -255,11 +255,11 @@ describe("a sandbox that forges its frames", () => {
     else expect(result.error_kind).toBe(kind);
     if (kind !== "script") expect(result.call_trace).toEqual([]);
     expect(at.ran).toEqual([]);
-    await expectHonest(at);
+    await expectTrueRecord(at);
   });
 });
 
-function lyingDriver(onNext: string): SandboxDriver {
+function forgingDriver(onNext: string): SandboxDriver {
   return {
     name: "liar",
     engine: "liar 1",
@@ -274,8 +274,8 @@ function lyingDriver(onNext: string): SandboxDriver {
   };
 }
 
-/** The host is alive, its prototypes are its own, and the one record of the script tells what the tools saw. */
-async function expectHonest({ runtime, ran }: EngineFixture): Promise<void> {
+/** The host is alive, its prototypes are unchanged, and the script's record has what the tools saw. */
+async function expectTrueRecord({ runtime, ran }: EngineFixture): Promise<void> {
   const [script, ...others] = await runtime.calls.list({ tool: "tool_chain" });
   expect(others).toEqual([]);
   expect(["ok", "failed"]).toContain(script?.state);

@@ -1,4 +1,4 @@
-/** What gets out of Python sandboxes elsewhere, and what got out of JavaScript ones, in the engines that run Python. */
+/** Known escapes from Python and JavaScript sandboxes, in the engines that run Python. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ afterAll(async () => {
   await Promise.all(engines.map(({ driver }) => driver[Symbol.asyncDispose]()));
 });
 
-/** Each is an expression; one script tries them all, so that a full Python starts once. */
+/** Each escape is an expression; one script tries them all, so that a full Python starts once. */
 const greedy = [
   `open(${JSON.stringify(place)}).read()`,
   `__import__("pathlib").Path(${JSON.stringify(place)}).read_text()`,
@@ -79,54 +79,54 @@ function attempts(expressions: readonly string[]): string {
   return `found = []\nfor attempt in [\n  ${tries},\n]:\n    tools.echo()\n    try:\n        found.append(repr(attempt())[:2000])\n    except BaseException as error:\n        found.append(type(error).__name__)\nfound`;
 }
 
-async function everythingSaid(
+async function allOutputOf(
   { driver }: EngineUnderTest,
   source: string,
-): Promise<{ readonly end: ScriptStep; readonly said: string; readonly calls: number }> {
+): Promise<{ readonly end: ScriptStep; readonly output: string; readonly calls: number }> {
   const program = { language: "python", source, tools: someTools, chainId: "c", owner: "one" } as const;
   const checked = await driver.check?.(program);
   if (checked !== undefined)
-    return { end: { step: "failed", why: "script", message: "" }, said: JSON.stringify(checked), calls: 0 };
+    return { end: { step: "failed", why: "script", message: "" }, output: JSON.stringify(checked), calls: 0 };
   await using session = await driver.start(program, limits);
   const { end, calls, out } = await driveScript(session);
-  return { end, said: JSON.stringify([end, calls, out]), calls: calls.length };
+  return { end, output: JSON.stringify([end, calls, out]), calls: calls.length };
 }
 
-/** All in one script, as a full Python takes long to start; one that ends its engine has the others tried in the next. */
+/** One script tries all escapes, because a full Python starts slowly. If one ends the engine, the next script tries the rest. */
 async function tryAll(engine: EngineUnderTest, expressions: readonly string[]): Promise<void> {
   for (let left = expressions; left.length > 0; ) {
-    const { end, said, calls } = await everythingSaid(engine, attempts(left));
-    expectNothingSaid(said);
+    const { end, output, calls } = await allOutputOf(engine, attempts(left));
+    expectNoLeak(output);
     expect(calls, JSON.stringify(end)).toBeGreaterThan(0);
     left = left.slice(calls);
   }
 }
 
-function expectNothingSaid(said: string): void {
-  expect(said).not.toContain(canary);
-  expect(said).not.toMatch(/uid=\d|root:[x*]:|PATH=.*node_modules/);
+function expectNoLeak(output: string): void {
+  expect(output).not.toContain(canary);
+  expect(output).not.toMatch(/uid=\d|root:[x*]:|PATH=.*node_modules/);
 }
 
 describe.each(engines)("on $name", (engine) => {
-  it("reads no canary, whichever of the ways out is tried", async () => {
+  it("reads no canary by any known escape", async () => {
     await tryAll(engine, greedy);
   }, 300_000);
 
-  it("runs the escapes of JavaScript sandboxes without leading anywhere", async () => {
+  it("runs the escapes of JavaScript sandboxes without effect", async () => {
     const rows = corpus<Escape>("sandbox-escape/vm2_js.dev.json").filter((_, i) => isWhole || i % 20 === 0);
     if (engine.name === "pyodide") {
-      // It has JavaScript beneath it: each is run there.
+      // This engine runs on JavaScript, so each JavaScript escape is run there.
       await tryAll(
         engine,
         rows.map(({ code }) => `__import__("pyodide.code").code.run_js(${JSON.stringify(code)})`),
       );
       return;
     }
-    for (const { code } of rows) expectNothingSaid((await everythingSaid(engine, code)).said);
+    for (const { code } of rows) expectNoLeak((await allOutputOf(engine, code)).output);
   }, 900_000);
 });
 
-it("leaves every prototype of the host and every place outside as it was", () => {
+it("leaves every prototype of the host and every place outside unchanged", () => {
   expect(own.map((it) => Reflect.ownKeys(it).map(String).join())).toEqual(before);
   expect(readFileSync(place, "utf8")).toBe(canary);
   for (const name of ["escaped", "escaped-pipe"]) expect(existsSync(`/tmp/postern-${name}`)).toBe(false);

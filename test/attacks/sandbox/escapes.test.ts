@@ -13,15 +13,15 @@ interface Escape {
 }
 
 const isWhole = process.env["CORPORA"] === "whole";
-/** Every fourth of them each time, all of them in the gate: each costs a process. */
+/** `npm test` tries every fourth escape and `npm run test:whole` all, because each needs a process. */
 const rows = corpus<Escape>("sandbox-escape/vm2_js.dev.json").filter((_, i) => isWhole || i % 4 === 0);
 const limits = { cpuMs: 400, memoryBytes: 32 << 20, outputBytes: 20_000, wallMs: 3_000 };
 const folder = mkdtempSync(join(tmpdir(), "postern-canary-"));
 const canary = `canary-${process.pid}-${"x".repeat(8)}`;
-/** What a script of the same owner had in the process before. */
+/** What an earlier script of the same owner left in the process. */
 const kept = `former-${process.pid}-${"y".repeat(8)}`;
 const leaving = `globalThis.kept = ${JSON.stringify(kept)}; files.write("/workspace/kept", kept); kept.length`;
-/** What escapes leave when they get out: files they write, and what they print of the host. */
+/** What a successful escape leaves: files it writes, and output about the host. */
 const leftBehind = ["/tmp/pwned", "/tmp/pwn", "/tmp/escaped", "/tmp/poc", "/tmp/test", "pwned", "flag"];
 const ownBefore = [Object.prototype, Function.prototype, Array.prototype, Promise.prototype, Error.prototype].map(
   (it) => Reflect.ownKeys(it).map(String).join(),
@@ -39,14 +39,14 @@ afterAll(async () => {
   await driver[Symbol.asyncDispose]();
 });
 
-/** Everything the script could say: its value, its prints, its calls' arguments, its error. */
-async function everythingSaid(source: string): Promise<{ readonly end: ScriptStep; readonly said: string }> {
+/** All output of the script: its value, its prints, its calls' arguments, its error. */
+async function allOutputOf(source: string): Promise<{ readonly end: ScriptStep; readonly output: string }> {
   const about = { language: "javascript", tools: someTools, chainId: "c", owner: "one" } as const;
   await using former = await driver.start({ ...about, source: leaving }, limits);
   expect((await driveScript(former)).end.step).toBe("done");
   await using session = await driver.start({ ...about, source }, limits); // in the same process, where that one is at rest
   const { end, calls, out } = await driveScript(session);
-  return { end, said: JSON.stringify([end, calls, out]) };
+  return { end, output: JSON.stringify([end, calls, out]) };
 }
 
 const greedy = [
@@ -66,25 +66,25 @@ const greedy = [
 it.skipIf(rows.length === 0).each(rows.map((row, i) => [`${i} ${row.src}`, row.code] as const))(
   "contains %s",
   async (_, code) => {
-    const { end, said } = await everythingSaid(code);
+    const { end, output } = await allOutputOf(code);
     expect(end.step).not.toBe("calls");
     expect(end.step === "failed" && (end.why === "crash" || end.why === "protocol") ? end : "contained").toBe(
       "contained",
     );
-    expect(said).not.toContain(canary);
-    expect(said).not.toContain(kept);
-    expect(said).not.toMatch(/ESCAPED|uid=\d|root:x:/);
+    expect(output).not.toContain(canary);
+    expect(output).not.toContain(kept);
+    expect(output).not.toMatch(/ESCAPED|uid=\d|root:x:/);
   },
 );
 
 it.each(greedy)("reads no canary by %s", async (code) => {
-  const { said } = await everythingSaid(code);
-  expect(said).not.toContain(canary);
-  expect(said).not.toContain(kept);
-  expect(said).not.toContain("/work/");
+  const { output } = await allOutputOf(code);
+  expect(output).not.toContain(canary);
+  expect(output).not.toContain(kept);
+  expect(output).not.toContain("/work/");
 });
 
-it("leaves every prototype of the host and every place outside as it was", () => {
+it("leaves every prototype of the host and every place outside unchanged", () => {
   const now = [Object.prototype, Function.prototype, Array.prototype, Promise.prototype, Error.prototype].map((it) =>
     Reflect.ownKeys(it).map(String).join(),
   );

@@ -1,6 +1,6 @@
 /**
  * `npm run corpus:skills -- FOLDER [--json]`: every SKILL.md beneath a folder, checkouts of published skills for example.
- * Each is loaded, body included, or refused with a reason; anything else is a failure of ours.
+ * Each is loaded with its body, or refused with a reason. Any other end is a failure of ours.
  */
 import { readdirSync, realpathSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
@@ -47,14 +47,14 @@ async function run(root: string): Promise<Count> {
       for (const kind of new Set(warnings.map(kindOf))) add(warned, kind);
       if (instructions === "") add(warned, "no instructions");
     }
-    const told = new Set([...skills.refused, ...skills.notes, ...skills.list()].map(({ path }) => path));
-    unexplained.push(...inside.filter((path) => !told.has(path)).map((path) => relative(root, path)));
+    const problems = new Set([...skills.refused, ...skills.notes, ...skills.list()].map(({ path }) => path));
+    unexplained.push(...inside.filter((path) => !problems.has(path)).map((path) => relative(root, path)));
   }
   const ms = Math.round(performance.now() - started);
   return { ...seen, refused: sorted(refused), warned: sorted(warned), unexplained, ms };
 }
 
-/** Folders that hold folders with a SKILL.md. Links are not followed: a checkout may link to itself. */
+/** Returns the folders that contain skill folders. It does not follow links, because a checkout may link to itself. */
 function parentsOf(root: string): readonly string[] {
   const parents = new Set<string>();
   const walk = (folder: string): void => {
@@ -78,7 +78,7 @@ function isSkillFile(name: string): boolean {
   return name === "SKILL.md" || name === "skill.md";
 }
 
-/** What differs from file to file is left out, so that equal reasons are counted together. */
+/** Removes what differs from file to file, so that equal reasons are counted together. */
 function kindOf(sentence: string): string {
   return sentence
     .replace(/ \(its front matter.*?\)|\bline \d+, column \d+/g, "")

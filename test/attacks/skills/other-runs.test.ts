@@ -1,4 +1,4 @@
-/** An agent names its runs as it likes, so what it is held to always holds in all of them. */
+/** An agent chooses its run names, so its attached skills restrict all of them. */
 import { expect, it } from "vitest";
 import { defineSkill, type SkillsOptions } from "../../../src/builtin/index.ts";
 import { createRuntime, defineTool, type Runtime } from "../../../src/index.ts";
@@ -29,11 +29,11 @@ const runtimeOf = (agents: SkillsOptions["agents"]): Promise<Runtime> =>
 
 const principal = { tenant: "default", agent: "local-agent", via: "token:agent" };
 
-it("a skill that an agent is always held to restricts each run that it names", async () => {
+it("a skill attached to an agent restricts each run that it names", async () => {
   await using runtime = await runtimeOf({ "local-agent": ["letters"] });
-  await using house = await httpFixture(runtime, { agentScopes: [] });
+  await using http = await httpFixture(runtime, { agentScopes: [] });
   const call = async (tool: string, run_id?: string, as: "agent" | "operator" = "agent"): Promise<number> =>
-    (await house.ask("/v1/calls", { as, body: { tool, arguments: {}, ...(run_id !== undefined && { run_id }) } }))
+    (await http.ask("/v1/calls", { as, body: { tool, arguments: {}, ...(run_id !== undefined && { run_id }) } }))
       .status;
   expect([await call("mail"), await call("drop"), await call("drop", "a"), await call("drop", "b")]).toEqual([
     ...[200, 403, 403, 403],
@@ -42,7 +42,7 @@ it("a skill that an agent is always held to restricts each run that it names", a
   expect(runtime.offered(principal, "a").map(({ tool }) => tool)).not.toContain("drop");
 });
 
-it("an agent cannot end it with a wider skill of a run", async () => {
+it("an agent cannot widen it with another skill of a run", async () => {
   await using runtime = await runtimeOf({ "local-agent": ["letters"] });
   const context = { principal, runId: "a" };
   const active = await runtime.invoke({ tool: "skills", arguments: { action: "activate", name: "wide" } }, context);
@@ -54,7 +54,7 @@ it("an agent cannot end it with a wider skill of a run", async () => {
   expect(runtime.skills?.instructions(run)).toContain("Be short.");
 });
 
-it("a skill that is not there stops the start", async () => {
+it("a missing skill stops the start", async () => {
   await expect(runtimeOf({ "local-agent": ["none"] })).rejects.toMatchObject({
     code: "skills_invalid",
     message: expect.stringContaining("`skills.agents` of agent `local-agent`: There is no skill"),

@@ -9,7 +9,7 @@ import { skillText, writeSkill } from "../../fakes/skill-folder.ts";
 
 const folder = ownFolder();
 
-it("no path of a published collection reads anything outside a skill's folder", async () => {
+it("no path of a published collection reads outside a skill's folder", async () => {
   const inside = join(folder, "paths");
   const path = writeSkill(inside, "a", skillText("name: a\ndescription: d"), { "references/a.md": "INSIDE" });
   writeSkill(inside, "b", skillText("name: b\ndescription: d", "OUTSIDE"));
@@ -43,7 +43,7 @@ function decoded(text: string): string {
   }
 }
 
-it("naughty strings stay what they are as descriptions, and are escaped in the roster", async () => {
+it("naughty strings stay unchanged as descriptions, and are escaped in the roster", async () => {
   const strings = corpus<{ readonly s: string } | string>("naughty-strings/blns.dev.json").map((row) =>
     typeof row === "string" ? row : (Object.values(row)[0] ?? ""),
   );
@@ -67,7 +67,7 @@ it("naughty strings stay what they are as descriptions, and are escaped in the r
   expect(roster.replaceAll(/<\/?(?:available_skills|skill|name|description)>/g, "")).not.toMatch(/[<>]/);
 });
 
-it("any bytes at all are a skill or a reason", async () => {
+it("any bytes are a skill, or are refused with a reason", async () => {
   const own = join(folder, "bytes");
   const header = fc.constantFrom(
     "---\n",

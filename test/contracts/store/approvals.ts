@@ -3,12 +3,12 @@ import type { ApprovalRecord } from "../../../src/core/records.ts";
 import { approvalOf, callOf, claimOf, decideOf, holdOf, hourMs, outcomeOf, recordOf, settleOf } from "../records.ts";
 import { type StoreKit, wins } from "./kit.ts";
 
-/** One request for a call, one end of a request, one use of an approval (SPEC 8, D18). */
+/** A call has one request, a request has one end, and an approval has one use. */
 export function approvalContract(kit: StoreKit): void {
   const { commit, state, held, attempted } = kit;
 
   describe("hold and decide", () => {
-    it("holds one request for equal calls and tells the second who was first", async () => {
+    it("holds one request for equal calls and returns the first to the second caller", async () => {
       const { record } = await held({ match: "same" });
       expect(await kit.store.call({ match: "same" })).toEqual(record);
       const twin = recordOf(callOf(kit.clock), { state: "held", match: "same" });
@@ -32,7 +32,7 @@ export function approvalContract(kit: StoreKit): void {
       }
     });
 
-    it("never asks again for work that is done, however long ago", async () => {
+    it("never asks again for finished work, however long ago", async () => {
       const done = await attempted({ aliveUntil: kit.clock.now() + 1 });
       await commit(settleOf(done, "ok"));
       await kit.clock.advance(hourMs);
@@ -43,7 +43,7 @@ export function approvalContract(kit: StoreKit): void {
       });
     });
 
-    it("asks anew under the same key after a failure that may be retried, keeping the first arrival", async () => {
+    it("asks again under the same key after a failure that may be retried, keeping the first arrival", async () => {
       const failed = await attempted({ key: "k" });
       await commit(settleOf(failed, "failed", { retryable: true }));
       const again = recordOf(callOf(kit.clock), {
@@ -58,7 +58,7 @@ export function approvalContract(kit: StoreKit): void {
       expect(await kit.store.call({ match: "m" })).toMatchObject({ key: "k" });
     });
 
-    it("replays a denial by match until the request's lifetime ends, then asks anew", async () => {
+    it("replays a denial by match until the request's lifetime ends, then asks again", async () => {
       const { record, approval } = await held();
       const outcome = outcomeOf(record.call, "denied", "no");
       expect(await commit(decideOf(approval, "denied", outcome))).toEqual(wins);
@@ -95,7 +95,7 @@ export function approvalContract(kit: StoreKit): void {
     });
 
     it.each(["expired", "withdrawn"] as const)(
-      "releases the call of a request that is %s: not found by match, held anew under its key",
+      "releases the call of a request that is %s: not found by match, held again under its key",
       async (end) => {
         const { record, approval } = await held();
         if (end === "expired") await kit.clock.advance(hourMs);
@@ -113,7 +113,7 @@ export function approvalContract(kit: StoreKit): void {
       },
     );
 
-    it("does not let the late end of an old request touch the newer one", async () => {
+    it("does not let the late end of an old request affect the newer one", async () => {
       const { record, approval } = await held();
       await kit.clock.advance(hourMs);
       const again = recordOf(callOf(kit.clock), {
@@ -129,7 +129,7 @@ export function approvalContract(kit: StoreKit): void {
       });
     });
 
-    it("keeps what was said so far while a request stays pending, and lets no write pass that has not seen it", async () => {
+    it("keeps votes while a request stays pending, and refuses a write that has not seen them", async () => {
       const { approval } = await held();
       const vote = { as: "approved", by: "ann", via: "user:ann", at: kit.clock.now() } as const;
       const voted = { ...approval, votes: [vote], revision: 1 };
@@ -146,14 +146,14 @@ export function approvalContract(kit: StoreKit): void {
       expect(await commit(said({ ...voted, revision: 3 }, 2))).toMatchObject({ won: false, approval: approved });
     });
 
-    it("keeps nothing that is said of a request whose time is over", async () => {
+    it("keeps no vote on an expired request", async () => {
       const { approval } = await held();
       await kit.clock.advance(hourMs);
       const late = { ...decideOf({ ...approval, revision: 1 }, "pending"), expectedRevision: 0 };
       expect(await commit(late)).toMatchObject({ won: false, approval });
     });
 
-    it("ends each request once, whoever races: approve, deny, skip, expire, withdraw", async () => {
+    it("ends each request once when approve, deny, skip, expire and withdraw race", async () => {
       for (let first = 0; first < 5; first += 1) {
         const { record, approval } = await held();
         const denied = outcomeOf(record.call, "denied");
@@ -187,7 +187,7 @@ export function approvalContract(kit: StoreKit): void {
       expect(await commit(decideOf(approval, "expired"))).toEqual(wins);
     });
 
-    it("answers a decision on an unknown request, and refuses states that are nobody's to decide", async () => {
+    it("refuses a decision on an unknown request, and states that no decision can set", async () => {
       const { record, approval } = await held();
       expect(await commit(decideOf({ ...approval, id: "apr_none" }, "approved"))).toEqual({
         won: false,
@@ -197,7 +197,7 @@ export function approvalContract(kit: StoreKit): void {
       expect(await state(record.key)).toBe("held");
     });
 
-    it("spends an approval with the claim that uses it, once, and only for its own call before it expires", async () => {
+    it("uses an approval with its claim, once, only for its own call and before it expires", async () => {
       const { record, approval } = await held();
       const run = recordOf(callOf(kit.clock), { key: record.key });
       expect(await commit(claimOf(run, { use: approval.id }))).toMatchObject({
@@ -222,7 +222,7 @@ export function approvalContract(kit: StoreKit): void {
       });
     });
 
-    it("does not let an approval that was used start what failed and may be retried", async () => {
+    it("does not start a retry with an approval that was used", async () => {
       const { record, approval } = await held();
       await commit(decideOf(approval, "approved"));
       const run = recordOf(callOf(kit.clock), { key: record.key, fence: kit.store.incarnation });
@@ -236,7 +236,7 @@ export function approvalContract(kit: StoreKit): void {
       expect(await state(record.key)).toBe("failed");
     });
 
-    it("does not let an approval be used that has expired or was withdrawn", async () => {
+    it("does not use an approval that has expired or was withdrawn", async () => {
       for (const spoil of [
         async () => await kit.clock.advance(hourMs),
         async (approval: ApprovalRecord) => void (await commit(decideOf(approval, "withdrawn"))),
@@ -257,7 +257,7 @@ export function approvalContract(kit: StoreKit): void {
       }
     });
 
-    it("keeps what was decided: edited arguments, who, when and why", async () => {
+    it("keeps the decision: edited arguments, who, when and why", async () => {
       const { approval } = await held();
       const decision = {
         as: "modified",

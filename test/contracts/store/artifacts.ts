@@ -7,7 +7,7 @@ const sent = "a".repeat(64);
 const kept = "b".repeat(64);
 const other = "c".repeat(64);
 
-/** Which artifacts the rows need (D10). */
+/** The artifacts that the rows need. */
 export function artifactReferenceContract(kit: StoreKit): void {
   const { commit, held } = kit;
   const needed = async (): Promise<readonly string[]> => {
@@ -16,7 +16,7 @@ export function artifactReferenceContract(kit: StoreKit): void {
   };
   const withReference = () => callOf(kit.clock, { arguments: { file: { $artifact: sent } } });
 
-  /** A call that was sent with one artifact and answered with another. */
+  /** Writes a call that was sent with one artifact and answered with another. */
   const answered = async (
     more: Partial<CallRecord>,
     state: "ok" | "failed" | "unknown" = "ok",
@@ -30,13 +30,13 @@ export function artifactReferenceContract(kit: StoreKit): void {
   };
 
   describe("artifacts that rows need", () => {
-    it("are those of a call that may yet run: what it was sent with", async () => {
+    it("are the arguments of a call that may still run", async () => {
       const call = withReference();
       await commit(claimOf(recordOf(call, { fence: kit.store.incarnation })));
       expect(await needed()).toEqual([sent]);
     });
 
-    it("are those of an answer that is given again: of a call with a key of its own, or one that was approved", async () => {
+    it("are the answer of a call that is replayed: one with a key, or an approved one", async () => {
       await answered({ key: "mine" });
       expect(await needed()).toEqual([sent, kept]);
     });
@@ -48,7 +48,7 @@ export function artifactReferenceContract(kit: StoreKit): void {
       await claimed;
     });
 
-    it("are not those of a plain call that has ended: nobody can be answered with it", async () => {
+    it("are not those of a finished plain call, which is never replayed", async () => {
       await answered({});
       expect(await needed()).toEqual([]);
     });
@@ -58,7 +58,7 @@ export function artifactReferenceContract(kit: StoreKit): void {
       expect(await needed()).toEqual([]);
     });
 
-    it("are those an unknown call was sent with, as long as nobody said that it may be repeated", async () => {
+    it("are the arguments of an unknown call, until it is settled as repeatable", async () => {
       await answered({}, "unknown");
       expect(await needed()).toEqual([sent, kept]);
     });
@@ -71,7 +71,7 @@ export function artifactReferenceContract(kit: StoreKit): void {
       expect(await needed()).toEqual([]);
     });
 
-    it("are those of an edit that was approved, until it expires", async () => {
+    it("are those of an approved edit, until it expires", async () => {
       const { approval } = await held();
       const edited = { ...approval, arguments: { file: { $artifact: other } } };
       const decided = decideOf(edited, "approved");
@@ -81,7 +81,7 @@ export function artifactReferenceContract(kit: StoreKit): void {
       expect(await needed()).toEqual([]);
     });
 
-    it("are those of an edit that others must still agree to, until it is denied or expires", async () => {
+    it("are those of an edit that still needs votes, until it is denied or expires", async () => {
       const [open, refused] = [await held(), await held()];
       const waits = async (one: typeof open, file: string): Promise<ApprovalRecord> => {
         const edited = { ...one.approval, arguments: { file: { $artifact: file } }, revision: 1 };
@@ -97,7 +97,7 @@ export function artifactReferenceContract(kit: StoreKit): void {
       expect(await needed()).toEqual([]);
     });
 
-    it("are told of files and of references deep inside an answer as well", async () => {
+    it("include files and references deep inside an answer", async () => {
       const call = callOf(kit.clock);
       const record = recordOf(call, { fence: kit.store.incarnation, key: "mine" });
       await commit(claimOf(record));

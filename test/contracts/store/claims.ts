@@ -14,12 +14,12 @@ import {
 } from "../records.ts";
 import { type StoreKit, wins } from "./kit.ts";
 
-/** At most one execution of a key; what ended is told, what is unknown blocks (SPEC 9). */
+/** A key has at most one execution. A finished call is replayed, and an unknown one blocks its key. */
 export function claimContract(kit: StoreKit): void {
   const { commit, state, held, attempted } = kit;
 
   describe("claim and settle", () => {
-    it("lets one of a hundred claims of one key win, and tells the others who", async () => {
+    it("lets one of a hundred claims of one key win, and returns the winner to the others", async () => {
       const calls = Array.from({ length: 100 }, () => callOf(kit.clock));
       const claims = calls.map((call) => recordOf(call, { key: "the-key" }));
       const answers = await Promise.all(claims.map((record) => kit.store.commit(claimOf(record), "synced")));
@@ -38,7 +38,7 @@ export function claimContract(kit: StoreKit): void {
       });
     });
 
-    it("writes a call that was claimed and settled in one turn once, with both its events in order", async () => {
+    it("writes a call claimed and settled in one turn once, with both events in order", async () => {
       const record = recordOf(callOf(kit.clock), { fence: kit.store.incarnation });
       kit.store.commit(claimOf(record, { fresh: true }), "queued");
       await kit.store.commit(settleOf(record, "ok"), "committed");
@@ -101,7 +101,7 @@ export function claimContract(kit: StoreKit): void {
       expect(await kit.store.call({ key: bare.key })).toEqual(bare);
     });
 
-    it("keeps of a call in flight only what a call is: a row is data", async () => {
+    it("keeps of a call in flight only its fields: a row is data", async () => {
       const plain = recordOf(callOf(kit.clock), {
         fence: kit.store.incarnation,
         match: "who\0what",
@@ -123,14 +123,14 @@ export function claimContract(kit: StoreKit): void {
       expect(await kit.store.call({ match: "who\0else" })).toEqual(held);
     });
 
-    it("finds nothing by a key that only looks like a call's", async () => {
+    it("finds nothing by a key that only resembles a call's", async () => {
       const record = await attempted();
       expect(await kit.store.call({ key: `${record.key.slice(0, 20)}ffff${record.key.slice(24)}` })).toBeUndefined();
       expect(await kit.store.call({ key: "call_" })).toBeUndefined();
       expect(await kit.store.call({ key: "constructor" })).toBeUndefined();
     });
 
-    it("keeps a call's id and its key apart: a key that is another call's id is a call of its own", async () => {
+    it("keeps a call's id and its key apart: a key equal to another call's id is another call", async () => {
       const keyed = await attempted({ key: "chosen" });
       const other = recordOf(callOf(kit.clock), {
         key: keyed.call.id,
@@ -172,7 +172,7 @@ export function claimContract(kit: StoreKit): void {
       });
     });
 
-    it("does not run a key again after a failure that stands (case 160)", async () => {
+    it("does not run a key again after a final failure (case 160)", async () => {
       const record = await attempted({ key: "failed" });
       await commit(settleOf(record, "failed"));
       expect(await commit(claimOf(recordOf(callOf(kit.clock), { key: "failed" })))).toMatchObject({
@@ -218,7 +218,7 @@ export function claimContract(kit: StoreKit): void {
       });
     });
 
-    it("suspends and goes on under the same key, with its image", async () => {
+    it("suspends and resumes under the same key, with its image", async () => {
       const record = await attempted({ match: "script" });
       await commit(settleOf(record, "suspended", { image: "sha" }));
       await kit.clock.advance(10 * hourMs);

@@ -4,7 +4,7 @@ import type { StoreWrite } from "../../../src/core/records.ts";
 import { all, eventOf } from "../records.ts";
 import { type StoreKit, wins } from "./kit.ts";
 
-/** Bodies under a kind and an id, each version over the one that was read. */
+/** Documents under a kind and an id, written by compare-and-swap. */
 export function documentContract(kit: StoreKit): void {
   const { commit } = kit;
 
@@ -18,7 +18,7 @@ export function documentContract(kit: StoreKit): void {
       event: eventOf("put"),
     });
 
-    it("puts a document only over the version that was read, and tells the loser the present one", async () => {
+    it("puts a document only over the version that was read, and returns the present one to the loser", async () => {
       expect(await kit.store.documents.get("token", "a")).toBeUndefined();
       expect(await commit(put("a", 1))).toEqual({ won: false, version: 0 });
       const answers = await Promise.all(Array.from({ length: 10 }, () => kit.store.commit(put("a", 0), "synced")));
@@ -40,7 +40,7 @@ export function documentContract(kit: StoreKit): void {
       expect(await kit.store.documents.get("toke", "na")).toEqual({ version: 1, body: null });
     });
 
-    it("lists no document that was taken away, and goes on with its version when it is put again", async () => {
+    it("lists no deleted document, and continues its version when it is put again", async () => {
       for (const id of ["a", "b", "c"]) await commit(put(id, 0));
       await commit({ write: "document", kind: "token", id: "b", body: null, expectedVersion: 1 });
       expect(await kit.store.documents.list("token", "")).toEqual(["a", "c"]);

@@ -7,7 +7,7 @@ import type { OpenStore } from "../store-contract.ts";
 
 export const wins = { won: true } as const;
 
-/** The store under test, another for each test, and the first steps many tests share. */
+/** The store under test, a new one for each test, with shared first steps. */
 export class StoreKit {
   readonly problems: string[] = [];
   readonly #open: OpenStore;
@@ -38,7 +38,7 @@ export class StoreKit {
 
   readonly state = async (key: string): Promise<CallState | undefined> => (await this.store.call({ key }))?.state;
 
-  /** A held call: its row and its approval. */
+  /** Holds a call and returns its row and its approval. */
   readonly held = async (more: Partial<CallRecord> = {}): Promise<{ record: CallRecord; approval: ApprovalRecord }> => {
     const call = callOf(this.clock);
     const { id } = call;
@@ -53,7 +53,7 @@ export class StoreKit {
     return { record, approval };
   };
 
-  /** An attempted call, as the store has it. */
+  /** Claims a call and returns its stored row. */
   readonly attempted = async (more: Partial<CallRecord> = {}): Promise<CallRecord> => {
     const record = recordOf(callOf(this.clock), {
       fence: this.store.incarnation,

@@ -21,7 +21,7 @@ import { type StoreKit, wins } from "./kit.ts";
 
 const minuteMs = 60_000;
 
-/** The log, its followers, and lists. */
+/** The event log, its followers, and the lists. */
 export function readingContract(kit: StoreKit): void {
   const { commit, held, attempted, problems } = kit;
 
@@ -39,42 +39,42 @@ export function readingContract(kit: StoreKit): void {
       expect(await all(kit.store.events({ after: 200 }))).toEqual([]);
     });
 
-    it("tells every follower each entry once, in order, before the commit is answered, with the same body", async () => {
-      const told: StoreEntry[] = [];
-      using _ = kit.store.follow((entries) => told.push(...entries));
+    it("gives every follower each entry once, in order, before the commit is answered", async () => {
+      const received: StoreEntry[] = [];
+      using _ = kit.store.follow((entries) => received.push(...entries));
       const event = eventOf("first");
       await kit.store.commit({ write: "note", event }, "committed");
-      expect(told[0]?.event).toBe(event);
+      expect(received[0]?.event).toBe(event);
       await Promise.all(
         Array.from({ length: 50 }, (_, i) => kit.store.commit(note(`n${i}`), i % 2 === 0 ? "synced" : "committed")),
       );
-      expect(told.map(({ seq, body }) => ({ seq, body }))).toEqual(await all(kit.store.events({ after: -1 })));
+      expect(received.map(({ seq, body }) => ({ seq, body }))).toEqual(await all(kit.store.events({ after: -1 })));
     });
 
-    it("goes on when a follower throws, says so, and stops telling who has left", async () => {
-      const told: number[] = [];
+    it("continues when a follower throws, reports it, and stops calling a follower that left", async () => {
+      const received: number[] = [];
       const thrower = kit.store.follow(() => {
         throw new Error("tripped");
       });
-      const leaver = kit.store.follow((entries) => told.push(entries.length));
+      const leaver = kit.store.follow((entries) => received.push(entries.length));
       expect(await commit(note("a"))).toEqual(wins);
       expect(problems.join()).toContain("tripped");
       leaver[Symbol.dispose]();
       thrower[Symbol.dispose]();
       await commit(note("b"));
-      expect(told).toEqual([1]);
+      expect(received).toEqual([1]);
     });
 
-    it("lets a follower write, and tells everyone that batch after the one it is told", async () => {
-      const told: number[] = [];
+    it("lets a follower write, and delivers that batch after the present one", async () => {
+      const received: number[] = [];
       using _writer = kit.store.follow((entries) => {
         if (entries[0]?.seq === 0) kit.store.commit(note("echo"), "queued");
         if (entries[0]?.seq === 0) void kit.store.calls({});
       });
-      using _ = kit.store.follow((entries) => told.push(...entries.map(({ seq }) => seq)));
+      using _ = kit.store.follow((entries) => received.push(...entries.map(({ seq }) => seq)));
       await commit(note("a"));
       await commit(note("b"));
-      expect(told).toEqual([0, 1, 2]);
+      expect(received).toEqual([0, 1, 2]);
     });
   });
 
@@ -108,7 +108,7 @@ export function readingContract(kit: StoreKit): void {
       expect(await numbers({ limit: 0 })).toEqual([]);
     });
 
-    it("lists the calls that one call made, new to old and in pages, whatever else was called meanwhile", async () => {
+    it("lists the calls that one call made, new to old and in pages, beside other calls", async () => {
       const parents = [callOf(kit.clock), callOf(kit.clock)];
       for (const parent of parents)
         expect(await commit(claimOf(recordOf(parent, { fence: kit.store.incarnation })))).toEqual(wins);
@@ -167,7 +167,7 @@ export function readingContract(kit: StoreKit): void {
         expect(await list(where)).toEqual([]);
     });
 
-    it("tells the audiences of what is pending, and lists the approvals of some of them, also after votes", async () => {
+    it("gives the audiences of pending requests, and lists the approvals of some, also after votes", async () => {
       const ids: string[] = [];
       for (const [tool, voters] of [
         ["mail", []],
@@ -229,7 +229,7 @@ export function readingContract(kit: StoreKit): void {
       expect(await listed({ limit: 1 })).toEqual([first]);
     });
 
-    it("lists what is decided new to old, page by page, and what is over by the clock among it", async () => {
+    it("lists decided requests new to old, page by page, with those that expired by the clock", async () => {
       const made = [await held(), await held(), await held(), await held()].map(({ approval }) => approval);
       const [first, second, third, fourth] = made.map(({ id }) => id);
       if (made[0]) await commit(decideOf(made[0], "approved"));
@@ -245,7 +245,7 @@ export function readingContract(kit: StoreKit): void {
       expect(await listed({ limit: 3 })).toEqual([fourth, third, second]);
     });
 
-    it("lists what is pending by urgency, from behind any request whatever became of it, and counts it by risk", async () => {
+    it("lists pending requests by urgency, from behind any request, and counts them by risk", async () => {
       const from = Math.ceil(kit.clock.now() / minuteMs) * minuteMs;
       const made: ApprovalRecord[] = [];
       const ask = async (more: Partial<ApprovalRecord>): Promise<string> => {
@@ -297,7 +297,7 @@ export function readingContract(kit: StoreKit): void {
       expect((await kit.store.approvals({})).map(({ id }) => id)).toEqual(made.map(({ id }) => id));
     });
 
-    it("has nothing stranded of its own", async () => {
+    it("finds no stranded call of its own", async () => {
       await attempted();
       expect(await kit.store.stranded()).toEqual([]);
     });

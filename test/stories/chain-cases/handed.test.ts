@@ -1,4 +1,4 @@
-/** What a script hands a tool is what it means, or nothing; and what it throws is told, whatever it is: on each engine. */
+/** What a script passes to a tool and what it throws, on each engine. */
 import { expect } from "vitest";
 import { defineTool, type Json } from "../../../src/index.ts";
 import { onEachEngine } from "../../fakes/engine-cases.ts";
@@ -35,7 +35,7 @@ const noJson = {
     ...["ValueError", "...", "{(1, 2): 3}", "json", "again", "later()", "{1: again}", "iter([1])", "A()"],
   ],
 };
-/** What a value needs to be there. */
+/** The code that a value needs before it. */
 const before: ReadonlyMap<string, string> = new Map([
   ["json", "import json\n"],
   ["again", "again = []\nagain.append(again)\n"],
@@ -44,7 +44,7 @@ const before: ReadonlyMap<string, string> = new Map([
   ["A()", "class A:\n    pass\n"],
 ]);
 
-await onEachEngine(({ language, name, room, says }) => {
+await onEachEngine(({ language, name, room: open, check }) => {
   const isPython = language === "python";
   const handed: Json[] = [];
   const any = defineTool({
@@ -57,17 +57,17 @@ await onEachEngine(({ language, name, room, says }) => {
   });
   const note = defineTool({ ...any, name: "note", execute: () => "noted" });
   const run = async (python: string, javascript: string) => {
-    await using at = await room({ tools: [any, note] });
+    await using at = await open({ tools: [any, note] });
     handed.length = 0;
     return await at.runtime.runChain({ code: isPython ? python : javascript, language });
   };
 
-  says("what has no form in JSON is no argument: the script is told so, and the tool is not called", async () => {
+  check("a value without a form in JSON is refused in the script, and the tool is not called", async () => {
     const tried = isPython
       ? noJson.python.map((value) => `${before.get(value) ?? ""}tools.any(a=${value})`)
       : noJson.javascript.map((value) => `await tools.any({ a: ${value} });`);
     for (const code of name === "pyodide" ? tried.slice(0, 3) : tried) {
-      // it starts in seconds, and its prelude is CPython's
+      // Pyodide starts slowly, and its prelude is CPython's.
       const ended = await run(code, code);
       expect(resultOf(ended), code).toMatchObject({
         ...{ status: "error", error_kind: "script" },
@@ -77,7 +77,7 @@ await onEachEngine(({ language, name, room, says }) => {
     }
   });
 
-  says("what stands for a list of values is handed over as that list", async () => {
+  check("a value that is a kind of list is passed on as that list", async () => {
     await run(
       "d = {'a': 1}\ntools.any(a=range(3), b=d.keys(), c=d.values(), d={2, 1}, e=(1, 'x'), f={1: None})",
       "await tools.any({ a: [0, 1, 2], b: new Set(['a']), c: new Set([1]), d: [1, 2], e: [1, 'x'], f: new Map([['1', null]]) });",
@@ -85,13 +85,13 @@ await onEachEngine(({ language, name, room, says }) => {
     expect(handed).toEqual([{ a: [0, 1, 2], b: ["a"], c: [1], d: [1, 2], e: [1, "x"], f: { "1": null } }]);
   });
 
-  says("text that reads like such a value is text", async () => {
+  check("text that looks like such a value stays text", async () => {
     const texts = ["[...]", "range(0, 3)", "<iterator>", "NaN"];
     await run(`tools.any(a=${JSON.stringify(texts)})`, `await tools.any({ a: ${JSON.stringify(texts)} });`);
     expect(handed).toEqual([{ a: texts }]);
   });
 
-  says("a script that ends with what is to be awaited has run it", async () => {
+  check("a script that ends with an awaitable has run it", async () => {
     const ended = await run(
       "async def main():\n    return tools.any(a=1).text\nmain()",
       "async function main() { return (await tools.any({ a: 1 })).text; }\nmain()",
@@ -99,7 +99,7 @@ await onEachEngine(({ language, name, room, says }) => {
     expect([resultOf(ended).output_text, handed]).toEqual(["done", [{ a: 1 }]]);
   });
 
-  says("an error that does not let itself be told is the script's error all the same", async () => {
+  check("an error that cannot be printed is still the script's error", async () => {
     const codes = isPython
       ? [
           "class E(Exception):\n    def __str__(self):\n        raise E()\nraise E()",

@@ -1,11 +1,11 @@
-/** A sandbox that is killed at every frame it gives or gets, on each engine (case 221). */
+/** A sandbox that is killed at each frame it sends or receives, on each engine (case 221). */
 import { expect } from "vitest";
 import type { SandboxDriver, SandboxSession } from "../../../src/engines/sandbox.ts";
-import { isAlive, onEachEngine, patient } from "../../fakes/engine-cases.ts";
-import { type EngineFixture, fixtureWithEngine, resultOf, watched } from "../../fakes/engine-fixture.ts";
+import { engineTimeoutMs, isAlive, onEachEngine } from "../../fakes/engine-cases.ts";
+import { type EngineFixture, fixtureWithEngine, recordedDriver, resultOf } from "../../fakes/engine-fixture.ts";
 import { boss } from "../../fakes/runtime-fixture.ts";
 
-/** Counts the moments around each frame, and kills the process itself at one of them. */
+/** Counts the moments around each frame, and kills the process at one of them. */
 class Killer {
   readonly #at: number;
   moments = 0;
@@ -36,9 +36,9 @@ class Killer {
       this.pass(made);
       const asked = ask();
       this.pass(made);
-      const heard = await asked;
+      const result = await asked;
       this.pass(made);
-      return heard;
+      return result;
     };
     return {
       next: () => around(() => spied.next()),
@@ -50,7 +50,7 @@ class Killer {
   }
 }
 
-/** Its engine is known when it has checked something. */
+/** Copies the driver without its start and restore. The engine is known after a first check. */
 function watchedOf(driver: SandboxDriver): Omit<SandboxDriver, "start" | "restore"> {
   const { name, capabilities } = driver;
   return {
@@ -64,7 +64,7 @@ function watchedOf(driver: SandboxDriver): Omit<SandboxDriver, "start" | "restor
 
 const all = ["1", "2", "m", "3"];
 
-await onEachEngine(({ driver, language, name, says }) => {
+await onEachEngine(({ driver, language, name, check }) => {
   const script = {
     language,
     code:
@@ -75,8 +75,8 @@ await onEachEngine(({ driver, language, name, says }) => {
 
   const lived = async (at: number): Promise<Killer> => {
     const killer = new Killer(at);
-    await using room = await fixtureWithEngine((seen) => [killer.around(watched(driver, { seen }), seen)]);
-    const { runtime, ran, seen } = room;
+    await using fixture = await fixtureWithEngine((seen) => [killer.around(recordedDriver(driver, { seen }), seen)]);
+    const { runtime, ran, seen } = fixture;
     const send = () => runtime.runChain(script, { idempotencyKey: "script" });
     let ended = await send();
     if (ended.status === "pending") {
@@ -96,11 +96,11 @@ await onEachEngine(({ driver, language, name, says }) => {
     expect([(await send()).replayed, ran.length], moment).toEqual([true, done]);
     expect(await runtime.chains?.list(), moment).toEqual([]);
     if (killer.killed > 0 && status !== "ok")
-      await expect.poll(() => isAlive(seen.sessions.at(-1)), { timeout: patient }).toBe(false);
+      await expect.poll(() => isAlive(seen.sessions.at(-1)), { timeout: engineTimeoutMs }).toBe(false);
     return killer;
   };
 
-  says("each effect at most once, and an end that tells what was done", async () => {
+  check("a killed sandbox has each effect at most once, and its answer says what was done", async () => {
     const { moments } = await lived(0);
     const every = Array.from({ length: moments }, (_, n) => n + 1);
     let killed = 0;

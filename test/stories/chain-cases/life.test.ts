@@ -1,13 +1,13 @@
-/** A script's life on each engine: what it leaves behind, which is nothing (CASES 206 to 231). */
+/** The life of a script on each engine: it leaves nothing behind (CASES 206 to 231). */
 import { expect } from "vitest";
-import { onEachEngine, patient } from "../../fakes/engine-cases.ts";
-import { type EngineFixture, fixtureWithEngine, resultOf, watched } from "../../fakes/engine-fixture.ts";
+import { engineTimeoutMs, onEachEngine } from "../../fakes/engine-cases.ts";
+import { type EngineFixture, fixtureWithEngine, recordedDriver, resultOf } from "../../fakes/engine-fixture.ts";
 
-await onEachEngine(({ code, driver, expectLetGo, room, says }) => {
-  says("when the runtime closes the script ends as closed, and nothing more is called (case 206)", async () => {
-    await using at = await room();
+await onEachEngine(({ code, driver, expectReleased, room: open, check }) => {
+  check("a script ends as closed when the runtime closes, and calls nothing more (case 206)", async () => {
+    await using at = await open();
     const running = at.runtime.runChain(code("sleeps"));
-    await expect.poll(() => at.ran.length, { timeout: patient }).toBe(1);
+    await expect.poll(() => at.ran.length, { timeout: engineTimeoutMs }).toBe(1);
     await at.runtime.close(1_500);
     const { structured } = await running;
     expect(resultOf({ structured: structured ?? null })).toMatchObject({ status: "error", error_kind: "closed" });
@@ -15,13 +15,13 @@ await onEachEngine(({ code, driver, expectLetGo, room, says }) => {
     expect((await at.runtime.runChain(code("echo"))).status).not.toBe("ok");
   });
 
-  says(
-    "while it runs it is listed, and as interrupted when its caller left; an unknown one is no error (case 207)",
+  check(
+    "a running script is listed, and as interrupted once its caller left; an unknown id is no error (case 207)",
     async () => {
-      await using at = await room();
+      await using at = await open();
       const cancel = new AbortController();
       const running = at.runtime.runChain(code("sleeps"), { signal: cancel.signal });
-      await expect.poll(async () => (await at.runtime.chains?.list())?.length, { timeout: patient }).toBe(1);
+      await expect.poll(async () => (await at.runtime.chains?.list())?.length, { timeout: engineTimeoutMs }).toBe(1);
       cancel.abort();
       await running.catch(() => undefined);
       expect(await at.runtime.chains?.list()).toMatchObject([{ state: "interrupted" }]);
@@ -29,37 +29,34 @@ await onEachEngine(({ code, driver, expectLetGo, room, says }) => {
     },
   );
 
-  says(
-    "a script that ended leaves no session: no process, and no place that could be answered (case 208)",
-    async () => {
-      await using at = await room();
-      await at.runtime.runChain(code("echo"));
-      expect(await at.runtime.chains?.list()).toEqual([]);
-      const [session] = at.seen.sessions;
-      await expectLetGo(session);
-      expect(() => session?.settle([{ place: 0, status: "ok", value: null }])).toThrow(/not waited for/);
-      expect(await session?.next()).toMatchObject({ step: "done" });
-    },
-  );
+  check("a script that ended leaves no session: no process, and no call to answer (case 208)", async () => {
+    await using at = await open();
+    await at.runtime.runChain(code("echo"));
+    expect(await at.runtime.chains?.list()).toEqual([]);
+    const [session] = at.seen.sessions;
+    await expectReleased(session);
+    expect(() => session?.settle([{ place: 0, status: "ok", value: null }])).toThrow(/not waited for/);
+    expect(await session?.next()).toMatchObject({ step: "done" });
+  });
 
-  says("where it cannot run, the tool is not registered, and naming it is refused (case 210)", async () => {
+  check("an engine that cannot run here registers no tool, and naming it is refused (case 210)", async () => {
     const away = (seen: EngineFixture["seen"]) => ({
-      ...watched(driver, { seen }),
+      ...recordedDriver(driver, { seen }),
       unavailable: async () => "gone",
     });
     await expect(fixtureWithEngine((seen) => [away(seen)])).rejects.toThrow(/cannot run here: gone/);
   });
 
-  says("a variable set in one run is not visible in the next (case 228)", async () => {
-    await using at = await room();
+  check("a variable set in one run is not visible in the next (case 228)", async () => {
+    await using at = await open();
     await at.runtime.runChain(code("sets"));
     const outcome = await at.runtime.runChain(code("finds"));
     expect(outcome.text).toMatch(/undefined|leftover/);
     expect(resultOf(outcome).output_text).not.toBe("1");
   });
 
-  says("no id and no path leads out of a script's place (case 231)", async () => {
-    await using at = await room();
+  check("no id and no path leads out of a script's folder (case 231)", async () => {
+    await using at = await open();
     for (const idempotencyKey of ["../../etc", "..", "chain_1/../.."]) {
       const outcome = await at.runtime.runChain(code("echo"), { idempotencyKey });
       expect(outcome.status).toBe("ok");

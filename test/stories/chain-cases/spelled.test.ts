@@ -1,4 +1,4 @@
-/** Where tools of several actions are, and that an argument may have any name, on each engine. */
+/** Tools with several actions, and arguments with any name, on each engine. */
 import { expect } from "vitest";
 import { defineTool, type Json } from "../../../src/index.ts";
 import { onEachEngine } from "../../fakes/engine-cases.ts";
@@ -41,13 +41,13 @@ const record = defineTool({
 });
 const tools = [orders, record];
 
-await onEachEngine(({ language, room, says }) => {
+await onEachEngine(({ language, room: open, check }) => {
   const isPython = language === "python";
   const run = async (at: EngineFixture, python: string, javascript: string): Promise<unknown> =>
     resultOf(await at.runtime.runChain({ code: isPython ? python : javascript, language })).output_text;
 
-  says("an action is called behind its tool", async () => {
-    await using at = await room({ tools });
+  check("an action is called as a member of its tool", async () => {
+    await using at = await open({ tools });
     const told = await run(
       at,
       'tools.orders.delete(id="1").text + tools.orders.read(id="2").text',
@@ -56,16 +56,16 @@ await onEachEngine(({ language, room, says }) => {
     expect(told).toBe('deleted {"id":"1"}read {"id":"2"}');
   });
 
-  says("an argument may have any name", async () => {
-    await using at = await room({ tools });
+  check("an argument may have any name", async () => {
+    await using at = await open({ tools });
     const javascript = `(await tools.record({ ${awkward.map((name) => `${name}: "${name}"`).join(", ")} })).structured`;
     const python = `tools.record(${awkward.map((name) => `${name}="${name}"`).join(", ")}).structured`;
     const given = Object.fromEntries(awkward.map((name) => [name, name]));
     expect(JSON.parse(String(await run(at, python, javascript)))).toEqual(given);
   });
 
-  says("an action alone is no tool, and the list says whose it is", async () => {
-    await using at = await room({ tools });
+  check("an action without its tool is unknown, and the list names its tool", async () => {
+    await using at = await open({ tools });
     const javascript = "try { tools.delete } catch (error) { return error.message }";
     const python = "try:\n    getattr(tools, 'delete')\nexcept Exception as error:\n    said = str(error)\nsaid";
     expect(await run(at, python, javascript)).toMatch(
@@ -74,13 +74,13 @@ await onEachEngine(({ language, room, says }) => {
   });
 
   if (isPython) {
-    says("a tool with one action, and one with several, need no `tools.` before them", async () => {
-      await using at = await room({ tools });
+    check("tools with one action or with several need no `tools.` prefix", async () => {
+      await using at = await open({ tools });
       expect(await run(at, 'record(name="a").text + orders.delete(id="3").text', "")).toContain('deleted {"id":"3"}');
     });
 
-    says("calls that are awaited are asked for together, whichever names they have", async () => {
-      await using at = await room({ tools });
+    check("awaited calls run together, whichever names they have", async () => {
+      await using at = await open({ tools });
       const source =
         'import asyncio\ntwo = await asyncio.gather(record(self="a"), tools.orders.read(id="4"))\n[each.status for each in two]';
       expect(JSON.parse(String(await run(at, source, "")).replaceAll("'", '"'))).toEqual(["ok", "ok"]);

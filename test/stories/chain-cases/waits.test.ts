@@ -4,9 +4,9 @@ import { onEachEngine } from "../../fakes/engine-cases.ts";
 import { resultOf } from "../../fakes/engine-fixture.ts";
 import { boss } from "../../fakes/runtime-fixture.ts";
 
-await onEachEngine(({ expectLetGo, language, room, says }) => {
-  says("one that needs a person waits without a process, and goes on when it is sent again", async () => {
-    await using at = await room();
+await onEachEngine(({ expectReleased, language, room: open, check }) => {
+  check("a script that needs a person waits without a process, and continues when it is sent again", async () => {
+    await using at = await open();
     const asks = {
       language,
       code:
@@ -16,7 +16,7 @@ await onEachEngine(({ expectLetGo, language, room, says }) => {
     };
     const pending = await at.runtime.runChain(asks);
     expect(pending).toMatchObject({ status: "pending", approvalId: expect.stringMatching(/^apr_/) });
-    await expectLetGo(at.seen.sessions[0]);
+    await expectReleased(at.seen.sessions[0]);
     await at.runtime.approvals.decide(pending.approvalId ?? "", { decision: "approved", by: boss });
     const done = resultOf(await at.runtime.runChain(asks));
     expect([done.error, done.output_text]).toEqual([null, '["did first","did did first"]']);

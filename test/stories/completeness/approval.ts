@@ -17,7 +17,7 @@ import {
   wait,
 } from "./fault.ts";
 
-/** While people are asked. */
+/** The approval gate. */
 export const approval: Readonly<Record<`approval: ${"preview" | "ask" | "wait" | "decided"}`, Row>> = {
   "approval: preview": {
     throw: {

@@ -18,7 +18,7 @@ import {
   tool,
 } from "./fault.ts";
 
-/** Until it is known which call this is. */
+/** Up to the gate that identifies the call. */
 export const before: Readonly<Record<"budget" | "lookup" | "arguments" | "verdict" | "once", Row>> = {
   budget: {
     throw: "two numbers are compared; nobody else's code runs",

@@ -7,7 +7,7 @@ import type { Failing } from "../../fakes/faulty-store.ts";
 import { type ProbeTool, probe } from "../../fakes/probe.ts";
 import { asker, boss, type RuntimeFixture, type runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
-/** The gates are read from the type that says what a call has passed: a new gate without a row does not compile. */
+/** The gates come from the type of a claimed call, so a new gate without a row does not compile. */
 export type Gate = keyof ClaimedCall[Extract<keyof ClaimedCall, symbol>];
 export type Step =
   | Exclude<Gate, "approval">
@@ -17,21 +17,21 @@ export type Step =
   | "settle";
 export type Way = "throw" | "timeout" | "cancel" | "deny" | "malformed" | "storage";
 
-/** One failure, injected; or, as a text, why it cannot happen there. */
+/** An injected failure, or a text that says why it cannot happen. */
 export interface Fault {
   readonly options?: RuntimeOptions;
   readonly tools?: NonNullable<Parameters<typeof runtimeFixture>[1]>;
   readonly limits?: Partial<Limits>;
   readonly context?: CallContext;
   readonly call?: CallRequest;
-  /** Before the call, then beside it while it runs. */
+  /** Runs before the call, then beside it while it runs. */
   readonly before?: (scene: Scene) => unknown;
   readonly during?: (scene: Scene) => unknown;
   /** Milliseconds that pass while the call runs. */
   readonly passes?: number;
-  /** How it ends: a refusal's code, or a status. `thrown: CODE` when the caller's own cancellation is rethrown. */
+  /** How the call ends: a refusal's code, or a status. `thrown: CODE` if the caller's cancellation is rethrown. */
   readonly ends: string;
-  /** The log itself cannot be written: then there is no terminal event, and never more. */
+  /** The log cannot be written, so the call has no final event. */
   readonly unlogged?: true;
   readonly ran?: number;
 }
@@ -86,7 +86,7 @@ export const decide =
   async (scene: Scene): Promise<unknown> =>
     scene.h.runtime.approvals.decide(await scene.pending(), { decision: as, by: boss });
 export const wait: CallContext = { ...asker, patience: "wait" };
-/** The same call was held and approved before. */
+/** Holds and approves the same call before the test. */
 export const approvedBefore =
   (then: (scene: Scene) => unknown = () => {}) =>
   async (scene: Scene): Promise<void> => {

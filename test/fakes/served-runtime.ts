@@ -8,8 +8,8 @@ import { createHttpDoor } from "../../src/server/http/http-server.ts";
 import { listen, loopbackHosts } from "../../src/server/http/serve.ts";
 import { ownFolder } from "./own-folder.ts";
 
-/** A runtime behind a listening HTTP server that speaks MCP too: what is offered, as every interface shows it. */
-export interface Offering {
+/** A runtime behind a listening HTTP and MCP server, with clients that show its tools on every interface. */
+export interface ServedRuntime {
   readonly runtime: Runtime;
   readonly url: string;
   readonly agent: PosternClient;
@@ -24,23 +24,23 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** Closed after the test, in the order in which it was opened. */
-export function closing<Thing extends Disposable>(thing: Thing): Thing {
+/** Disposes of it after the test. */
+export function closeAfterTest<Thing extends Disposable>(thing: Thing): Thing {
   cleanups.push(() => thing[Symbol.dispose]());
   return thing;
 }
 
-export async function offering(options: RuntimeOptions): Promise<Offering> {
+export async function serveRuntime(options: RuntimeOptions): Promise<ServedRuntime> {
   const runtime = await createRuntime({ autonomy: "A4", approvals: { patience: "suspend" }, ...options });
   const folder = ownFolder();
   const credentials = await openCredentials(folder, { agentScopes: [] });
   const mcp = createMcpGateway({ runtime, version: "1", approvalWaitMs: 20 });
   let hosts: readonly string[] = [];
-  const door = createHttpDoor({
+  const server = createHttpDoor({
     ...{ runtime, credentials, hosts: () => hosts },
     mcp: (request, by, path) => mcp.handle(request, by, path),
   });
-  const { url, port, close } = await listen({ door, port: 0 });
+  const { url, port, close } = await listen({ door: server, port: 0 });
   hosts = loopbackHosts(port);
   cleanups.push(
     () => runtime.close(0),
@@ -49,7 +49,7 @@ export async function offering(options: RuntimeOptions): Promise<Offering> {
   );
   const tokenOf = async (role: "agent" | "operator"): Promise<string> => (await readToken(folder, role)) ?? "";
   const token = await tokenOf("agent");
-  const connect: Offering["connect"] = async (path = "/mcp", era = "2026-07-28") => {
+  const connect: ServedRuntime["connect"] = async (path = "/mcp", era = "2026-07-28") => {
     const mode = era === "2025-11-25" ? "legacy" : { pin: era };
     const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } });
     const requestInit = { headers: { authorization: `Bearer ${token}` } };

@@ -6,14 +6,14 @@ import { fakeDriver } from "./fake-sandbox.ts";
 import { asker, boss, type RuntimeFixture, runtimeFixture } from "./runtime-fixture.ts";
 import { resultOf } from "./script-fixture.ts";
 
-export const yes: { readonly decision: "approved"; readonly by: typeof boss } = { decision: "approved", by: boss };
+export const approval: { readonly decision: "approved"; readonly by: typeof boss } = { decision: "approved", by: boss };
 const input = { type: "object", properties: { to: { type: "string" } } } as const;
 
-/** Tools for scripts that are cut short: `work` has an effect, `hold` lasts until it is let go. */
-export class Bench {
+/** Tools for scripts that are cut short: `work` has an effect, `hold` runs until it is released. */
+export class EffectTools {
   readonly did: string[] = [];
   isHeld = true;
-  /** What happens in place of holding. */
+  /** Runs instead of the wait in `hold`. */
   release: (() => Promise<string>) | undefined;
   reached: PromiseWithResolvers<void> = Promise.withResolvers<void>();
 
@@ -44,34 +44,34 @@ export class Bench {
   }
 }
 
-export const holding =
+export const holdingScript =
   'await call("work", { to: "a" }); await call("hold", {}); await call("work", { to: "b" }); return "end";';
 
-/** A runtime with the bench's tools, and one engine. */
-export function room(
-  bench: Bench,
+/** A runtime with these tools and one engine. */
+export function openRuntime(
+  effects: EffectTools,
   driver: SandboxDriver = fakeDriver(),
   options: RuntimeOptions = {},
 ): Promise<RuntimeFixture> {
-  return runtimeFixture({ chains: { drivers: [driver], engines: [driver.name] }, ...options }, bench.tools);
+  return runtimeFixture({ chains: { drivers: [driver], engines: [driver.name] }, ...options }, effects.tools);
 }
 
-/** Sent by a caller that leaves once the script holds. */
-export async function left(
+/** Runs a script whose caller leaves when `hold` is reached. */
+export async function runAndLeave(
   h: RuntimeFixture,
-  bench: Bench,
+  effects: EffectTools,
   script: ChainScript,
   more: { readonly idempotencyKey?: string } = {},
 ): Promise<void> {
   const controller = new AbortController();
-  bench.reached = Promise.withResolvers();
+  effects.reached = Promise.withResolvers();
   const sent = h.runtime.runChain(script, { ...asker, ...more, signal: controller.signal });
-  await bench.reached.promise;
+  await effects.reached.promise;
   controller.abort();
   await expect(sent).rejects.toThrow(/abort/);
 }
 
-/** `tool status` of each call, as the answer tells. */
+/** Returns `tool status` for each call in the answer's trace. */
 export function traceOf(outcome: ToolOutcome | undefined): readonly string[] {
   const rows = resultOf(outcome)["call_trace"] as readonly { readonly tool: string; readonly status: string }[]; // a ChainRunResult
   return rows.map(({ tool, status }) => `${tool} ${status}`);

@@ -20,10 +20,10 @@ export interface Emitted {
   readonly data: JsonObject | undefined;
 }
 
-export interface FileHouse extends AsyncDisposable {
+export interface FileFixture extends AsyncDisposable {
   readonly runtime: Runtime;
   readonly session: RuntimeSession;
-  /** A temporary folder: `runs/` with the run's own, and whatever else a test puts beside it. */
+  /** A temporary folder with `runs/`, which has the run's folders, and a test's own files. */
   readonly base: string;
   /** The run's `workspace/`. */
   readonly workspace: string;
@@ -32,19 +32,19 @@ export interface FileHouse extends AsyncDisposable {
   call(tool: string, given: JsonObject): Promise<ToolOutcome>;
 }
 
-export interface FileHouseOptions {
+export interface FileFixtureOptions {
   readonly files?: FileToolOptions | ((base: string) => FileToolOptions);
   readonly runtime?: RuntimeOptions;
   readonly tools?: (options: FileToolOptions) => readonly LocalTool[];
 }
 
 const caller = { principal: { tenant: "default", agent: "a", via: "test" }, runId: "run_1" } as const;
-/** No test ends because it asked too often. */
+/** High limits, so that no test ends because of its number of calls. */
 const limits = { maxToolCalls: 10_000_000, totalTimeoutMs: 7 * 86_400_000, maxInlineResultBytes: 4_000_000 } as const;
 const deletesAllowed = { rules: [{ effect: "allow", tool: "delete_file" }] } as const;
 
-/** The real tools on a real runtime over a temporary folder; every call may do everything unasked but what is critical. */
-export async function fileHouse(options: FileHouseOptions = {}): Promise<FileHouse> {
+/** The real tools on a real runtime over a temporary folder; every call runs unasked unless it is critical. */
+export async function fileFixture(options: FileFixtureOptions = {}): Promise<FileFixture> {
   const base = realpathSync(ownFolder());
   const runs = openRunFolders(join(base, "runs"));
   const run = runs.open("default", "run_1");
@@ -74,7 +74,7 @@ export async function fileHouse(options: FileHouseOptions = {}): Promise<FileHou
   };
 }
 
-/** What a tool tells those who look on, also where nobody keeps it. */
+/** Wraps a tool and records its events. */
 function spied(tool: LocalTool, emitted: Emitted[]): LocalTool {
   const execute = (input: unknown, context: ToolContext, action: string): unknown => {
     const emit = context.emit.bind(context);
@@ -89,7 +89,7 @@ function spied(tool: LocalTool, emitted: Emitted[]): LocalTool {
   return { ...tool, execute };
 }
 
-/** Descriptors of files and folders that this process has right now; those of threads and sockets are none. */
+/** Returns this process's open descriptors of files and folders, without those of threads and sockets. */
 export function descriptors(): number {
   return readdirSync("/proc/self/fd").filter((fd) => targetOf(fd).startsWith("/")).length;
 }

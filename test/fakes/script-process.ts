@@ -1,4 +1,4 @@
-/** A process that runs one script and can be killed at any of its moments (test/crash/chain-child.ts). */
+/** Runs one script in a process that kills itself at a chosen moment (test/crash/chain-child.ts). */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
@@ -12,27 +12,27 @@ export interface Ended {
   readonly result: { readonly output_text: string };
 }
 
-/** @returns undefined when it was killed */
-export async function lived(folder: string, at: number, engine: string): Promise<Ended | undefined> {
+/** Returns undefined when the process was killed. */
+export async function runScriptProcess(folder: string, at: number, engine: string): Promise<Ended | undefined> {
   const living = spawn(process.execPath, [child, folder, String(at), engine], {
     stdio: ["ignore", "pipe", "pipe"],
   });
-  let said = "";
+  let output = "";
   let wrong = "";
   living.stdout.on("data", (chunk: Buffer) => {
-    said += chunk.toString();
+    output += chunk.toString();
   });
   living.stderr.on("data", (chunk: Buffer) => {
     wrong += chunk.toString();
   });
   await once(living, "close");
   if (living.signalCode === "SIGKILL") return undefined;
-  if (said === "") throw new Error(wrong);
-  return JSON.parse(said);
+  if (output === "") throw new Error(wrong);
+  return JSON.parse(output);
 }
 
-/** What its tools have done, in order. */
-export function diaryOf(place: string): readonly string[] {
+/** Returns the effects of the script's tools, in order. */
+export function effectsIn(place: string): readonly string[] {
   const path = join(place, "diary");
   return existsSync(path) ? readFileSync(path, "utf8").trim().split("\n") : [];
 }

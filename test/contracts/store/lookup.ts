@@ -5,11 +5,11 @@ import { type StoreKit, wins } from "./kit.ts";
 
 const minuteMs = 60_000;
 
-/** By which names a call is found, what a list says of time that has passed, and what becomes true with a decision. */
-export function tellingContract(kit: StoreKit): void {
+/** The ids that find a call, lists after an expiry, and the grant that a decision makes. */
+export function lookupContract(kit: StoreKit): void {
   const { commit, held } = kit;
 
-  describe("a call by the ids its callers were told", () => {
+  describe("a call by the ids that its callers received", () => {
     const left = async (state: "unknown" | "ok"): Promise<{ key: string; first: string; later: string }> => {
       const { record } = await held({ key: `key_${callOf(kit.clock).id}` });
       const again = callOf(kit.clock);
@@ -19,7 +19,7 @@ export function tellingContract(kit: StoreKit): void {
       return { key: record.key, first: record.call.id, later: again.id };
     };
 
-    it("is found by its key, by its first arrival and by the one that left it unknown, and by no other", async () => {
+    it("is found by its key, its first arrival and the arrival that left it unknown, and by no other", async () => {
       const { key, first, later } = await left("unknown");
       for (const id of [key, first, later]) expect(await kit.store.call({ key: id })).toMatchObject({ key });
       expect(await kit.store.call({ key: callOf(kit.clock).id })).toBeUndefined();
@@ -28,7 +28,7 @@ export function tellingContract(kit: StoreKit): void {
       expect(await kit.store.call({ key: ended.later })).toBeUndefined();
     });
 
-    it("is found by the one that left it unknown until somebody has settled it", async () => {
+    it("is found by the arrival that left it unknown until it is settled", async () => {
       const { key, first, later } = await left("unknown");
       const record = await kit.store.call({ key });
       if (record === undefined) throw new Error("it is gone");
@@ -37,15 +37,15 @@ export function tellingContract(kit: StoreKit): void {
       expect(await kit.store.call({ key: first })).toMatchObject({ key, state: "ok" });
     });
 
-    it("is no key: a call whose own key it is, is another one", async () => {
+    it("is another call if its own key equals an arrival's id", async () => {
       const { later } = await left("unknown");
       const own = recordOf(callOf(kit.clock, { id: later }), { fence: kit.store.incarnation });
       expect(await commit(claimOf(own))).toEqual(wins);
     });
   });
 
-  describe("a list of what is approved, and of what has expired", () => {
-    it("goes by the time: what was not used in time is expired and not approved", async () => {
+  describe("a list of approved and of expired requests", () => {
+    it("follows the time: an approval not used in time is expired and not approved", async () => {
       const approve = async (ttlMs: number): Promise<string> => {
         const { approval } = await held({ aliveUntil: kit.clock.now() + ttlMs });
         await commit(decideOf(approval, "approved"));
@@ -64,7 +64,7 @@ export function tellingContract(kit: StoreKit): void {
   });
 
   describe("a decision", () => {
-    it("makes a decision and what is remembered of it true together, or neither, each with its event", async () => {
+    it("makes a decision and its grant true together, or neither, each with its event", async () => {
       const { approval } = await held();
       const addedDocument = { kind: "grant", id: "grt_1", body: { tool: "t" }, event: eventOf("grant.made") };
       const yes = { ...decideOf(approval, "approved"), addedDocument } as StoreWrite;

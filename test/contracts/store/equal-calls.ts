@@ -3,8 +3,8 @@ import type { CallRecord } from "../../../src/core/records.ts";
 import { approvalOf, callOf, claimOf, holdOf, hourMs, recordOf, settleOf } from "../records.ts";
 import { type StoreKit, wins } from "./kit.ts";
 
-/** Calls with equal arguments: without a key they are one call, with keys they are several. */
-export function twinContract(kit: StoreKit): void {
+/** Calls with equal arguments are one call without a key, and several calls with keys. */
+export function equalCallsContract(kit: StoreKit): void {
   const { commit } = kit;
   const plain = (more: Partial<CallRecord> = {}): CallRecord =>
     recordOf(callOf(kit.clock), { match: "twin", fence: kit.store.incarnation, ...more });
@@ -19,7 +19,7 @@ export function twinContract(kit: StoreKit): void {
   };
 
   describe("calls with equal arguments", () => {
-    it("of which one is attempted without a key start no second one", async () => {
+    it("do not start a second time while one without a key is attempted", async () => {
       const first = plain();
       expect(await commit(claimOf(first))).toEqual(wins);
       expect(await kit.store.call({ match: "twin" })).toMatchObject({ key: first.key, state: "attempted" });
@@ -28,13 +28,13 @@ export function twinContract(kit: StoreKit): void {
       expect(await commit(claimOf(plain()))).toEqual(wins);
     });
 
-    it("start side by side if a second run does no harm", async () => {
+    it("start in parallel if a second run does no harm", async () => {
       expect(await commit(claimOf(plain({ idempotent: true })))).toEqual(wins);
       expect(await kit.store.call({ match: "twin" })).toBeUndefined();
       expect(await commit(claimOf(plain({ idempotent: true })))).toEqual(wins);
     });
 
-    it("start side by side if they are of one batch", async () => {
+    it("start in parallel if they are of one batch", async () => {
       const first = plain();
       await commit(claimOf(first));
       const batch = new Set([first.key]);
@@ -49,14 +49,14 @@ export function twinContract(kit: StoreKit): void {
       expect(await hold(keyed("e"))).toEqual(wins);
     });
 
-    it("are asked about anew without a key while one with a key waits", async () => {
+    it("without a key are asked about separately while one with a key waits", async () => {
       await hold(keyed("a"));
       expect(await kit.store.call({ match: "twin" })).toBeUndefined();
       expect(await hold(plain())).toEqual(wins);
       expect(await hold(plain())).toMatchObject({ won: false });
     });
 
-    it("do not start without a key while one with a key may have had its effect", async () => {
+    it("without a key do not start while one with a key may have had its effect", async () => {
       const first = keyed("a");
       await commit(claimOf(first));
       expect(await commit(claimOf(plain()))).toMatchObject({ won: false, call: { key: first.key } });
