@@ -16,7 +16,7 @@ export const heavy: readonly string[] = [
 ];
 
 const root = join(import.meta.dirname, "../..");
-const asks = /process\.env\["CORPORA"\]|fakes\/(engine-(room|cases)|held-up)\.ts/;
+const asks = /process\.env\["CORPORA"\]|fakes\/(engine-(fixture|cases)|held-up)\.ts/;
 
 /** `npm test` runs a part of these: of a collection, of the engines or of the rounds. Each test asks which it is. */
 export const inPart: readonly string[] = [
