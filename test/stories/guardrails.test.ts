@@ -62,7 +62,11 @@ const broken: readonly (readonly [string, Guardrail["check"], RegExp])[] = [
   ],
   ["rejects", () => Promise.reject(new Error("no line")), /no line/],
   ["answers nothing", (() => undefined) as never, /not a list of findings/],
-  ["answers with a finding it may not return", (() => [{ says: "ALLOW", why: "x" }]) as never, /not a list of findings/],
+  [
+    "answers with a finding it may not return",
+    (() => [{ says: "ALLOW", why: "x" }]) as never,
+    /not a list of findings/,
+  ],
   [
     "answers with a throwing Proxy",
     (() =>
