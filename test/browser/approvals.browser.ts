@@ -217,7 +217,7 @@ describe("approving", () => {
     await page.getByText("200 of 300 rows are shown.").waitFor();
     const table = page.getByRole("region", { name: "What changes" });
     expect(await table.getByRole("row").count()).toBe(201);
-    await page.getByRole("button", { name: "Show all 300" }).click();
+    await page.getByRole("button", { name: "Show the other 100" }).click();
     expect(await table.getByRole("row").count()).toBe(301);
     await table.getByText("row 299", { exact: true }).waitFor();
     expect(await page.getByText("rows are shown").count()).toBe(0);

@@ -136,7 +136,7 @@ describe("runs", () => {
     await lines.nth(1).getByText("×3").waitFor();
     const region = (name: string) => page.getByRole("region", { name });
     expect(await region("What it printed").innerText()).toBe("0 tool_failed\n1 tool_failed\n2 tool_failed");
-    expect(await region("What it answered").innerText()).toBe('{"answered":"<b>forty-two</b>"}');
+    expect(await region("What it returned").innerText()).toBe('{"answered":"<b>forty-two</b>"}');
     expect(await stumbles(page)).toEqual([]);
     expect(grace.problems).toEqual([]);
   });

@@ -51,7 +51,7 @@ function screens({ mail, critical, edits, quorum, unused }: Shown): readonly Sto
     { name: "run", path: "/runs/run-invoices" },
     { name: "run-long", path: "/runs/run-import" },
     { name: "run-script", path: "/runs/run-late-invoices", open: /tool_chain/, brings: "It resumes at this line" },
-    { name: "run-script-ended", path: "/runs/run-clocks", open: /tool_chain/, brings: "What it answered" },
+    { name: "run-script-ended", path: "/runs/run-clocks", open: /tool_chain/, brings: "What it returned" },
     { name: "tools", path: "/tools" },
     { name: "tool", path: "/tools/send_email" },
     { name: "tool-schema", path: "/tools/update_rows", open: /^Schema/, brings: "At most so many rows." },

@@ -16,7 +16,7 @@ export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   /** The action is running: a second click does nothing. */
   readonly busy?: boolean;
   /** The key that does the same, shown on wide screens. */
-  readonly hint?: string;
+  readonly hint?: string | undefined;
 }
 
 const sizes = {

@@ -1,5 +1,6 @@
 import { type ReactNode, useId } from "react";
 import { Button } from "./button.tsx";
+import { LargeText, mostInControl } from "./copy.tsx";
 import {
   type Entered,
   type Fields,
@@ -10,7 +11,6 @@ import {
   withText,
   withValue,
 } from "./entered.ts";
-import { LargeText, mostInControl } from "./large-text.tsx";
 import { Text, Unseen } from "./text.tsx";
 
 /** A JSON schema. Only its simple properties get controls of their own; the server checks everything. */

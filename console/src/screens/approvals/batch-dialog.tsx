@@ -2,12 +2,12 @@ import { type ReactNode, useState } from "react";
 import { saidOfMany } from "../../../../src/cli/said.ts";
 import { type ApprovalView, decideMany, idOf, markOf, mayDecide, namesOf } from "../../api/index.ts";
 import { Button, Json, Notice, RiskBadge, Text, toast } from "../../kit/index.ts";
-import { type Choice, useChange } from "../dialogs.tsx";
+import { type Choice, textIn, useChange } from "../dialogs.tsx";
 import { WhyAsked } from "./card-parts.tsx";
 import { tooEarly, useArmed } from "./deciding.ts";
-import { DecisionDialog, Reason, textIn } from "./dialogs.tsx";
+import { DecisionDialog, Reason } from "./dialogs.tsx";
 import { useInbox } from "./inbox.ts";
-import { PreviewPart } from "./preview-part.tsx";
+import { PreviewPart } from "./what-runs.tsx";
 
 const decisions = { approve: "approved", deny: "denied", skip: "skipped" } as const;
 

@@ -4,10 +4,10 @@ import { saidOf } from "../../../../src/cli/said.ts";
 import {
   type ApprovalView,
   type Decision,
-  type Doubts,
   decide,
-  doubtsOf,
+  type Mismatches,
   markOf,
+  mismatchesOf,
   needsTyping,
   Problem,
   sentenceOf,
@@ -96,19 +96,19 @@ export function useAcknowledged(now: ApprovalView | undefined): Acknowledged {
 }
 
 /** Which parts of the card do not have their digest. An approval waits for this by itself. */
-export function useDoubts(approval: ApprovalView | undefined): Doubts {
-  const [found, setFound] = useState<{ readonly id: string; readonly doubts: Doubts }>();
+export function useMismatches(approval: ApprovalView | undefined): Mismatches {
+  const [found, setFound] = useState<{ readonly id: string; readonly mismatches: Mismatches }>();
   useEffect(() => {
     let isCurrent = true;
     if (approval !== undefined)
-      void doubtsOf(approval).then((doubts) => {
-        if (isCurrent) setFound({ id: approval.approval_id, doubts });
+      void mismatchesOf(approval).then((mismatches) => {
+        if (isCurrent) setFound({ id: approval.approval_id, mismatches });
       });
     return () => {
       isCurrent = false;
     };
   }, [approval]);
-  return found?.id === approval?.approval_id ? found?.doubts : undefined;
+  return found?.id === approval?.approval_id ? found?.mismatches : undefined;
 }
 
 export interface Deciding {

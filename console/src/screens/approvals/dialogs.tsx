@@ -2,7 +2,7 @@
 import { type ComponentProps, type ReactNode, useState } from "react";
 import type { ApprovalView } from "../../api/index.ts";
 import { Button, Text, TextField } from "../../kit/index.ts";
-import { type Choice, ChoiceDialog } from "../dialogs.tsx";
+import { type Choice, ChoiceDialog, textIn } from "../dialogs.tsx";
 import type { Deciding } from "./deciding.ts";
 
 export interface DecideDialogProps {
@@ -40,12 +40,7 @@ export function TypedName({ tool, ...rest }: TextProps & { readonly tool: string
       Type <Text className="mono font-semibold">{tool}</Text> to approve it
     </>
   );
-  return <TextField label={label} mono autoCapitalize="none" spellCheck={false} {...rest} />;
-}
-
-/** Undefined when nothing was written. */
-export function textIn(text: string): string | undefined {
-  return text.trim() === "" ? undefined : text.trim();
+  return <TextField label={label} mono autoCapitalize="none" {...rest} />;
 }
 
 /** For a request that needs the tool's name typed. */

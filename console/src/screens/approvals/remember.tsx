@@ -1,7 +1,7 @@
 /** An approval that holds for more than one call: for how long, for which arguments, and why. */
 import { type ReactNode, useState } from "react";
 import { type ApprovalView, type Remember, serverNow } from "../../api/index.ts";
-import { Check, Notice, Radios, Text, ToolName } from "../../kit/index.ts";
+import { Check, Group, Notice, Radios, Text, ToolName } from "../../kit/index.ts";
 import { type DecideDialogProps, DecisionDialog, Reason } from "./dialogs.tsx";
 import { conditionsFor, holdable, leftOut, takesMore } from "./grant-scope.ts";
 
@@ -29,14 +29,8 @@ export function RememberDialog({ approval, deciding, changed, onClose }: DecideD
   );
 }
 
-interface Remembering {
-  readonly fields: ReactNode;
-  readonly isReady: boolean;
-  readonly remember: () => Remember;
-}
-
 /** Says in one sentence which calls it holds for, before it is given. @param approval with the arguments that would run */
-export function useRemember(approval: ApprovalView): Remembering {
+export function useRemember(approval: ApprovalView) {
   const [held, heldFields] = useHeld(approval);
   const [isAny, setIsAny] = useState(false);
   const [span, setSpan] = useState<Span>("run");
@@ -94,8 +88,7 @@ function useHeld({ what: { arguments: given }, input_schema: schema }: ApprovalV
   const fields = (
     <>
       {names.length + missing.length > 0 && (
-        <fieldset className="grid min-w-0 gap-1.5">
-          <legend className="mb-1 font-medium">Only when these arguments are the same</legend>
+        <Group legend="Only when these arguments are the same">
           {names.map((name) => (
             <Check
               key={name}
@@ -113,7 +106,7 @@ function useHeld({ what: { arguments: given }, input_schema: schema }: ApprovalV
               without <Text className="mono">{missing.join(", ")}</Text>, as now
             </Check>
           )}
-        </fieldset>
+        </Group>
       )}
       {unheld.length > 0 && (
         <p className="text-high">

@@ -10,6 +10,7 @@ import { ask, sentenceOf } from "../../api/index.ts";
 import {
   Button,
   Card,
+  Disclosure,
   EmptyState,
   ErrorNotice,
   Icon,
@@ -145,9 +146,7 @@ function Simulated({ simulation }: { readonly simulation: SimulationView }): Rea
   );
 }
 
-function callIdOf({ call_id }: VerdictChangeView): string {
-  return call_id;
-}
+const callIdOf = ({ call_id }: VerdictChangeView): string => call_id;
 
 /** How many change from which verdict to which. */
 function Moves({ changes }: { readonly changes: readonly VerdictChangeView[] }): ReactNode {
@@ -178,19 +177,20 @@ function Move({ before, after }: { readonly before: string; readonly after: stri
 function Change({ change }: { readonly change: VerdictChangeView }): ReactNode {
   const { tool, action, before, after, at, requested_by, run_id, call_id } = change;
   return (
-    <details className="group border-b border-line">
-      <summary className="flex list-none flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2 hover:bg-hover">
-        <span className="text-ink-3 group-open:rotate-90">
-          <Icon name="right" size={12} />
-        </span>
-        <span className="min-w-0 flex-1">
-          <ToolName tool={tool} action={action} className="font-medium" />
-        </span>
-        <Move before={before.verdict} after={after.verdict} />
-        <span className="text-ink-3">
-          <Time at={at} />
-        </span>
-      </summary>
+    <Disclosure
+      className="border-b border-line"
+      title={
+        <>
+          <span className="min-w-0 flex-1">
+            <ToolName tool={tool} action={action} className="font-medium" />
+          </span>
+          <Move before={before.verdict} after={after.verdict} />
+          <span className="text-ink-3">
+            <Time at={at} />
+          </span>
+        </>
+      }
+    >
       <div className="grid gap-3 bg-sunken px-4 pt-1 pb-4">
         <p className="text-ink-2">
           <Text>{requested_by.agent}</Text> in <RunLink id={run_id} />, <span className="mono">{call_id}</span>
@@ -199,7 +199,7 @@ function Change({ change }: { readonly change: VerdictChangeView }): ReactNode {
         <Json value={change.arguments} />
         <Decision decision={after} />
       </div>
-    </details>
+    </Disclosure>
   );
 }
 
