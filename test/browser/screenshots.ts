@@ -1,4 +1,4 @@
-/** `npm run screenshots [-- FOLDER]`: every screen, in both themes, at desk and phone width; by default into temp/screenshots. */
+/** `npm run screenshots [-- FOLDER]`: every screen, in both themes, at desktop and phone width; by default into temp/screenshots. */
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { openBrowser, Person } from "./browser.ts";
@@ -9,22 +9,22 @@ import { everyScreen, everyState, widths, withoutRoles } from "./tour.ts";
 const folder = resolve(process.argv[2] ?? join(import.meta.dirname, "../../temp/screenshots"));
 mkdirSync(folder, { recursive: true });
 const browser = await openBrowser();
-await using house = await RuntimeFixture.open(ways);
-await house.account("grace", everyRole);
-await house.account("nora", []);
-const shown = await scene(house);
+await using postern = await RuntimeFixture.open(ways);
+await postern.account("grace", everyRole);
+await postern.account("nora", []);
+const shown = await scene(postern);
 for (const colorScheme of ["light", "dark"] as const) {
   for (const { name: width, ...options } of widths) {
     const keep = (person: Person) => async (name: string) => {
       await person.page.screenshot({ path: join(folder, `${name}-${width}-${colorScheme}.png`) });
     };
-    await using grace = await Person.open(browser, house.url, { ...options, colorScheme });
+    await using grace = await Person.open(browser, postern.url, { ...options, colorScheme });
     await grace.page.goto("/sign-in");
     await grace.page.getByLabel("Name").waitFor();
     await keep(grace)("sign-in");
     await grace.signIn("grace");
-    await everyScreen(grace, { house, shown }, keep(grace));
-    await using nora = await Person.open(browser, house.url, { ...options, colorScheme });
+    await everyScreen(grace, { postern, shown }, keep(grace));
+    await using nora = await Person.open(browser, postern.url, { ...options, colorScheme });
     await withoutRoles(nora, { name: "nora", password }, keep(nora));
     await using bare = await RuntimeFixture.open();
     await bare.account("grace", everyRole);

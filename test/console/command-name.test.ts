@@ -6,7 +6,7 @@ const elsewhere = "npx postern --data '/srv/$& and $1'";
 
 afterEach(() => setCommandName());
 
-it("names commands as the server says they are typed, and plainly before it has said so", () => {
+it("writes commands as the session gives them, and plainly before it is known", () => {
   expect(withCommandName("Run `postern alarms` and `postern audit verify`.")).toBe(
     "Run `postern alarms` and `postern audit verify`.",
   );
@@ -16,7 +16,7 @@ it("names commands as the server says they are typed, and plainly before it has 
   );
 });
 
-it("tells what the server says no with as it is typed there, but leaves a tool's own words alone", async () => {
+it("rewrites commands in refusals of the server, and not in the text of a tool", async () => {
   setCommandName(elsewhere);
   const answered = (code: string): Response =>
     Response.json({ error: { code, message: "see `postern tools`" } }, { status: 404 });

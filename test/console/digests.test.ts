@@ -25,14 +25,14 @@ function sent(preview: Preview | undefined): ApprovalView {
 }
 
 it.each([undefined, ...previews])(
-  "finds in the browser the digests that the server binds a yes to, with preview %j",
+  "computes the digests that the server binds an approval to, with preview %j",
   async (preview) => {
     expect(await mismatchesOf(sent(preview))).toEqual([]);
     expect(mismatchText([])).toBeUndefined();
   },
 );
 
-it("mismatches what was shown with other arguments, another preview, risk, reason or word of the tool than was hashed", async () => {
+it("finds a card whose arguments, preview, risk, reason or summary differ from the digest", async () => {
   const approval = sent(previews[2]);
   const { preview, what } = approval;
   if (preview === undefined) throw new Error("It has one.");

@@ -17,8 +17,8 @@ const anyGiven = fc.dictionary(fc.string({ minLength: 1, unit: "grapheme" }), fc
   maxKeys: 4,
 }) as fc.Arbitrary<JsonObject>;
 
-describe("what a remembered yes can hold", () => {
-  it("is every argument, whatever it is, and then only a call with the same one fits", async () => {
+describe("the arguments that a grant can fix", () => {
+  it("include every argument; only a call with the same value matches", async () => {
     await fc.assert(
       fc.property(anyGiven, fc.jsonValue({ maxDepth: 2 }), (given, other) => {
         fc.pre(!JSON.stringify([given, other]).includes("__proto__"));
@@ -32,7 +32,7 @@ describe("what a remembered yes can hold", () => {
     );
   });
 
-  it("is no longer than a condition may be, and all together no longer than a grant may be", () => {
+  it("stay within the limits of a condition and of a grant", () => {
     expect(longestValue).toBe(longest);
     const fit = "a".repeat(longestValue - 2);
     expect(holdable({ fit, long: `${fit}a`, "": 1 }, [])).toEqual(["fit"]);
