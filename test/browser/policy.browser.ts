@@ -33,7 +33,7 @@ describe("policy", () => {
     const { page } = grace;
     const before = await editor(grace).inputValue();
     await editor(grace).fill(`${before}\n# an hour of work`);
-    await page.getByRole("tab", { name: "Effective policy" }).click();
+    await page.getByRole("tab", { name: "Effective", exact: true }).click();
     await page.getByRole("tab", { name: "Change and simulate" }).click();
     expect(await editor(grace).inputValue()).toContain("an hour of work");
     await page.getByRole("link", { name: "Runs" }).click();

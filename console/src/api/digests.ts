@@ -15,8 +15,8 @@ const texts = new WeakMap<object, string>();
 /** @throws Error with a sentence for a person, when a digest differs */
 export async function assertDigests(approvals: readonly ApprovalView[]): Promise<void> {
   for (const mismatches of await Promise.all(approvals.map(mismatchesOf))) {
-    const told = mismatchText(mismatches);
-    if (told !== undefined) throw new Error(told);
+    const message = mismatchText(mismatches);
+    if (message !== undefined) throw new Error(message);
   }
 }
 
@@ -39,7 +39,7 @@ export function exactText({ what: { arguments: given } }: ApprovalView): string 
 export function mismatchText(mismatches: Mismatches): string | undefined {
   if (mismatches === undefined || mismatches.length === 0) return undefined;
   const what = mismatches.map((one) => words[one]).join(" and ");
-  return `What you see is not what would be approved: ${what} of this request ${mismatches.length > 1 ? "do" : "does"} not have the digest that it is sent with. It cannot be approved here. Reload the page, and tell the operator of Postern if this stays.`;
+  return `What you see is not what would be approved: ${what} of this request ${mismatches.length > 1 ? "do" : "does"} not have the digest that it is sent with. It cannot be approved here. Reload the page. If this stays, report it to the operator of Postern.`;
 }
 
 const words = { arguments: "the arguments", preview: "the preview", card: "the card" } as const;

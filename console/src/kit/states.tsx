@@ -51,7 +51,7 @@ export function Notice({ tone = "critical", children }: NoticeProps): ReactNode 
   );
 }
 
-/** Why something did not work, as a notice. Nothing when it worked. */
+/** An error as a notice. Empty when there is no error. */
 export function ErrorNotice({ children }: { readonly children: string | undefined }): ReactNode {
   if (children === undefined) return null;
   return (
@@ -82,7 +82,7 @@ type NotYetProps = Readonly<{
   rows?: number | undefined;
 }>;
 
-/** Before there is anything to show: a placeholder, or why it failed. A failed reload does not replace what is shown. */
+/** Shown before the first answer: a placeholder, or the error. */
 export function NotYet({ error, again, rows }: NotYetProps): ReactNode {
   return error === null ? <Skeleton rows={rows} /> : <ErrorState error={error} retry={() => void again()} />;
 }

@@ -70,7 +70,7 @@ function share(userId: string, onSignedOut: () => void): () => void {
     await keepOpen({ state: liveState.value, lastId }, publish, leading.signal);
     isConnected = false;
   };
-  /** If the page that has the connection was put to sleep, a visible page takes it over. */
+  /** If the page that has the connection is suspended, a visible page takes the connection over. */
   const listen = (): void => {
     clearTimeout(silenceTimer);
     if (!isConnected) silenceTimer = setTimeout(() => (document.hidden ? listen() : queue({ steal: true })), silenceMs);
@@ -81,7 +81,7 @@ function share(userId: string, onSignedOut: () => void): () => void {
   };
   const taken = (): void => {
     if (leaving.signal.aborted) return; // left before its turn
-    // This page slept, and missed what another one read since.
+    // This page was suspended, and missed the events that another page read.
     leading.abort();
     isConnected = false;
     for (const listener of listeners) listener.reset();

@@ -41,7 +41,7 @@ const words: Readonly<Record<LiveState, readonly [word: string, more: string]>> 
   live: ["Live", "What happens is shown as it happens."],
   reconnecting: [
     "Reconnecting",
-    "Postern does not answer. What you see may be old; nothing you decide is lost or done twice.",
+    "Postern does not answer. What you see may be old. Decisions are neither lost nor made twice.",
   ],
   crowded: ["Not live", "Too many pages are connected to Postern. What you see is read again every few seconds."],
 };
@@ -63,7 +63,7 @@ function Live(): ReactNode {
   );
 }
 
-/** On every screen: it is why nothing runs. */
+/** Shown on every screen while calls are stopped. */
 function PausedBadge(): ReactNode {
   const { paused = false, paused_by: by } = useControls() ?? {};
   if (!paused) return null;

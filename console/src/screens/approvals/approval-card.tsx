@@ -35,7 +35,7 @@ const BatchDialog = late(async () => (await import("./batch-dialog.tsx")).BatchD
 
 export interface ApprovalCardProps {
   readonly id: string;
-  /** It follows one that was decided: it takes the keyboard, and a screen reader reads it. */
+  /** It follows a decided one: it gets the keyboard focus, and a screen reader reads it. */
   readonly isNext: boolean;
   readonly onDecided: (id: string) => void;
   readonly onBack: () => void;
@@ -70,7 +70,7 @@ export function ApprovalCard({ id, isNext, onDecided, onBack }: ApprovalCardProp
   };
   const decided = (fresh: ApprovalView): void => {
     keep(fresh);
-    acknowledge(fresh); // they know their own edit
+    acknowledge(fresh); // a person need not acknowledge their own edit
     if (fresh.status !== "pending") onDecided(id);
   };
   const changed = isChanged ? (

@@ -22,7 +22,7 @@ const dialogs = {
 };
 type DialogName = keyof typeof dialogs;
 
-interface DecideBarProps extends Omit<DecidingOptions, "isHeld" | "onNameNeeded"> {
+interface DecideBarProps extends Omit<DecidingOptions, "hasChanged" | "onNameNeeded"> {
   /** As it is now. */
   readonly approval: ApprovalView;
   /** What changed since the person looked. */
@@ -37,7 +37,7 @@ export function DecideBar({ approval, changed, mismatch, ...options }: DecideBar
   const hasChanged = changed !== undefined;
   const [open, setOpen] = useState<DialogName>();
   const onNameNeeded = (): void => setOpen((now) => (now === "edit" ? now : "approve"));
-  const deciding = useDeciding({ ...options, isHeld: hasChanged, onNameNeeded });
+  const deciding = useDeciding({ ...options, hasChanged, onNameNeeded });
   const [problem, setProblem] = useState<string>();
   const isExpired = useIsOver(approval.expires_at);
   const isOpen = approval.status === "pending" && !isExpired && (approval.viewer?.may.length ?? 0) > 0;

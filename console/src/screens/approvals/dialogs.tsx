@@ -15,11 +15,11 @@ export interface DecideDialogProps {
 
 type DecisionDialogProps = ComponentProps<typeof ChoiceDialog> & Pick<DecideDialogProps, "changed">;
 
-/** Decides nothing as long as a change is not acknowledged. */
+/** Its buttons are disabled until a change is acknowledged. */
 export function DecisionDialog({ choices, changed, children, ...rest }: DecisionDialogProps): ReactNode {
-  const isHeld = changed !== undefined;
+  const hasChanged = changed !== undefined;
   return (
-    <ChoiceDialog {...rest} choices={choices.map((one) => (isHeld ? { ...one, isReady: false } : one))}>
+    <ChoiceDialog {...rest} choices={choices.map((one) => (hasChanged ? { ...one, isReady: false } : one))}>
       {changed}
       {children}
     </ChoiceDialog>
@@ -28,12 +28,12 @@ export function DecisionDialog({ choices, changed, children, ...rest }: Decision
 
 type TextProps = Pick<ComponentProps<typeof TextField>, "value" | "onChange" | "first" | "hint">;
 
-/** Why a person decides as they do: kept with the decision. */
+/** The reason of a decision, kept with it. */
 export function Reason({ label = "Reason (optional)", ...rest }: TextProps & { readonly label?: string }): ReactNode {
   return <TextField label={label} maxLength={2_000} {...rest} />;
 }
 
-/** For a critical call the tool's name is typed, so that no habit approves it. */
+/** A critical call needs the tool's name typed, so that it is not approved by habit. */
 export function TypedName({ tool, ...rest }: TextProps & { readonly tool: string }): ReactNode {
   const label = (
     <>
@@ -73,12 +73,12 @@ export function DenyDialog({ approval, deciding, changed, onClose }: DecideDialo
   const [reason, setReason] = useState("");
   const send = (verb: "deny" | "skip") => () => deciding.send({ verb, reason: textIn(reason) });
   const choices: readonly Choice[] = [
-    { word: "Skip", title: "The agent is told to go on without it", send: send("skip") },
+    { word: "Skip", title: "The agent continues without it", send: send("skip") },
     { word: "Deny", look: "danger", icon: "cross", send: send("deny") },
   ];
   const hint = (
     <>
-      The agent is told. <Text>{approval.what.tool}</Text> does not run.
+      The agent reads the reason. <Text>{approval.what.tool}</Text> does not run.
     </>
   );
   return (

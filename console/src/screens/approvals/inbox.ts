@@ -1,6 +1,6 @@
 /**
- * The requests that wait, kept fresh by the feed. When something happens to one request, it is read again; when too much
- * happens at once or something was missed, the list is.
+ * The waiting requests, kept fresh by the feed. After an event the page reads its request again; after many events at once
+ * or a missed one, it reads the whole list again.
  *
  * Invariant: nothing is shown as pending that the server did not send as pending. The list is the beginning of what
  * waits, by urgency and without a gap, as far as it was scrolled to.
@@ -66,7 +66,7 @@ class Inbox {
   /** Answers to requests of an earlier epoch are dropped. */
   #epoch = 0;
 
-  /** For this person: what another one saw is removed at once. */
+  /** Opens it for a person. What another person saw is removed at once. */
   open(owner: string): void {
     if (this.#owner !== undefined && this.#owner !== owner) {
       this.#items.clear();
@@ -105,7 +105,7 @@ class Inbox {
       this.#readAsFarAs(page);
       this.#show({ hasMore: page.next_after !== undefined });
     } catch {
-      // The end of the list asks again when it is scrolled to.
+      // The list reads it again when its end is scrolled to.
     } finally {
       this.#isReading = false;
       const older = [...this.#touchedMeanwhile];
@@ -114,10 +114,10 @@ class Inbox {
     }
   }
 
-  /** Something happened to this request. Several at the same time are read together. */
+  /** Reads this request again. Several at the same time are read together. */
   touch(id: string): void {
     this.#touched.add(id);
-    if (this.#isReloading) this.#isStale = true; // what is being read may be older than this
+    if (this.#isReloading) this.#isStale = true; // the running read may be older than this event
     if (this.#isReading) this.#touchedMeanwhile.add(id);
     this.#timer ??= setTimeout(() => void this.#readTouched(), 15);
   }
@@ -147,7 +147,7 @@ class Inbox {
       if (this.#items.size === 0) this.#show({ status: "failed", error });
       return error instanceof Problem && error.status > 0 && error.status < 500; // a refusal is final
     }
-    if (owner !== this.#owner) return true; // another person signed in: it is being read again
+    if (owner !== this.#owner) return true; // another person signed in, and the list is being read again
     this.#items = fresh;
     this.#readAsFarAs(pages.at(-1));
     this.#show({ status: "ready", error: undefined, hasMore: after !== undefined, waiting: pages[0]?.waiting });

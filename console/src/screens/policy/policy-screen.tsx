@@ -22,7 +22,7 @@ import { Verdict, Warnings } from "./verdict.tsx";
 const tabs = [
   { id: "explain", label: "Explain a call" },
   { id: "change", label: "Change and simulate" },
-  { id: "effective", label: "Effective policy" },
+  { id: "effective", label: "Effective" },
 ];
 
 export function PolicyScreen(): ReactNode {

@@ -1,4 +1,4 @@
-/** What a policy text would decide: recorded calls are put to it, or its own tests. Nothing is run or written. */
+/** What a policy text decides about recorded calls, and the results of its own tests. Nothing is run or written. */
 import { type ReactNode, useMemo, useState } from "react";
 import type {
   PolicyTest,
@@ -84,13 +84,11 @@ export function AskedResult({ asked, text }: AskedResultProps): ReactNode {
   return (
     <Card title="What it would change">
       {asked !== undefined && asked.text !== text && (
-        <p className="border-b border-line px-4 py-2 text-medium">
-          The text has changed since; this is about the one before.
-        </p>
+        <p className="border-b border-line px-4 py-2 text-medium">The text has changed since this result.</p>
       )}
       {asked === undefined && (
         <EmptyState icon="policy" title="Not simulated yet">
-          Recorded calls are put to this text; nothing is run and nothing is written.
+          This text decides about recorded calls. Nothing runs and nothing is written.
         </EmptyState>
       )}
       {asked !== undefined && "simulation" in asked && <Simulated simulation={asked.simulation} />}

@@ -7,7 +7,7 @@ function useChanges(name: string) {
   return useAnswer("GET /v1/tools/{name}/changes", { name });
 }
 
-/** The same for the page that clients show for a tool; nothing before a client has read it. */
+/** The same for the page that MCP clients show for a tool. It is empty until a client has read the page. */
 export function PageDefinition({ tool }: { readonly tool: string }): ReactNode {
   const page = `${tool}.ui`;
   if (useChanges(page).data === undefined) return null;
@@ -39,7 +39,11 @@ export function DefinitionTab({ tool }: { readonly tool: string }): ReactNode {
           Approved: pinned && (
             <>
               <Hash value={pinned.definition} /> <Time at={pinned.at} />,{" "}
-              {pinned.by === undefined ? "at first sight" : <Text>{`by ${actorText(pinned.by, pinned.via)}`}</Text>}
+              {pinned.by === undefined ? (
+                "automatically, when it was first offered"
+              ) : (
+                <Text>{`by ${actorText(pinned.by, pinned.via)}`}</Text>
+              )}
             </>
           ),
           Offered: offered && (
