@@ -2,7 +2,7 @@
 import { lazyRouteComponent, type RouteComponent } from "@tanstack/react-router";
 import type { IconName } from "./kit/index.ts";
 
-export interface Screen {
+interface Screen {
   readonly label: string;
   /** It and `PATH/$id` open the screen (`useParams({ strict: false }).id`). */
   readonly path: string;

@@ -58,7 +58,7 @@ export function Button({
 }
 
 /** One key of the keyboard. */
-export function Key({ children }: { readonly children: string }): ReactNode {
+function Key({ children }: { readonly children: string }): ReactNode {
   return (
     <span
       aria-hidden="true"

@@ -16,7 +16,7 @@ import { Text, Unseen } from "./text.tsx";
 /** A JSON schema. Only its simple properties get controls of their own; the server checks everything. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-export interface SchemaFormProps {
+interface SchemaFormProps {
   readonly schema: Schema | undefined;
   readonly entered: Entered;
   readonly onChange: (entered: Entered) => void;

@@ -20,7 +20,7 @@ export type Message =
   | { readonly kind: "ended" };
 
 /** Its state when another page had it, or before. */
-export interface ConnectionState {
+interface ConnectionState {
   readonly state: LiveState;
   readonly lastId: string | undefined;
 }

@@ -16,7 +16,7 @@ const titles = new Map([
   ["approval.escalated", "A request was escalated to you"],
 ]);
 
-export type Notifying = "on" | "off" | "refused" | "impossible";
+type Notifying = "on" | "off" | "refused" | "impossible";
 
 function notifyingNow(): Notifying {
   if (!("Notification" in window)) return "impossible"; // no page may over plain HTTP

@@ -33,7 +33,7 @@ import { ExactArguments, PreviewPart } from "./what-runs.tsx";
 
 const BatchDialog = late(async () => (await import("./batch-dialog.tsx")).BatchDialog);
 
-export interface ApprovalCardProps {
+interface ApprovalCardProps {
   readonly id: string;
   /** It follows a decided one: it gets the keyboard focus, and a screen reader reads it. */
   readonly isNext: boolean;

@@ -22,7 +22,7 @@ export const tooEarly = "This has just appeared: its buttons and keys work in a 
 /** The time of the press. A busy page may handle it much later. */
 export type Press = Pick<Event, "timeStamp">;
 
-export interface Armed {
+interface Armed {
   readonly isArmed: boolean;
   /** Whether this press was made since then. */
   readonly takes: (press: Press) => boolean;

@@ -21,7 +21,7 @@ import { SharedValue, useShared } from "../../kit/shared-value.ts";
 import { useFeed } from "../../live/feed.ts";
 import { byUrgency, urgencyOf } from "./urgency.ts";
 
-export interface InboxState {
+interface InboxState {
   readonly approvals: readonly ApprovalView[];
   readonly status: "loading" | "ready" | "failed";
   readonly error: unknown;
@@ -243,7 +243,7 @@ export function useWaiting(): WaitingCounts | undefined {
     enabled: hasMore,
   });
   return useMemo(() => {
-    if (status === "loading") return undefined;
+    if (status !== "ready") return undefined;
     return hasMore ? (data ?? waiting) : countsOf(approvals);
   }, [approvals, hasMore, status, waiting, data]);
 }
@@ -272,6 +272,6 @@ export function usePendingCount(): string | undefined {
   return useMemo(() => {
     if (!decides) return all && String(totalOf(all));
     if (hasMore) return mine ? String(totalOf(mine)) : undefined;
-    return status === "loading" ? undefined : String(approvals.filter((one) => mayDecide(one, "approve")).length);
+    return status === "ready" ? String(approvals.filter((one) => mayDecide(one, "approve")).length) : undefined;
   }, [decides, all, approvals, hasMore, status, mine]);
 }

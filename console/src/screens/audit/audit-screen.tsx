@@ -156,7 +156,7 @@ type IntegrityProps = Readonly<{
 }>;
 
 /** How long the log is, whether it is intact, and its export. */
-export function Integrity({ size, checked, isNew, onLatest }: IntegrityProps): ReactNode {
+function Integrity({ size, checked, isNew, onLatest }: IntegrityProps): ReactNode {
   const may = useMay();
   const { data: last, refetch } = useQuery<CheckedView>({
     queryKey: ["audit-verified"],

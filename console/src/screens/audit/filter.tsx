@@ -2,7 +2,7 @@ import { type ReactNode, useState } from "react";
 import { Button, Field, type Options, SearchInput, Select, TextField } from "../../kit/index.ts";
 
 /** As the server's query names them. The address of the page has the same names, so a search can be sent as a link. */
-export const filterNames = [
+const filterNames = [
   "text",
   "type",
   "tool",
@@ -16,7 +16,7 @@ export const filterNames = [
   "until",
 ] as const;
 
-export type Filter = Readonly<Partial<Record<(typeof filterNames)[number], string>>>;
+type Filter = Readonly<Partial<Record<(typeof filterNames)[number], string>>>;
 
 export function filterFrom(search: Readonly<Record<string, unknown>>): Filter {
   const given = filterNames.flatMap((name) => {

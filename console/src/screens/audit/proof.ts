@@ -5,7 +5,7 @@
 import type { EventProof } from "../../../../src/server/contract/audit.ts";
 import { hex } from "../../kit/canonical.ts";
 
-export interface Step {
+interface Step {
   readonly word: string;
   readonly holds: boolean;
   readonly more: string;

@@ -148,10 +148,11 @@ const steps: readonly (readonly [name: string, belowMs: number])[] = [
 const decisions: ReadonlySet<string> = new Set(["gate.approved", "gate.denied", "gate.modified", "gate.skipped"]);
 
 /** How long agents waited for the latest decisions, from the audit log. */
-export function WaitingTimes(): ReactNode {
+function WaitingTimes(): ReactNode {
   const mayRead = useMay()("audit:read");
   const types = ["gate.required", ...decisions].join(",");
-  const { data } = useAnswer("GET /v1/audit/latest", { type: types, limit: 400 }, { enabled: mayRead });
+  const sent = { type: types, limit: 400 };
+  const { data, error, refetch } = useAnswer("GET /v1/audit/latest", sent, { enabled: mayRead });
   const waits = waitsIn(data?.events ?? []).sort((a, b) => a - b);
   const median = waits[Math.floor(waits.length / 2)];
   const counts = steps.map(
@@ -159,9 +160,10 @@ export function WaitingTimes(): ReactNode {
   );
   return (
     <Card title="How long decisions take" body="grid gap-2">
-      {median === undefined ? (
-        <EmptyState icon="clock" title={mayRead ? "No decisions yet" : "Only auditors can read this"} />
-      ) : (
+      {mayRead && data === undefined && <NotYet error={error} again={refetch} rows={3} />}
+      {!mayRead && <EmptyState icon="lock" title="Only auditors can read this" />}
+      {data !== undefined && median === undefined && <EmptyState icon="clock" title="No decisions yet" />}
+      {median !== undefined && (
         <>
           <p>
             Half of {counted(waits.length, "decision")} came within{" "}
@@ -235,7 +237,7 @@ const setLevel = (level: Level): Change => ({
 });
 
 /** The autonomy of all agents, and the pause. */
-export function ControlsCard(): ReactNode {
+function ControlsCard(): ReactNode {
   const controls = useControls();
   const may = useMay();
   const [change, setChange] = useState<Change>();

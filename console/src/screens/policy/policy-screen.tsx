@@ -82,7 +82,7 @@ function By({ by: { rule, where } }: Pick<EffectiveLineView, "by">): ReactNode {
 }
 
 /** The verdict on each tool for one agent, and the rule that gives it. */
-export function EffectiveTab(): ReactNode {
+function EffectiveTab(): ReactNode {
   const [agent, setAgent] = useState("local-agent");
   const [autonomy, setAutonomy] = useState("");
   const sent = { agent: agent || undefined, autonomy: autonomy || undefined } as Sent<"GET /v1/policy">; // one of the options
