@@ -43,7 +43,7 @@ export function useRemember(approval: ApprovalView) {
       {argumentFields}
       {isNothing && (
         <Check isOn={isAny} onChange={setIsAny} className="font-medium text-high">
-          Yes, with any arguments: none of them is fixed to what you see here.
+          Yes, for all arguments: none of them is fixed to what you see here.
         </Check>
       )}
       <Reason label="Why is it safe not to ask?" value={reason} onChange={setReason} />
