@@ -1,10 +1,12 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { RouterProvider } from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, Navigate, RouterProvider, redirect } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { enter, Problem, sessionEnded, takeProof, whenProofChanges, whenSignedOut } from "./api/index.ts";
+import { EmptyState } from "./kit/index.ts";
+import { alarms, screens } from "./routes.tsx";
 import { keepDraft } from "./screens/policy/draft.ts";
-import { createConsoleRouter } from "./shell/router.tsx";
+import { Shell } from "./shell/shell.tsx";
 import { applyTheme } from "./shell/theme.ts";
 import "./styles.css";
 
@@ -40,3 +42,28 @@ createRoot(root).render(
     </QueryClientProvider>
   </StrictMode>,
 );
+
+/** Makes the paths from the list of screens. */
+function createConsoleRouter() {
+  const root = createRootRoute({
+    component: Shell,
+    notFoundComponent: () => <EmptyState icon="search" title="There is no such page here" />,
+  });
+  const home = createRoute({
+    getParentRoute: () => root,
+    path: "/",
+    beforeLoad: () => {
+      throw redirect({ to: "/approvals" });
+    },
+  });
+  const signIn = createRoute({
+    getParentRoute: () => root,
+    path: "/sign-in",
+    component: () => <Navigate to="/approvals" />,
+  });
+  const ofScreens = [...screens, alarms].flatMap(({ path, component }) => [
+    createRoute({ getParentRoute: () => root, path, component }),
+    createRoute({ getParentRoute: () => root, path: `${path}/$id`, component }),
+  ]);
+  return createRouter({ routeTree: root.addChildren([home, signIn, ...ofScreens]), defaultPreload: "intent" });
+}

@@ -1,61 +1,51 @@
-/**
- * The screens, in the order of the navigation. A new screen is one entry: its path, its label, its icon, and the
- * component, loaded when it is first opened. `PATH` and `PATH/$id` both open it (`useParams({ strict: false }).id`).
- */
+/** The screens, in the order of the navigation. A new screen is one line here. */
 import { lazyRouteComponent, type RouteComponent } from "@tanstack/react-router";
 import type { IconName } from "./kit/index.ts";
 
-export interface Screen {
-  readonly path: string;
+interface Screen {
   readonly label: string;
+  /** It and `PATH/$id` open the screen (`useParams({ strict: false }).id`). */
+  readonly path: string;
   readonly icon: IconName;
+  /** Loaded when it is first opened. */
   readonly component: RouteComponent;
-  /** Reached by a link and from the top bar: it is not in the navigation. */
-  readonly isAside?: true;
+}
+
+/** The path and the icon are named as the label. */
+function screen(label: Capitalize<IconName>, component: RouteComponent): Screen {
+  const name = label.toLowerCase() as IconName; // the type of the label holds only such
+  return { label, path: `/${name}`, icon: name, component };
 }
 
 export const screens: readonly Screen[] = [
-  {
-    path: "/approvals",
-    label: "Approvals",
-    icon: "inbox",
-    component: lazyRouteComponent(() => import("./screens/approvals/approvals-screen.tsx"), "ApprovalsScreen"),
-  },
-  {
-    path: "/overview",
-    label: "Overview",
-    icon: "overview",
-    component: lazyRouteComponent(() => import("./screens/overview/overview-screen.tsx"), "OverviewScreen"),
-  },
-  {
-    path: "/runs",
-    label: "Runs",
-    icon: "runs",
-    component: lazyRouteComponent(() => import("./screens/runs/runs-screen.tsx"), "RunsScreen"),
-  },
-  {
-    path: "/tools",
-    label: "Tools",
-    icon: "tools",
-    component: lazyRouteComponent(() => import("./screens/tools/tools-screen.tsx"), "ToolsScreen"),
-  },
-  {
-    path: "/policy",
-    label: "Policy",
-    icon: "policy",
-    component: lazyRouteComponent(() => import("./screens/policy/policy-screen.tsx"), "PolicyScreen"),
-  },
-  {
-    path: "/audit",
-    label: "Audit",
-    icon: "audit",
-    component: lazyRouteComponent(() => import("./screens/audit/audit-screen.tsx"), "AuditScreen"),
-  },
-  {
-    path: "/alarms",
-    label: "Alarms",
-    icon: "bell",
-    component: lazyRouteComponent(() => import("./screens/alarms/alarms.tsx"), "AlarmsScreen"),
-    isAside: true,
-  },
+  screen(
+    "Approvals",
+    lazyRouteComponent(() => import("./screens/approvals/approvals-screen.tsx"), "ApprovalsScreen"),
+  ),
+  screen(
+    "Overview",
+    lazyRouteComponent(() => import("./screens/overview/overview-screen.tsx"), "OverviewScreen"),
+  ),
+  screen(
+    "Runs",
+    lazyRouteComponent(() => import("./screens/runs/runs-screen.tsx"), "RunsScreen"),
+  ),
+  screen(
+    "Tools",
+    lazyRouteComponent(() => import("./screens/tools/tools-screen.tsx"), "ToolsScreen"),
+  ),
+  screen(
+    "Policy",
+    lazyRouteComponent(() => import("./screens/policy/policy-screen.tsx"), "PolicyScreen"),
+  ),
+  screen(
+    "Audit",
+    lazyRouteComponent(() => import("./screens/audit/audit-screen.tsx"), "AuditScreen"),
+  ),
 ];
+
+/** Opened by a link and from the top bar: it is not in the navigation. */
+export const alarms = screen(
+  "Alarms",
+  lazyRouteComponent(() => import("./screens/alarms/alarms.tsx"), "AlarmsScreen"),
+);

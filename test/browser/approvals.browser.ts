@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { stumbles } from "./axe.ts";
+import { problemsOfAxe } from "./axe.ts";
 import { approve, armed, card, mail } from "./card.ts";
 import { everyRole } from "./console-fixture.ts";
-import { stage } from "./stage.ts";
+import { setUp } from "./set-up.ts";
 
-const { house, at } = stage({ people: { grace: everyRole, linus: ["approver"], vera: ["viewer"] } });
+const { postern, at } = setUp({ people: { grace: everyRole, linus: ["approver"], vera: ["viewer"] } });
 
 describe("approving", () => {
-  it("shows what would run, whose rule asks, the agent's reason as unverified, and that the bytes are the hashed ones", async () => {
-    const id = await house.ask("send_email", mail("shown"), { reason: "the user asked for it" });
+  it("shows what would run, which rule asks and the unverified reason of the agent", async () => {
+    const id = await postern.ask("send_email", mail("shown"), { reason: "the user asked for it" });
     await using grace = await at(`/approvals/${id}`);
     await grace.page.getByText("A mail to ada@example.org").first().waitFor();
-    await grace.page.getByText("mail-leaves-the-house").waitFor();
+    await grace.page.getByText("ask-send-email").waitFor();
     await grace.page.getByText("unverified").waitFor();
     await grace.page.getByText("the user asked for it").waitFor();
     await grace.page.locator("[data-verified=yes]").waitFor();
@@ -22,21 +22,21 @@ describe("approving", () => {
 
   it("runs the call once when approve is clicked twice", async () => {
     const given = mail("twice");
-    const id = await house.ask("send_email", given);
+    const id = await postern.ask("send_email", given);
     await using grace = await at(`/approvals/${id}`);
     const sent: string[] = [];
     grace.page.on("request", (request) => request.method() === "POST" && sent.push(request.url()));
     await armed(grace.page);
     await approve(grace.page).dblclick();
     await grace.page.getByText("runs once, with exactly these arguments").waitFor();
-    expect(await house.call("send_email", given)).toMatchObject({ status: "ok" });
-    await house.call("send_email", given);
-    expect(house.runs.filter((line) => line.endsWith(" twice"))).toHaveLength(1);
+    expect(await postern.call("send_email", given)).toMatchObject({ status: "ok" });
+    await postern.call("send_email", given);
+    expect(postern.runs.filter((line) => line.endsWith(" twice"))).toHaveLength(1);
     expect(sent.filter((url) => url.endsWith("/approve"))).toHaveLength(1);
   });
 
-  it("tells the second of two tabs that it was decided in the first", async () => {
-    const id = await house.ask("send_email", mail("tabs"));
+  it("shows in a second tab that the request was decided in the first", async () => {
+    const id = await postern.ask("send_email", mail("tabs"));
     await using grace = await at(`/approvals/${id}`);
     await armed(grace.page);
     const other = await grace.tab(`/approvals/${id}`);
@@ -46,11 +46,11 @@ describe("approving", () => {
     expect(await approve(other).count()).toBe(0);
   });
 
-  it("takes one word of two approvers who speak at once, and tells the other who was quicker", async () => {
+  it("takes one of two decisions made at once and names the first approver to the second", async () => {
     await using grace = await at("/approvals");
     await using linus = await at("/approvals", "linus");
-    const id = await house.ask("send_email", mail("race"));
-    // Neither hears of the other: both cards look open.
+    const id = await postern.ask("send_email", mail("race"));
+    // Neither page receives the event of the other: both cards look open.
     for (const { page } of [grace, linus]) {
       await page.route("**/v1/events", (route) => route.abort());
       await card(page, id);
@@ -60,8 +60,8 @@ describe("approving", () => {
       approve(grace.page).click(),
       linus.page.getByRole("button", { name: "Deny", exact: true }).click(),
     ]);
-    await expect.poll(async () => (await house.approval(id))["status"]).not.toBe("pending");
-    const { status } = await house.approval(id);
+    await expect.poll(async () => (await postern.approval(id))["status"]).not.toBe("pending");
+    const { status } = await postern.approval(id);
     const loser = status === "approved" ? linus : grace;
     await loser.page
       .getByText(status === "approved" ? "approved by grace" : "denied by linus")
@@ -69,16 +69,16 @@ describe("approving", () => {
       .waitFor();
   });
 
-  it("decides nothing from a stale card: 409, and the card shows what would run now", async () => {
+  it("decides nothing from an outdated card: 409, then the card shows what would run now", async () => {
     await using grace = await at("/approvals");
-    const id = await house.ask("update_rows", { table: "orders", set: { state: "closed" }, limit: 3 });
+    const id = await postern.ask("update_rows", { table: "orders", set: { state: "closed" }, limit: 3 });
     let decided: number | undefined;
     grace.page.on("response", (answer) => {
       if (answer.url().endsWith("/approve")) decided = answer.status();
     });
     await grace.page.route("**/v1/events", (route) => route.abort());
     await card(grace.page, id);
-    await house.operator("POST", `/v1/approvals/${id}/modify`, {
+    await postern.operator("POST", `/v1/approvals/${id}/modify`, {
       arguments: { table: "orders", set: { state: "closed" }, limit: 1 },
     });
     await approve(grace.page).click();
@@ -86,8 +86,8 @@ describe("approving", () => {
     await grace.page.getByText('"limit": 1').first().waitFor();
   });
 
-  it("never approves what is critical by one key or one click: the tool's name is typed", async () => {
-    const id = await house.ask("transfer_money", { to: "DE00", amount: 12 });
+  it("needs the tool's name typed before it approves a critical call", async () => {
+    const id = await postern.ask("transfer_money", { to: "DE00", amount: 12 });
     await using grace = await at(`/approvals/${id}`);
     await armed(grace.page);
     await grace.page.keyboard.press("a");
@@ -99,11 +99,11 @@ describe("approving", () => {
     expect(await yes.isDisabled()).toBe(true);
     await dialog.getByRole("textbox").fill("transfer_money");
     await yes.click();
-    await expect.poll(async () => (await house.approval(id))["status"]).toBe("approved");
+    await expect.poll(async () => (await postern.approval(id))["status"]).toBe("approved");
   });
 
-  it("goes down and up by j and k, approves by a, asks why by d", async () => {
-    const ids = [await house.ask("send_email", mail("keys 1")), await house.ask("send_email", mail("keys 2"))];
+  it("moves with j and k, approves with a, opens the deny dialog with d", async () => {
+    const ids = [await postern.ask("send_email", mail("keys 1")), await postern.ask("send_email", mail("keys 2"))];
     await using grace = await at(`/approvals/${ids[0]}`);
     await armed(grace.page);
     const first = grace.page.url();
@@ -113,19 +113,19 @@ describe("approving", () => {
     await expect.poll(() => grace.page.url()).toBe(first);
     await armed(grace.page);
     await grace.page.keyboard.press("a");
-    await expect.poll(async () => (await house.approval(ids[0] ?? ""))["status"]).toBe("approved");
+    await expect.poll(async () => (await postern.approval(ids[0] ?? ""))["status"]).toBe("approved");
     await card(grace.page, ids[1] ?? "");
     await grace.page.keyboard.press("d");
     await grace.page.getByRole("dialog").getByRole("textbox").fill("too early");
     await grace.page.keyboard.press("Enter");
     await expect
-      .poll(async () => (await house.approval(ids[1] ?? ""))["decision"])
+      .poll(async () => (await postern.approval(ids[1] ?? ""))["decision"])
       .toMatchObject({ as: "denied", reason: "too early" });
   });
 
-  it("runs the edited arguments, and keeps what was asked", async () => {
+  it("runs the edited arguments and keeps the requested ones", async () => {
     const given = mail("wrong subject");
-    const id = await house.ask("send_email", given);
+    const id = await postern.ask("send_email", given);
     await using grace = await at(`/approvals/${id}`);
     await armed(grace.page);
     await grace.page.getByRole("button", { name: "Edit…" }).click();
@@ -135,13 +135,13 @@ describe("approving", () => {
     await dialog.getByText("right subject").waitFor();
     await dialog.getByRole("button", { name: "Approve as edited" }).click();
     await grace.page.getByText("runs once, with exactly these arguments").waitFor();
-    await house.call("send_email", given);
-    expect(house.runs.filter((line) => line.includes("subject"))).toEqual(["mail ada@example.org right subject"]);
-    expect(await house.approval(id)).toMatchObject({ asked: given });
+    await postern.call("send_email", given);
+    expect(postern.runs.filter((line) => line.includes("subject"))).toEqual(["mail ada@example.org right subject"]);
+    expect(await postern.approval(id)).toMatchObject({ asked: given });
   });
 
-  it("remembers a yes in the words it was shown with, and asks nobody for the next call like it", async () => {
-    const id = await house.ask("send_email", { to: "ada@example.org", subject: "weekly", body: "one" });
+  it("remembers an approval with the scope it showed, and asks no approver for the next such call", async () => {
+    const id = await postern.ask("send_email", { to: "ada@example.org", subject: "weekly", body: "one" });
     await using grace = await at(`/approvals/${id}`);
     await armed(grace.page);
     await grace.page.getByRole("button", { name: "Remember…" }).click();
@@ -152,17 +152,17 @@ describe("approving", () => {
     await dialog.getByLabel("Why is it safe not to ask?").fill("the weekly mail");
     await dialog.getByRole("button", { name: "Approve and remember" }).click();
     await grace.page.getByText("runs once, with exactly these arguments").waitFor();
-    expect(await house.call("send_email", { to: "ada@example.org", subject: "weekly", body: "two" })).toMatchObject({
+    expect(await postern.call("send_email", { to: "ada@example.org", subject: "weekly", body: "two" })).toMatchObject({
       status: "ok",
     });
-    expect(await house.call("send_email", { to: "bob@example.org", subject: "weekly", body: "two" })).toMatchObject({
+    expect(await postern.call("send_email", { to: "bob@example.org", subject: "weekly", body: "two" })).toMatchObject({
       status: "pending",
     });
   });
 
-  it("names what a remembered yes leaves free, holds objects, lists and what is left out, and never means any arguments by itself", async () => {
+  it("names the free arguments of a grant; any arguments need a confirmation of their own", async () => {
     const rows = { table: "remembered", set: { state: "closed" }, limit: 3 };
-    const asked = await house.ask("update_rows", rows);
+    const asked = await postern.ask("update_rows", rows);
     await using grace = await at(`/approvals/${asked}`);
     const { page } = grace;
     await armed(page);
@@ -180,7 +180,7 @@ describe("approving", () => {
     await dialog.getByLabel("for an hour").check();
     await yes.click();
     await page.getByText("runs once, with exactly these arguments").waitFor();
-    const { grants } = await house.operator("GET", "/v1/grants?state=live&tool=update_rows");
+    const { grants } = await postern.operator("GET", "/v1/grants?state=live&tool=update_rows");
     expect(grants).toMatchObject([
       {
         scope: {
@@ -192,39 +192,39 @@ describe("approving", () => {
         },
       },
     ]);
-    expect(await house.call("update_rows", { ...rows, limit: 4 })).toMatchObject({ status: "ok" });
+    expect(await postern.call("update_rows", { ...rows, limit: 4 })).toMatchObject({ status: "ok" });
     const other = { ...rows, set: { state: "closed", by: "agent" } };
-    expect(await house.call("update_rows", other)).toMatchObject({ status: "pending" });
+    expect(await postern.call("update_rows", other)).toMatchObject({ status: "pending" });
 
     const texts = { texts: ["one", "two"] };
-    const id = await house.ask("post_list", texts, { run_id: "run-lists" });
+    const id = await postern.ask("post_list", texts, { run_id: "run-lists" });
     await card(page, id);
     await page.getByRole("button", { name: "Remember…" }).click();
     await dialog.getByText("with the same texts").waitFor();
     await dialog.getByLabel("for an hour").check();
     await dialog.getByLabel("Why is it safe not to ask?").fill("these two");
     await yes.click();
-    await expect.poll(async () => (await house.approval(id))["status"]).toBe("approved");
-    expect(await house.call("post_list", texts)).toMatchObject({ status: "ok" });
+    await expect.poll(async () => (await postern.approval(id))["status"]).toBe("approved");
+    expect(await postern.call("post_list", texts)).toMatchObject({ status: "ok" });
     for (const others of [["one"], ["one", "two", "three"], ["one", "three"]])
-      expect(await house.call("post_list", { texts: others })).toMatchObject({ status: "pending" });
+      expect(await postern.call("post_list", { texts: others })).toMatchObject({ status: "pending" });
   });
 
-  it("shows every row of a long table on demand, and says how many there are", async () => {
+  it("shows every row of a long table on demand, with their number", async () => {
     const texts = Array.from({ length: 300 }, (_, row) => `row ${row}`);
-    await using grace = await at(`/approvals/${await house.ask("post_list", { texts })}`);
+    await using grace = await at(`/approvals/${await postern.ask("post_list", { texts })}`);
     const { page } = grace;
     await page.getByText("200 of 300 rows are shown.").waitFor();
     const table = page.getByRole("region", { name: "What changes" });
     expect(await table.getByRole("row").count()).toBe(201);
-    await page.getByRole("button", { name: "Show all 300" }).click();
+    await page.getByRole("button", { name: "Show the other 100" }).click();
     expect(await table.getByRole("row").count()).toBe(301);
     await table.getByText("row 299", { exact: true }).waitFor();
     expect(await page.getByText("rows are shown").count()).toBe(0);
   });
 
-  it("names beside a field what cannot be seen in it", async () => {
-    const id = await house.ask("send_email", { ...mail("plain"), to: "a\u202egro.live\u200b@x" });
+  it("names invisible characters beside a field", async () => {
+    const id = await postern.ask("send_email", { ...mail("plain"), to: "a\u202egro.live\u200b@x" });
     await using grace = await at(`/approvals/${id}`);
     const { page } = grace;
     await armed(page);
@@ -235,16 +235,16 @@ describe("approving", () => {
     await dialog.getByTitle("U+200B").waitFor();
     await dialog.getByRole("tab", { name: "JSON" }).click();
     await dialog.getByTitle("U+202E").waitFor();
-    expect(await stumbles(page)).toEqual([]);
+    expect(await problemsOfAxe(page)).toEqual([]);
     await dialog.getByRole("tab", { name: "Form" }).click();
     await dialog.getByLabel("to", { exact: true }).fill("ada@example.org");
     await dialog.getByText("cannot be seen").waitFor({ state: "detached" });
   });
 
-  it("decides alike requests of one run together, each recorded by itself", async () => {
+  it("decides similar requests of one run together, with one record each", async () => {
     const run = { run_id: "run-together" };
     const ids = await Promise.all(
-      [1, 2, 3].map((number) => house.ask("edit_file", { path: `f${number}`, from: "a", to: "b" }, run)),
+      [1, 2, 3].map((number) => postern.ask("edit_file", { path: `f${number}`, from: "a", to: "b" }, run)),
     );
     await using grace = await at(`/approvals/${ids[0]}`);
     await grace.page.getByText("3 similar requests").waitFor();
@@ -252,22 +252,22 @@ describe("approving", () => {
     await grace.page.getByRole("dialog").getByRole("checkbox").last().uncheck();
     await grace.page.getByRole("button", { name: "Deny 2" }).click();
     await grace.page.getByText("2 denied").waitFor();
-    const states = await Promise.all(ids.map(async (id) => (await house.approval(id))["status"]));
+    const states = await Promise.all(ids.map(async (id) => (await postern.approval(id))["status"]));
     expect(states.sort()).toEqual(["denied", "denied", "pending"]);
   });
 
   it("shows a viewer everything and lets them decide nothing", async () => {
-    const id = await house.ask("send_email", mail("viewer"));
+    const id = await postern.ask("send_email", mail("viewer"));
     await using vera = await at(`/approvals/${id}`, "vera");
     await armed(vera.page);
     await vera.page.getByText("that takes the role approver").waitFor();
     await vera.page.keyboard.press("a");
     expect(await approve(vera.page).count()).toBe(0);
-    expect(await house.approval(id)).toMatchObject({ status: "pending" });
+    expect(await postern.approval(id)).toMatchObject({ status: "pending" });
   });
 
-  it("makes deny as near as approve on a phone, and leads from the list to the card and back", async () => {
-    await house.ask("send_email", mail("phone"));
+  it("puts deny next to approve on a phone, and opens the card from the list and back", async () => {
+    await postern.ask("send_email", mail("phone"));
     await using grace = await at("/approvals", "grace", {
       viewport: { width: 390, height: 844 },
       hasTouch: true,

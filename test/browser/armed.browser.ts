@@ -1,23 +1,23 @@
-/** An inbox that cannot be tricked: no press decides what was not looked at. */
+/** No press decides a request that the person has not seen. */
 import { describe, expect, it } from "vitest";
-import { stumbles } from "./axe.ts";
+import { problemsOfAxe } from "./axe.ts";
 import { approve, armed, card, mail } from "./card.ts";
 import { middle, pause, ready, two, watched } from "./presses.ts";
-import { stage } from "./stage.ts";
+import { setUp } from "./set-up.ts";
 import { widths } from "./tour.ts";
 
-const { house, at } = stage({
+const { postern, at } = setUp({
   approvals: "  routes: [{ name: short, match: { tools: [edit_file] }, ttl_seconds: 600 }]\n",
 });
 
-const status = async (id: string) => (await house.approval(id))["status"];
+const status = async (id: string) => (await postern.approval(id))["status"];
 
 describe("a card that has just appeared", () => {
-  it("takes a key as soon as it shows that it does", async () => {
+  it("accepts a key as soon as it shows that it is ready", async () => {
     await using grace = await at("/approvals");
     const { page } = grace;
-    const id = await house.ask("send_email", mail("at once"));
-    // Between what was drawn and anything else that the page does.
+    const id = await postern.ask("send_email", mail("at once"));
+    // After the card is drawn, before the page does anything else.
     await page.addInitScript(`new MutationObserver((_, seen) => {
       if (document.querySelector("[data-armed=yes]") === null) return;
       seen.disconnect();
@@ -27,13 +27,13 @@ describe("a card that has just appeared", () => {
     await expect.poll(() => status(id), { timeout: 20_000 }).toBe("approved");
   });
 
-  it("takes no key that was pressed before, however late a busy page comes to it", async () => {
+  it("ignores a key pressed before it was ready, even if a busy page handles it late", async () => {
     await using grace = await at("/approvals");
     const { page } = grace;
-    const id = await house.ask("send_email", mail("too early"));
+    const id = await postern.ask("send_email", mail("too early"));
     await page.addInitScript(`window.early = new KeyboardEvent("keydown", { key: "a", bubbles: true })`);
     await card(page, id);
-    // It is told so, and the card waits anew.
+    // The page says so, and the wait begins again.
     await page.evaluate(`new Promise((told) => {
       new MutationObserver(() => document.querySelector("[data-armed=no]") !== null && told())
         .observe(document, { subtree: true, childList: true, attributes: true });
@@ -41,11 +41,11 @@ describe("a card that has just appeared", () => {
     })`);
     await armed(page);
     expect(await status(id)).toBe("pending");
-    await house.operator("POST", `/v1/approvals/${id}/withdraw`, {});
+    await postern.operator("POST", `/v1/approvals/${id}/withdraw`, {});
   });
 
-  it("takes no press until nobody has tried for a second, says so, and then takes one", async () => {
-    const [first, second] = await two(house, "hammered");
+  it("accepts no press before a second without one, says so, and then accepts one", async () => {
+    const [first, second] = await two(postern, "hammered");
     await using grace = await at(`/approvals/${first}`);
     const { page } = grace;
     await ready(page);
@@ -56,20 +56,20 @@ describe("a card that has just appeared", () => {
     expect([await status(first), await status(second)]).toEqual(["approved", "pending"]);
     expect(await approve(page).getAttribute("aria-disabled")).toBe("true");
     await page.getByRole("status").getByText("its buttons and keys work in a second").waitFor();
-    expect(await stumbles(page)).toEqual([]);
+    expect(await problemsOfAxe(page)).toEqual([]);
     await armed(page);
     expect(await approve(page).getAttribute("aria-disabled")).toBeNull();
     await page.keyboard.press("a");
     await expect.poll(() => status(second)).toBe("approved");
   });
 
-  it("takes back nothing by a press that was meant to approve what another person had just approved", async () => {
-    const id = await house.ask("send_email", mail("another was quicker"));
+  it("revokes nothing by a press that was meant to approve", async () => {
+    const id = await postern.ask("send_email", mail("another was quicker"));
     await using grace = await at(`/approvals/${id}`);
     const { page } = grace;
     await armed(page);
     const settled = watched(page);
-    await house.operator("POST", `/v1/approvals/${id}/approve`, {});
+    await postern.operator("POST", `/v1/approvals/${id}/approve`, {});
     const back = page.getByRole("button", { name: "Revoke" });
     await back.waitFor();
     await back.click({ force: true });
@@ -79,15 +79,15 @@ describe("a card that has just appeared", () => {
 });
 
 describe("the open card", () => {
-  it("stays when something more urgent comes, which goes to the top of the list", async () => {
-    const seen = await house.ask("send_email", mail("seen"));
+  it("stays open when a more urgent request arrives at the top of the list", async () => {
+    const seen = await postern.ask("send_email", mail("seen"));
     await using grace = await at("/approvals");
     const { page } = grace;
     await page.waitForURL(`**/approvals/${seen}`);
     await armed(page);
     await page.mouse.move(...(await middle(page)));
     const settled = watched(page);
-    const urgent = await house.ask("edit_file", { path: "/etc/passwd", from: "x", to: "y" });
+    const urgent = await postern.ask("edit_file", { path: "/etc/passwd", from: "x", to: "y" });
     await page
       .getByRole("link", { name: /edit_file/ })
       .first()
@@ -100,17 +100,17 @@ describe("the open card", () => {
     expect(await status(urgent)).toBe("pending");
     await page.goBack(); // the choice took the list's place in the history
     expect(page.url()).not.toMatch(/\/approvals$/);
-    await house.operator("POST", `/v1/approvals/${urgent}/withdraw`, {});
+    await postern.operator("POST", `/v1/approvals/${urgent}/withdraw`, {});
   });
 
-  it("leads on a phone from the list alone, whatever comes", async () => {
-    const id = await house.ask("send_email", mail("phone"));
+  it("opens on a phone only from the list", async () => {
+    const id = await postern.ask("send_email", mail("phone"));
     await using grace = await at("/approvals", "grace", widths[1]);
     await grace.page
       .getByRole("link", { name: /send_email/ })
       .first()
       .waitFor();
     expect(new URL(grace.page.url()).pathname).toBe("/approvals");
-    await house.operator("POST", `/v1/approvals/${id}/withdraw`, {});
+    await postern.operator("POST", `/v1/approvals/${id}/withdraw`, {});
   });
 });

@@ -1,20 +1,20 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { verifyExport } from "../../src/audit/verify.ts";
-import { stumbles } from "./axe.ts";
-import { stage } from "./stage.ts";
+import { problemsOfAxe } from "./axe.ts";
+import { setUp } from "./set-up.ts";
 
-const { house, at } = stage({ people: { ada: ["auditor"], vera: ["viewer"] } });
+const { postern, at } = setUp({ people: { ada: ["auditor"], vera: ["viewer"] } });
 
 describe("the audit explorer", () => {
-  it("finds events by kind and by words, and keeps the search in the address", async () => {
-    await house.call("clock_now", {});
-    await house.call("flaky_fetch", {});
+  it("finds events by kind and text, and keeps the search in the address", async () => {
+    await postern.call("clock_now", {});
+    await postern.call("flaky_fetch", {});
     await using ada = await at("/audit");
     const rows = ada.page.getByRole("region", { name: "Events, new to old" }).getByRole("button");
     await rows.filter({ hasText: "clock_now" }).first().waitFor();
     const signedIn = rows.filter({ hasText: "operator.action.sign_in" }).first();
-    await signedIn.getByText("ada", { exact: true }).waitFor(); // who did it, not in whose stead
+    await signedIn.getByText("ada", { exact: true }).waitFor(); // the person who did it, not the one they act for
     await ada.page.getByLabel("Outcome").selectOption("failure");
     await rows.filter({ hasText: "clock_now" }).first().waitFor({ state: "detached" });
     await rows.filter({ hasText: "flaky_fetch" }).first().waitFor();
@@ -24,15 +24,15 @@ describe("the audit explorer", () => {
     await ada.page.getByText("No event matches").waitFor();
     await ada.page.getByRole("button", { name: "Clear" }).click();
     await rows.filter({ hasText: "clock_now" }).first().waitFor();
-    expect(await stumbles(ada.page)).toEqual([]);
+    expect(await problemsOfAxe(ada.page)).toEqual([]);
     expect(ada.problems).toEqual([]);
   });
 
-  it("proves in the browser that an event is in the log, and says so when it is not", async () => {
-    await house.call("clock_now", {});
+  it("checks in the browser whether an event is in the log", async () => {
+    await postern.call("clock_now", {});
     await using ada = await at("/audit/0");
     await ada.page.getByText("This browser has checked it.").waitFor();
-    expect(await stumbles(ada.page)).toEqual([]);
+    expect(await problemsOfAxe(ada.page)).toEqual([]);
     for (const [name, bend] of [
       ["The event's hash", (proof: Record<string, string>) => ({ ...proof, body: proof["body"]?.replace("20", "21") })],
       ["The inclusion proof", (proof: Record<string, string>) => ({ ...proof, seq: 1 })],
@@ -55,7 +55,7 @@ describe("the audit explorer", () => {
     }
   });
 
-  it("checks the whole log, and exports what an outsider can verify", async () => {
+  it("checks the whole log, and exports a file that an outsider can verify", async () => {
     await using ada = await at("/audit");
     await ada.page.getByRole("button", { name: "Check the whole log" }).click();
     await ada.page.getByText(/\d+ intact, checked/).waitFor();
@@ -69,8 +69,8 @@ describe("the audit explorer", () => {
     expect(await verifyExport(lines)).toMatchObject({ intact: true });
   });
 
-  it("tells what Postern itself found when it read the log again, and what was checked since", async () => {
-    await house.call("clock_now", {});
+  it("shows the last check that Postern made, and a newer one by the auditor", async () => {
+    await postern.call("clock_now", {});
     await using ada = await at("/audit");
     const { page } = ada;
     const line = page.getByRole("status").filter({ has: page.getByRole("button", { name: "Check the whole log" }) });
@@ -82,8 +82,8 @@ describe("the audit explorer", () => {
     });
     await page.reload();
     await line.getByText("Broken at entry 1: its text is another than was signed").waitFor();
-    expect(await stumbles(page)).toEqual([]);
-    await page.getByRole("button", { name: "Check the whole log" }).click(); // it is whole; the other word is the older one
+    expect(await problemsOfAxe(page)).toEqual([]);
+    await page.getByRole("button", { name: "Check the whole log" }).click(); // the log is intact; the other result is the older one
     await line.getByText(/\d+ intact, checked/).waitFor();
     expect(await line.getByText("Broken").count()).toBe(0);
     await page.route("**/v1/audit/verify*", (route) => route.fulfill({ json: found }));
@@ -92,11 +92,11 @@ describe("the audit explorer", () => {
     expect(await line.getByText("intact").count()).toBe(0);
   });
 
-  it("offers new events when they come, and does not move what one reads", async () => {
+  it("offers new events with a button and does not move the list", async () => {
     await using ada = await at("/audit");
     const rows = ada.page.getByRole("region", { name: "Events, new to old" }).getByRole("button");
     const first = await rows.first().textContent();
-    await house.call("clock_now", {});
+    await postern.call("clock_now", {});
     const fresh = ada.page.getByRole("button", { name: "Show new events" });
     await fresh.waitFor();
     expect(await rows.first().textContent()).toBe(first);
@@ -104,9 +104,9 @@ describe("the audit explorer", () => {
     await expect.poll(() => rows.first().textContent()).not.toBe(first);
   });
 
-  it("shows what agents wrote as text, its tricks by name", async () => {
+  it("shows text of agents as text, with hidden characters named", async () => {
     const tool = "<img src=x onerror=alert(1)>\u202Egpj.exe";
-    await house.call(tool, {});
+    await postern.call(tool, {});
     await using ada = await at("/audit");
     const row = ada.page.getByRole("region", { name: "Events, new to old" }).getByText("RLO").first();
     await row.waitFor();
@@ -116,9 +116,9 @@ describe("the audit explorer", () => {
     expect(ada.problems).toEqual([]);
   });
 
-  it("is closed to who is no auditor", async () => {
+  it("is closed to a person who is not an auditor", async () => {
     await using vera = await at("/audit", "vera");
     await vera.page.getByText("The audit log is for auditors").waitFor();
-    expect(await stumbles(vera.page)).toEqual([]);
+    expect(await problemsOfAxe(vera.page)).toEqual([]);
   });
 });

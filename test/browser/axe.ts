@@ -4,8 +4,8 @@ import type { Page } from "playwright-core";
 
 const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** What a screen reader or a keyboard would stumble over: a line each. The page's policy lets no script in, so it is put in from outside. */
-export async function stumbles(page: Page): Promise<readonly string[]> {
+/** The accessibility problems that axe finds, one a line. The page's policy blocks added scripts, so the browser runs axe. */
+export async function problemsOfAxe(page: Page): Promise<readonly string[]> {
   await page.evaluate(source);
   return await page.evaluate(async () => {
     interface Found {

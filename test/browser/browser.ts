@@ -1,4 +1,4 @@
-/** Chromium, as Debian packs it, driven by playwright-core; a page that keeps whatever went wrong in it. */
+/** Debian's Chromium, driven by playwright-core; each page records its errors. */
 import { existsSync } from "node:fs";
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { password } from "./console-fixture.ts";
@@ -24,7 +24,7 @@ export async function openContext(
   return context;
 }
 
-/** One person before a browser. `problems` holds errors of scripts, refused loads and foreign requests. */
+/** A person with a browser. `problems` holds script errors, refused loads and requests to other hosts. */
 export class Person implements AsyncDisposable {
   readonly problems: string[] = [];
   readonly context: BrowserContext;
@@ -40,45 +40,45 @@ export class Person implements AsyncDisposable {
     this.#watch(page);
   }
 
-  /** Before a browser of their own. */
+  /** With a browser of their own. */
   static async open(browser: Browser, origin: string, options: BrowserContextOptions = {}): Promise<Person> {
     const context = await openContext(browser, origin, options);
     return Person.before(context, origin, () => context.close());
   }
 
-  /** Before one that is there. */
+  /** With a browser that is open. */
   static async before(context: BrowserContext, origin: string, leave: () => Promise<void>): Promise<Person> {
     return new Person(await context.newPage(), origin, leave);
   }
 
-  /** Signed in as the page's own form does it, without drawing that form every time; answers the session's second half. */
+  /** Signs in as the form of the page does, without drawing it. Returns the session's proof. */
   async signIn(name: string, path = "/approvals"): Promise<string> {
     const answer = await this.context.request.post("/v1/session", {
       data: { name, password },
       headers: { origin: this.#origin },
     });
-    if (!answer.ok()) throw new Error(`Nobody signed in: ${answer.status()} ${await answer.text()}`);
+    if (!answer.ok()) throw new Error(`The sign-in failed: ${answer.status()} ${await answer.text()}`);
     const { csrf }: { readonly csrf: string } = await answer.json();
     await this.#enter(csrf, path);
     return csrf;
   }
 
-  /** With a session that began at this browser before. False: it has ended. */
-  async goOn(csrf: string, path: string): Promise<boolean> {
+  /** Uses a session that began in this browser before. Returns false when it has ended. */
+  async resume(csrf: string, path: string): Promise<boolean> {
     const headers = { "x-postern-csrf": csrf };
-    const answer = await this.context.request.get("/v1/session", { headers, maxRetries: 2 }); // its line may be one of before a restart
+    const answer = await this.context.request.get("/v1/session", { headers, maxRetries: 2 }); // its connection may be older than a restart
     if (answer.ok()) await this.#enter(csrf, path);
     return answer.ok();
   }
 
   async #enter(csrf: string, path: string): Promise<void> {
-    await this.page.goto("/postern.svg"); // anything of this origin: what pages keep is kept by origin
+    await this.page.goto("/postern.svg"); // any file of this origin: local storage belongs to an origin
     await this.page.evaluate(`localStorage.setItem("postern.proof", ${JSON.stringify(csrf)})`);
     await this.page.goto(path);
     await this.live();
   }
 
-  /** Until the page hears what happens. */
+  /** Waits until the page receives events. */
   async live(page: Page = this.page): Promise<void> {
     await page.locator("[data-live=live]").waitFor();
   }
@@ -93,7 +93,7 @@ export class Person implements AsyncDisposable {
   #watch(page: Page): void {
     page.on("pageerror", (error) => this.problems.push(error.message));
     page.on("console", (message) => {
-      // The browser itself reports every answer above 399; those that are meant are looked at by the tests.
+      // The browser itself reports every answer above 399; the tests check the expected ones.
       if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
         this.problems.push(message.text());
     });

@@ -1,4 +1,4 @@
-/** The card of a request, as a hand finds it. */
+/** The card of a request and its controls. */
 import type { Locator, Page } from "playwright-core";
 
 export function mail(subject: string): { readonly to: string; readonly subject: string; readonly body: string } {

@@ -1,27 +1,27 @@
-/** A request that changes under the eyes of who decides it: they mean what they saw, until they say that they saw the new one. */
+/** A request that changes while an approver looks at it: a decision applies to what they saw until they acknowledge the change. */
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { stumbles } from "./axe.ts";
+import { problemsOfAxe } from "./axe.ts";
 import { approve, armed } from "./card.ts";
 import { password } from "./console-fixture.ts";
 import { pause, watched } from "./presses.ts";
-import { stage } from "./stage.ts";
+import { setUp } from "./set-up.ts";
 import { widths } from "./tour.ts";
 
 const rows = { table: "orders", set: { state: "closed" }, limit: 3 };
 
-const { house, at } = stage({
+const { postern, at } = setUp({
   people: { grace: ["approver"], linus: ["approver"] },
   approvals: "  routes: [{ name: two-people, match: { tools: [update_rows, transfer_money] }, quorum: 2 }]\n",
 });
 
-const status = async (id: string) => (await house.approval(id))["status"];
+const status = async (id: string) => (await postern.approval(id))["status"];
 
 const understood = (page: Page) => page.getByRole("button", { name: "Understood" });
 
 describe("a request that changes while its card is open and live", () => {
   it.each(["mouse", "key"])("is not approved by the %s before what is new is understood", async (by) => {
-    const id = await house.ask("update_rows", { ...rows, table: `orders by ${by}` });
+    const id = await postern.ask("update_rows", { ...rows, table: `orders by ${by}` });
     await using grace = await at(`/approvals/${id}`);
     await using linus = await at(`/approvals/${id}`, "linus");
     const { page } = grace;
@@ -40,9 +40,9 @@ describe("a request that changes while its card is open and live", () => {
     if (by === "mouse") await approve(page).click({ force: true });
     else await page.keyboard.press("a");
     await settled();
-    expect(await house.approval(id)).toMatchObject({ status: "pending", votes: [{ by: "linus" }] });
-    expect(await stumbles(page)).toEqual([]);
-    expect(await linus.page.getByText("This request changed").count()).toBe(0); // it is no news to who did it
+    expect(await postern.approval(id)).toMatchObject({ status: "pending", votes: [{ by: "linus" }] });
+    expect(await problemsOfAxe(page)).toEqual([]);
+    expect(await linus.page.getByText("This request changed").count()).toBe(0); // the person who made the edit need not acknowledge it
     await understood(page).click();
     if (by === "mouse") await approve(page).click();
     else {
@@ -53,12 +53,12 @@ describe("a request that changes while its card is open and live", () => {
     expect([...grace.problems, ...linus.problems]).toEqual([]);
   });
 
-  it("sends the digest of what was understood, so that the server refuses what came between", async () => {
-    const id = await house.ask("update_rows", { ...rows, table: "between" });
+  it("sends the digest of the version the approver acknowledged, so the server refuses a newer one", async () => {
+    const id = await postern.ask("update_rows", { ...rows, table: "between" });
     await using grace = await at(`/approvals/${id}`);
     const { page } = grace;
     await armed(page);
-    const { shown_digest } = await house.approval(id);
+    const { shown_digest } = await postern.approval(id);
     await page.route(`**/v1/approvals/${id}/approve`, async (route) => {
       // A moment before it arrives, the arguments are others.
       await as("linus", `/v1/approvals/${id}/modify`, {
@@ -74,12 +74,15 @@ describe("a request that changes while its card is open and live", () => {
     expect(answered.status()).toBe(409);
     expect(answered.request().postDataJSON()).toMatchObject({ expected_digest: shown_digest });
     await understood(page).waitFor();
-    expect(await house.approval(id)).toMatchObject({ status: "pending", votes: [{ by: "linus" }] });
+    expect(await postern.approval(id)).toMatchObject({ status: "pending", votes: [{ by: "linus" }] });
   });
 
-  it("holds a batch of which one changed, and takes no press in its first second", async () => {
+  it("blocks a batch in which one request changed, and accepts no press in its first second", async () => {
     const run = { run_id: "run-batch" };
-    const ids = [await house.ask("update_rows", rows, run), await house.ask("update_rows", { ...rows, limit: 4 }, run)];
+    const ids = [
+      await postern.ask("update_rows", rows, run),
+      await postern.ask("update_rows", { ...rows, limit: 4 }, run),
+    ];
     await using grace = await at(`/approvals/${ids[0]}`);
     const { page } = grace;
     await page.getByRole("button", { name: "Decide them together…" }).click();
@@ -93,58 +96,55 @@ describe("a request that changes while its card is open and live", () => {
     await as("linus", `/v1/approvals/${ids[1]}/modify`, { arguments: { ...rows, limit: 1000 } });
     await dialog.getByText("1 of these changed").waitFor();
     expect(await yes.isDisabled()).toBe(true);
-    expect(await stumbles(page)).toEqual([]);
+    expect(await problemsOfAxe(page)).toEqual([]);
     await dialog.getByRole("button", { name: "Show them as they are" }).click();
     await dialog.getByText("1000").waitFor();
     await yes.click();
     await expect.poll(() => status(ids[1] ?? "")).toBe("approved");
-    expect(await house.approval(ids[0] ?? "")).toMatchObject({ status: "pending", votes: [{ by: "grace" }] });
+    expect(await postern.approval(ids[0] ?? "")).toMatchObject({ status: "pending", votes: [{ by: "grace" }] });
   });
 
-  it.each(widths)(
-    "holds every dialog that is open, $name, shows what is new in it, and keeps what was typed",
-    async (width) => {
-      const { name: _, ...options } = width;
-      for (const [button, tool, given, other] of [
-        [/^Edit…/, "update_rows", { ...rows, table: `edit ${width.name}` }, { limit: 2 }],
-        [/^Deny…/, "update_rows", { ...rows, table: `deny ${width.name}` }, { limit: 2 }],
-        // Nothing is remembered where a quorum is asked, and without one an edit decides.
-        [/^Approve…/, "transfer_money", { to: `DE ${width.name}`, amount: 1 }, { amount: 2 }],
-      ] as const) {
-        const id = await house.ask(tool, given);
-        await using grace = await at(`/approvals/${id}`, "grace", options);
-        const { page } = grace;
-        const opener = page.getByRole("button", { name: button });
-        await armed(page);
-        await opener.click();
-        const dialog = page.getByRole("dialog");
-        const yes = dialog.getByRole("button", { name: /^(Approve|Deny)/ }).last();
-        if (button.source.includes("Edit")) await dialog.getByLabel("table").fill("typed");
-        if (button.source.includes("Approve")) await dialog.getByRole("textbox").fill(tool);
-        await expect.poll(() => yes.isDisabled(), { timeout: 5_000 }).toBe(false);
-        await as("linus", `/v1/approvals/${id}/modify`, {
-          arguments: { ...given, ...other },
-          ...(tool === "transfer_money" && { confirmation: tool }),
-        });
-        await dialog.getByText("This request changed while you looked at it").waitFor();
-        expect(await yes.isDisabled()).toBe(true);
-        expect(await stumbles(page), button.source).toEqual([]);
-        await understood(page).last().click();
-        if (button.source.includes("Edit")) {
-          await dialog.getByLabel("limit").and(page.locator("[value='2']")).waitFor(); // the other's edit, and what was typed
-          expect(await dialog.getByLabel("table").inputValue()).toBe("typed");
-        }
-        expect(await yes.isDisabled()).toBe(false);
+  it.each(widths)("blocks an open dialog, $name, shows the change in it and keeps what was typed", async (width) => {
+    const { name: _, ...options } = width;
+    for (const [button, tool, given, other] of [
+      [/^Edit…/, "update_rows", { ...rows, table: `edit ${width.name}` }, { limit: 2 }],
+      [/^Deny…/, "update_rows", { ...rows, table: `deny ${width.name}` }, { limit: 2 }],
+      // With a quorum nothing is remembered; without one an edit decides.
+      [/^Approve…/, "transfer_money", { to: `DE ${width.name}`, amount: 1 }, { amount: 2 }],
+    ] as const) {
+      const id = await postern.ask(tool, given);
+      await using grace = await at(`/approvals/${id}`, "grace", options);
+      const { page } = grace;
+      const opener = page.getByRole("button", { name: button });
+      await armed(page);
+      await opener.click();
+      const dialog = page.getByRole("dialog");
+      const yes = dialog.getByRole("button", { name: /^(Approve|Deny)/ }).last();
+      if (button.source.includes("Edit")) await dialog.getByLabel("table").fill("typed");
+      if (button.source.includes("Approve")) await dialog.getByRole("textbox").fill(tool);
+      await expect.poll(() => yes.isDisabled(), { timeout: 5_000 }).toBe(false);
+      await as("linus", `/v1/approvals/${id}/modify`, {
+        arguments: { ...given, ...other },
+        ...(tool === "transfer_money" && { confirmation: tool }),
+      });
+      await dialog.getByText("This request changed while you looked at it").waitFor();
+      expect(await yes.isDisabled()).toBe(true);
+      expect(await problemsOfAxe(page), button.source).toEqual([]);
+      await understood(page).last().click();
+      if (button.source.includes("Edit")) {
+        await dialog.getByLabel("limit").and(page.locator("[value='2']")).waitFor(); // the other's edit, and what was typed
+        expect(await dialog.getByLabel("table").inputValue()).toBe("typed");
       }
-    },
-  );
+      expect(await yes.isDisabled()).toBe(false);
+    }
+  });
 });
 
-describe("what was seen is meant", () => {
+describe("a decision applies to what the approver saw", () => {
   const notice = (page: Page) => page.getByText("This request changed while you looked at it");
 
-  it("also when another has agreed to it meanwhile: that is no news to be understood", async () => {
-    const id = await house.ask("update_rows", { ...rows, table: "agreed" });
+  it("needs no acknowledgement when another approver agreed meanwhile", async () => {
+    const id = await postern.ask("update_rows", { ...rows, table: "agreed" });
     await using grace = await at(`/approvals/${id}`);
     const { page } = grace;
     await armed(page);
@@ -156,8 +156,8 @@ describe("what was seen is meant", () => {
     await expect.poll(() => status(id)).toBe("approved");
   });
 
-  it("until it is another one again, which is held against what was understood last", async () => {
-    const id = await house.ask("update_rows", { ...rows, table: "again" });
+  it("compares a further change with the version acknowledged last", async () => {
+    const id = await postern.ask("update_rows", { ...rows, table: "again" });
     await using grace = await at(`/approvals/${id}`);
     const { page } = grace;
     await armed(page);
@@ -165,7 +165,7 @@ describe("what was seen is meant", () => {
       [3, 10],
       [10, 11],
     ]) {
-      const { shown_digest: expected_digest } = await house.approval(id);
+      const { shown_digest: expected_digest } = await postern.approval(id);
       await as("linus", `/v1/approvals/${id}/modify`, {
         arguments: { ...rows, table: "again", limit: after },
         expected_digest,
@@ -180,8 +180,8 @@ describe("what was seen is meant", () => {
     await armed(page);
   });
 
-  it("until it is over: then there is nothing more to understand", async () => {
-    const id = await house.ask("update_rows", { ...rows, table: "over" });
+  it("needs no acknowledgement when the request has ended", async () => {
+    const id = await postern.ask("update_rows", { ...rows, table: "over" });
     await using grace = await at(`/approvals/${id}`);
     const { page } = grace;
     await as("linus", `/v1/approvals/${id}/modify`, { arguments: { ...rows, table: "over", limit: 10 } });
@@ -195,8 +195,8 @@ describe("what was seen is meant", () => {
 const sessions = new Map<string, Promise<Readonly<Record<string, string>>>>();
 
 async function signedIn(name: string): Promise<Readonly<Record<string, string>>> {
-  const headers = { origin: house.url, "content-type": "application/json" };
-  const answer = await fetch(`${house.url}/v1/session`, {
+  const headers = { origin: postern.url, "content-type": "application/json" };
+  const answer = await fetch(`${postern.url}/v1/session`, {
     method: "POST",
     headers,
     body: JSON.stringify({ name, password }),
@@ -206,11 +206,11 @@ async function signedIn(name: string): Promise<Readonly<Record<string, string>>>
   return { ...headers, cookie: cookies.join("; "), "x-postern-csrf": csrf };
 }
 
-/** A word said elsewhere, in a session of its own. */
+/** A decision made in another session. */
 async function as(name: string, path: string, body: object): Promise<void> {
   const session = sessions.get(name) ?? signedIn(name);
   sessions.set(name, session);
-  const said = await fetch(`${house.url}${path}`, {
+  const said = await fetch(`${postern.url}${path}`, {
     method: "POST",
     headers: await session,
     body: JSON.stringify(body),

@@ -5,12 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const root = join(import.meta.dirname, "../..");
-/** Of somebody who may do all there is. */
+/** Every permission. */
 export const everyRole = ["approver", "operator", "auditor", "admin"] as const;
-/** Everybody's. */
+/** Of every account. */
 export const password = "correct horse battery";
 
-/** A test that breaks off leaves nothing running. */
+/** A test that is stopped leaves no process. */
 const running = new Set<ChildProcess>();
 process.once("exit", () => {
   for (const child of running) child.kill("SIGKILL");
@@ -44,9 +44,9 @@ export class RuntimeFixture implements AsyncDisposable {
   }
 
   static async open(ways: Ways = {}): Promise<RuntimeFixture> {
-    const house = new RuntimeFixture(ways);
-    await house.start();
-    return house;
+    const postern = new RuntimeFixture(ways);
+    await postern.start();
+    return postern;
   }
 
   /** Again on the same port, as after a restart. */
@@ -75,12 +75,12 @@ export class RuntimeFixture implements AsyncDisposable {
     await ended;
   }
 
-  /** Lets the tools that go on for long take their first, second, third step. */
+  /** Lets the long tools take their first, second, third step. */
   step(number: 1 | 2 | 3): void {
     writeFileSync(join(this.folder, `step-${number}`), "");
   }
 
-  /** So that the next of them begins anew. */
+  /** The next long call begins with the first step. */
   stepBack(): void {
     for (const number of [1, 2, 3]) rmSync(join(this.folder, `step-${number}`), { force: true });
   }
@@ -105,10 +105,10 @@ export class RuntimeFixture implements AsyncDisposable {
   /** A call as the agent makes it. */
   async call(tool: string, given: object, more: object = {}): Promise<Record<string, unknown>> {
     const answer = await this.#send("agent", "POST", "/v1/calls", { tool, arguments: given, ...more });
-    return (await answer.json()) as Record<string, unknown>; // the door answers an object
+    return (await answer.json()) as Record<string, unknown>; // the server answers an object
   }
 
-  /** A call that is held; answers its approval. */
+  /** A call that waits for approval. Returns the id of the request. */
   async ask(tool: string, given: object, more: object = {}): Promise<string> {
     const outcome = await this.call(tool, given, more);
     if (typeof outcome["approval_id"] !== "string") throw new Error(`Not held: ${JSON.stringify(outcome)}`);
@@ -166,7 +166,7 @@ ${server ? servers : ""}listen:
   port: 0
 policy:
   rules:
-    - id: mail-leaves-the-house
+    - id: ask-send-email
       effect: confirm
       tool: send_email
       reason: what is sent cannot be taken back
@@ -183,7 +183,7 @@ log:
 ${more}`;
 }
 
-/** Tools of our own, with every kind of preview; what has an effect writes a line. */
+/** Tools with every kind of preview; a tool with an effect writes a line. */
 function toolsModule(ran: string, folder: string): string {
   return `import { appendFileSync, existsSync } from "node:fs";
 import { watch } from "node:fs/promises";

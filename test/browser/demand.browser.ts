@@ -1,12 +1,12 @@
-/** What a card tells of what is demanded, and of what is decided with it, before somebody decides. */
+/** Before a decision, a card shows what is needed for it and what it covers. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { stumbles } from "./axe.ts";
+import { problemsOfAxe } from "./axe.ts";
 import { approve, armed, mail } from "./card.ts";
 import { everyRole, type RuntimeFixture } from "./console-fixture.ts";
-import { stage } from "./stage.ts";
+import { setUp } from "./set-up.ts";
 
 const rows = { table: "invoices", set: { state: "closed" }, limit: 3 };
 
@@ -18,18 +18,18 @@ async function withRisks({ folder }: RuntimeFixture): Promise<void> {
   writeFileSync(file, tools.replace(`name: "update_rows",`, risky));
 }
 
-const { house, at } = stage({
+const { postern, at } = setUp({
   people: { grace: everyRole, linus: ["approver"] },
   approvals: "  routes: [{ name: graces, match: { tools: [send_email] }, to: { users: [grace] } }]\n",
   prepare: withRisks,
   server: true,
 });
 
-const status = async (id: string): Promise<unknown> => (await house.approval(id))["status"];
+const status = async (id: string): Promise<unknown> => (await postern.approval(id))["status"];
 
 describe("an edit that makes it critical", () => {
-  it("is asked for the tool's name where the server wants it, which the card could not know", async () => {
-    const id = await house.ask("update_rows", rows);
+  it("asks for the tool's name when the server demands it", async () => {
+    const id = await postern.ask("update_rows", rows);
     await using grace = await at(`/approvals/${id}`);
     const { page } = grace;
     await armed(page);
@@ -46,7 +46,7 @@ describe("an edit that makes it critical", () => {
     await name.fill("update_rows");
     await yes.click();
     await expect.poll(() => status(id)).toBe("approved");
-    expect(await house.approval(id)).toMatchObject({ risk_level: "critical", what: { arguments: { limit: 5000 } } });
+    expect(await postern.approval(id)).toMatchObject({ risk_level: "critical", what: { arguments: { limit: 5000 } } });
   });
 });
 
@@ -56,10 +56,10 @@ describe("a batch", () => {
     return page.getByRole("dialog");
   };
 
-  it("shows of each line its risk, and folded all that is decided with it, and counts what is folded still", async () => {
+  it("shows the risk of each request, its details on demand, and how many are not opened", async () => {
     const run = { run_id: "run-batch-lines", reason: "the nightly run" };
-    const ids = await Promise.all([1, 2].map((limit) => house.ask("update_rows", { ...rows, limit }, run)));
-    await house.ask("update_rows", { ...rows, limit: 2000 }, run); // critical: not alike
+    const ids = await Promise.all([1, 2].map((limit) => postern.ask("update_rows", { ...rows, limit }, run)));
+    await postern.ask("update_rows", { ...rows, limit: 2000 }, run); // critical: not alike
     await using grace = await at(`/approvals/${ids[0]}`);
     const dialog = await openTogether(grace.page);
     await dialog.getByText("2 previews are not open yet").waitFor();
@@ -72,14 +72,14 @@ describe("a batch", () => {
     await dialog.getByText("One preview is not open yet").waitFor();
     await dialog.getByText("Preview and reasons").last().click();
     await dialog.getByText("open yet").waitFor({ state: "detached" });
-    expect(await stumbles(grace.page)).toEqual([]);
+    expect(await problemsOfAxe(grace.page)).toEqual([]);
     expect(grace.problems).toEqual([]);
   });
 
-  it("sends with each what was shown of it", async () => {
+  it("sends the digest of each request as it was shown", async () => {
     const run = { run_id: "run-batch-digests" };
-    const ids = await Promise.all([1, 2].map((limit) => house.ask("update_rows", { ...rows, limit }, run)));
-    const shown = await Promise.all(ids.map(async (id) => [id, (await house.approval(id))["shown_digest"]]));
+    const ids = await Promise.all([1, 2].map((limit) => postern.ask("update_rows", { ...rows, limit }, run)));
+    const shown = await Promise.all(ids.map(async (id) => [id, (await postern.approval(id))["shown_digest"]]));
     await using grace = await at(`/approvals/${ids[0]}`);
     const dialog = await openTogether(grace.page);
     const sent = grace.page.waitForRequest((request) => request.url().endsWith("/v1/approvals/batch"));
@@ -90,8 +90,8 @@ describe("a batch", () => {
 });
 
 describe("a deputy", () => {
-  it("is told for whom they decide before they do, on the card and by the buttons", async () => {
-    const id = await house.ask("send_email", mail("for grace"));
+  it("sees for whom they decide, on the card and beside the buttons", async () => {
+    const id = await postern.ask("send_email", mail("for grace"));
     await using linus = await at(`/approvals/${id}`, "linus");
     await linus.page.getByText("none of those whom the route").waitFor();
     await using grace = await at("/approvals");
@@ -103,19 +103,19 @@ describe("a deputy", () => {
     await armed(linus.page);
     for (const button of [approve(linus.page), linus.page.getByRole("button", { name: "Deny…" })])
       expect(await button.getAttribute("aria-describedby")).toBe("decide-for");
-    expect(await stumbles(linus.page)).toEqual([]);
+    expect(await problemsOfAxe(linus.page)).toEqual([]);
   });
 });
 
 describe("what the run did before", () => {
-  it("keeps the call that failed among many that went well, and says how many more there are", async () => {
+  it("shows the failed call among many successful ones, and how many more there are", async () => {
     const run = { run_id: "run-before" };
-    await house.call("flaky_fetch", {}, run);
+    await postern.call("flaky_fetch", {}, run);
     for (let number = 0; number < 6; number += 1) {
-      await house.call("clock_now", { number }, run);
-      await house.call("everything__echo", { message: String(number) }, run);
+      await postern.call("clock_now", { number }, run);
+      await postern.call("everything__echo", { message: String(number) }, run);
     }
-    const id = await house.ask("update_rows", { ...rows, table: "before" }, run);
+    const id = await postern.ask("update_rows", { ...rows, table: "before" }, run);
     await using grace = await at(`/approvals/${id}`);
     await grace.page.getByRole("listitem").filter({ hasText: "flaky_fetch" }).waitFor();
     const more = grace.page.getByRole("link", { name: "and 5 more" });

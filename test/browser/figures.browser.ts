@@ -1,16 +1,16 @@
-/** What is promised of the page in figures, but for long lists and long arguments. */
+/** The page's figures, without long lists and long arguments. */
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { approve, armed, mail } from "./card.ts";
 import { Pace, p95 } from "./pace.ts";
-import { stage } from "./stage.ts";
+import { setUp } from "./set-up.ts";
 
-const { house, open, at } = stage({ server: true });
+const { postern, open, at } = setUp({ server: true });
 
-const echo = (message: string) => house.call("everything__echo", { message }, { run_id: "run-live" });
+const echo = (message: string) => postern.call("everything__echo", { message }, { run_id: "run-live" });
 
 describe("the page", () => {
-  it("shows a request within 300 ms of its being asked, and runs the held call within 300 ms of the click (p95)", async () => {
+  it("shows a request within 300 ms, and runs the call within 300 ms of the click (p95)", async () => {
     await using grace = await at("/approvals");
     const shown: number[] = [];
     const ran: number[] = [];
@@ -19,7 +19,7 @@ describe("the page", () => {
       const subject = `live ${round}`;
       await pace.sample();
       const began = performance.now();
-      const held = house.call(
+      const held = postern.call(
         "send_email",
         { ...mail(subject), to: `${round}@example.org` },
         { patience: "wait", approval_wait_ms: 30_000 },
@@ -46,7 +46,7 @@ describe("the page", () => {
     expect(p95(ran)).toBeLessThan(pace.bar(300));
   });
 
-  it("shows a call of a run that comes while one looks on within a second and a half", async () => {
+  it("shows a new call of the open run within a second and a half", async () => {
     await echo("hello");
     await using grace = await at("/runs/run-live");
     const rows = grace.page.getByRole("button", { name: /everything__echo/ });
@@ -57,9 +57,9 @@ describe("the page", () => {
     expect(performance.now() - began).toBeLessThan(1_500);
   });
 
-  it("loads at most 150 kB of script, gzipped, and is there within a second", async () => {
+  it("loads at most 150 kB of script, gzipped, within a second", async () => {
     await using grace = await open();
-    await house.ask("post_text", { text: "the card is loaded too" });
+    await postern.ask("post_text", { text: "the card is loaded too" });
     await grace.signIn("grace");
     const scripts = new Map<string, number>();
     grace.page.on("response", (answer) => {

@@ -1,15 +1,15 @@
-/** What a form shows is what is approved by it; and nothing is approved that is not what the card shows. */
+/** An approval covers exactly what the form and the card show. */
 import type { Locator, Page, Route } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { stumbles } from "./axe.ts";
+import { problemsOfAxe } from "./axe.ts";
 import { approve, armed, card } from "./card.ts";
 import { everyRole } from "./console-fixture.ts";
 import { watched } from "./presses.ts";
-import { stage } from "./stage.ts";
+import { setUp } from "./set-up.ts";
 
 const rows = { table: "orders", set: { state: "closed" }, limit: 3 };
 
-const { house, at } = stage({
+const { postern, at } = setUp({
   people: { grace: everyRole, linus: ["approver"] },
   approvals: `  routes:
     - { name: two-people, match: { tools: [update_rows] }, quorum: 2 }
@@ -26,9 +26,9 @@ async function editing(page: Page): Promise<Locator> {
 const yes = (dialog: Locator) => dialog.getByRole("button", { name: "Approve as edited" });
 
 describe("the form of an edit", () => {
-  it("remembers the yes to what was edited: calls like that one need nobody, calls as it was asked for still do", async () => {
+  it("remembers the edited call: such calls need no approver, calls as requested still do", async () => {
     const asked = { to: "bob@example.org", subject: "weekly", body: "one" };
-    const id = await house.ask("send_email", asked);
+    const id = await postern.ask("send_email", asked);
     await using grace = await at(`/approvals/${id}`);
     const dialog = await editing(grace.page);
     await dialog.getByLabel("to", { exact: true }).fill("ada@example.org");
@@ -38,19 +38,19 @@ describe("the form of an edit", () => {
     const both = dialog.getByRole("button", { name: "Approve as edited, and remember" });
     expect(await both.isDisabled()).toBe(true);
     await dialog.getByLabel("Why is it safe not to ask?").fill("the weekly mail");
-    expect(await stumbles(grace.page)).toEqual([]);
+    expect(await problemsOfAxe(grace.page)).toEqual([]);
     await both.click();
-    await dialog.waitFor({ state: "hidden" }); // what is remembered counts from the answer on
-    expect((await house.approval(id))["status"]).toBe("approved");
-    expect(await house.call("send_email", { ...asked, to: "ada@example.org", body: "two" })).toMatchObject({
+    await dialog.waitFor({ state: "hidden" }); // the grant applies from the answer on
+    expect((await postern.approval(id))["status"]).toBe("approved");
+    expect(await postern.call("send_email", { ...asked, to: "ada@example.org", body: "two" })).toMatchObject({
       status: "ok",
     });
-    expect(await house.call("send_email", { ...asked, body: "two" })).toMatchObject({ status: "pending" });
+    expect(await postern.call("send_email", { ...asked, body: "two" })).toMatchObject({ status: "pending" });
     expect(grace.problems).toEqual([]);
   });
 
-  it("shows of a deep argument what another's edit made of it, and approves that", async () => {
-    const id = await house.ask("update_rows", { ...rows, table: "deep" });
+  it("shows and approves a nested argument as another approver edited it", async () => {
+    const id = await postern.ask("update_rows", { ...rows, table: "deep" });
     await using grace = await at(`/approvals/${id}`);
     const dialog = await editing(grace.page);
     await using linus = await at(`/approvals/${id}`, "linus");
@@ -63,7 +63,7 @@ describe("the form of an edit", () => {
     await dialog.getByLabel("limit").fill("1");
     await yes(dialog).click();
     await dialog.waitFor({ state: "hidden" });
-    expect(await house.approval(id)).toMatchObject({
+    expect(await postern.approval(id)).toMatchObject({
       what: { arguments: { table: "deep", set: { state: "DELETED", all: true }, limit: 1 } },
     });
     expect([...grace.problems, ...linus.problems]).toEqual([]);
@@ -75,7 +75,7 @@ describe("the form of an edit", () => {
     ["limit", "3e", "This is not a number"],
     ["limit", "2.5", "This is not a whole number"],
   ])("approves nothing while %s holds %s, says why at the field, and stays on it", async (name, text, said) => {
-    const id = await house.ask("update_rows", { ...rows, table: `wrong ${text}` });
+    const id = await postern.ask("update_rows", { ...rows, table: `wrong ${text}` });
     await using grace = await at(`/approvals/${id}`);
     const { page } = grace;
     const dialog = await editing(page);
@@ -88,7 +88,7 @@ describe("the form of an edit", () => {
     expect(await field.getAttribute("aria-invalid")).toBe("true");
     const told = dialog.locator(`[id="${await field.getAttribute("aria-describedby")}"]`);
     expect(await told.innerText()).toContain(said);
-    expect(await stumbles(page)).toEqual([]);
+    expect(await problemsOfAxe(page)).toEqual([]);
     await dialog.getByRole("tab", { name: "Changes" }).click();
     expect(await field.inputValue()).toBe(text);
     expect(await dialog.locator("[aria-invalid=true]:focus").count()).toBe(1);
@@ -96,11 +96,11 @@ describe("the form of an edit", () => {
     await yes(dialog).click();
     await dialog.waitFor({ state: "hidden" });
     const typed = name === "set" ? { set: { state: "archived" } } : { limit: 2 };
-    expect(await house.approval(id)).toMatchObject({ what: { arguments: { ...rows, table: "typed", ...typed } } });
+    expect(await postern.approval(id)).toMatchObject({ what: { arguments: { ...rows, table: "typed", ...typed } } });
     expect(grace.problems).toEqual([]);
   });
 
-  it("of a call that is tried sends nothing that is not what its fields hold", async () => {
+  it("of a tried call sends exactly what its fields show", async () => {
     await using grace = await at("/tools/update_rows");
     const { page } = grace;
     await page.getByRole("tab", { name: "Try it" }).click();
@@ -128,7 +128,7 @@ describe("a card that is not what would be approved", () => {
     ["the card", (text: string) => text.replaceAll('"risk_level":"high"', '"risk_level":"medium"')],
     ["the card", (text: string) => text.replaceAll('"agent":"local-agent"', '"agent":"another-agent"')],
   ])("takes a no and no yes: %s (%#)", async (what, forge) => {
-    const id = await house.ask("send_email", { to: "ada@example.org", subject: "true", body: String(forge) });
+    const id = await postern.ask("send_email", { to: "ada@example.org", subject: "true", body: String(forge) });
     await using grace = await at("/approvals");
     const { page } = grace;
     const settled = watched(page);
@@ -150,21 +150,24 @@ describe("a card that is not what would be approved", () => {
     await page.getByRole("button", { name: "Remember…" }).click({ force: true });
     await settled();
     expect(await page.getByRole("dialog").count()).toBe(0);
-    expect(await house.approval(id)).toMatchObject({ status: "pending", votes: [] });
-    expect(await stumbles(page)).toEqual([]);
+    expect(await postern.approval(id)).toMatchObject({ status: "pending", votes: [] });
+    expect(await problemsOfAxe(page)).toEqual([]);
     await page.keyboard.press("d");
     await page.getByRole("dialog").getByRole("button", { name: "Deny", exact: true }).click();
-    await expect.poll(async () => (await house.approval(id))["status"]).toBe("denied");
+    await expect.poll(async () => (await postern.approval(id))["status"]).toBe("denied");
     await page.unrouteAll({ behavior: "ignoreErrors" });
   });
 });
 
-describe("what a word has brought is told as it is", () => {
+describe("the message after a decision", () => {
   const told = (page: Page) => page.locator("[aria-live=polite]");
 
-  it("a batch that needs more people, with the reason that goes with each of them", async () => {
+  it("says that a batch needs more approvers, and sends the reason with each request", async () => {
     const run = { run_id: "run-together" };
-    const ids = [await house.ask("update_rows", rows, run), await house.ask("update_rows", { ...rows, limit: 4 }, run)];
+    const ids = [
+      await postern.ask("update_rows", rows, run),
+      await postern.ask("update_rows", { ...rows, limit: 4 }, run),
+    ];
     await using grace = await at(`/approvals/${ids[0]}`);
     const { page } = grace;
     await page.getByRole("button", { name: "Decide them together…" }).click();
@@ -172,11 +175,11 @@ describe("what a word has brought is told as it is", () => {
     await dialog.getByLabel("Reason").fill("as planned");
     const yes = dialog.getByRole("button", { name: "Approve 2, each once" });
     await expect.poll(() => yes.isEnabled(), { timeout: 5_000 }).toBe(true);
-    expect(await stumbles(page)).toEqual([]);
+    expect(await problemsOfAxe(page)).toEqual([]);
     await yes.click();
     await told(page).getByText("2 counted, and more people must agree.").waitFor();
     for (const id of ids)
-      expect(await house.approval(id)).toMatchObject({
+      expect(await postern.approval(id)).toMatchObject({
         status: "pending",
         votes: [{ as: "approved", reason: "as planned" }],
       });
@@ -185,12 +188,12 @@ describe("what a word has brought is told as it is", () => {
     const skip = linus.page.getByRole("dialog").getByRole("button", { name: "Skip 2" });
     await expect.poll(() => skip.isEnabled(), { timeout: 5_000 }).toBe(true);
     await skip.click();
-    for (const id of ids) await expect.poll(async () => (await house.approval(id))["status"]).toBe("skipped");
+    for (const id of ids) await expect.poll(async () => (await postern.approval(id))["status"]).toBe("skipped");
     expect([...grace.problems, ...linus.problems]).toEqual([]);
   });
 
-  it("a name that is typed at high risk is not called critical", async () => {
-    const id = await house.ask("post_text", { text: "typed" });
+  it("does not call a high risk critical when the name is typed", async () => {
+    const id = await postern.ask("post_text", { text: "typed" });
     await using grace = await at(`/approvals/${id}`);
     await armed(grace.page);
     await grace.page.getByRole("button", { name: "Approve…" }).click();
@@ -199,10 +202,10 @@ describe("what a word has brought is told as it is", () => {
 });
 
 describe("the keyboard", () => {
-  it("is where it was when a dialog ends, and on the next card when one was decided", async () => {
+  it("has the focus where it was after a dialog, and on the next card after a decision", async () => {
     const run = { run_id: "run-keyboard" };
-    const id = await house.ask("edit_file", { path: "one.txt", from: "a", to: "b" }, run);
-    await house.ask("edit_file", { path: "two.txt", from: "a", to: "b" }, run);
+    const id = await postern.ask("edit_file", { path: "one.txt", from: "a", to: "b" }, run);
+    await postern.ask("edit_file", { path: "two.txt", from: "a", to: "b" }, run);
     await using grace = await at(`/approvals/${id}`);
     const { page } = grace;
     await armed(page);
@@ -226,9 +229,9 @@ describe("the keyboard", () => {
   });
 });
 
-it("all of a diff can be read, which a yes to it covers", async () => {
+it("the whole diff that an approval covers can be read", async () => {
   const to = Array.from({ length: 4_000 }, (_, at) => `line ${at}`).join("\n");
-  const id = await house.ask("edit_file", { path: "long.txt", from: "a", to });
+  const id = await postern.ask("edit_file", { path: "long.txt", from: "a", to });
   await using grace = await at(`/approvals/${id}`);
   const { page } = grace;
   expect(await page.getByText("line 3999", { exact: true }).count()).toBe(0);

@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
-import { stage } from "./stage.ts";
+import { setUp } from "./set-up.ts";
 
-const { house, at } = stage();
+const { postern, at } = setUp();
 
 it("marks invisible characters and look-alike letters on a card, and leaves emoji", async () => {
   await using grace = await at("/approvals");
   const { page } = grace;
   const to = "аda@exаmple.org";
   const body = "Hello\ufe0f Ada\u{e0172}\u{e016d},\u3164 pay ❤️ 👩‍👩‍👧 at pаypal.com\u034f";
-  const id = await house.ask("send_email", { to, subject: "Invoice\u2065 1042", body }, { run_id: "run-hidden" });
+  const id = await postern.ask("send_email", { to, subject: "Invoice\u2065 1042", body }, { run_id: "run-hidden" });
   await page.goto(`/approvals/${id}`);
   await page.locator("[data-verified=yes]").waitFor();
   const marks = await page

@@ -1,11 +1,11 @@
-/** A page of somebody else, open in the browser of somebody who is signed in: it reads nothing and decides nothing. */
+/** A page of another site in the browser of a signed-in person: it reads nothing and decides nothing. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { armed, mail } from "./card.ts";
-import { stage } from "./stage.ts";
+import { setUp } from "./set-up.ts";
 
-const { house, at } = stage();
+const { postern, at } = setUp();
 
 let server: Server;
 let port = 0;
@@ -30,13 +30,13 @@ const origins = [
 ] as const;
 
 describe.each(origins)("a page of %s", (_, host) => {
-  it("gets no answer to read, by any way that a page has, under either name of the server", async () => {
-    const id = await house.ask("send_email", mail(`from ${host}`));
+  it("gets no readable answer by any request, under either name of the server", async () => {
+    const id = await postern.ask("send_email", mail(`from ${host}`));
     await using grace = await at(`/approvals/${id}`);
     await armed(grace.page);
     const page = await grace.context.newPage();
     await page.goto(`http://${host}:${port}/`);
-    for (const target of [house.url, `http://localhost:${house.port}`]) {
+    for (const target of [postern.url, `http://localhost:${postern.port}`]) {
       const read = await page.evaluate<Readonly<Record<string, string>>>(
         `(${everyWay})(${JSON.stringify([target, id])})`,
       );
@@ -51,12 +51,12 @@ describe.each(origins)("a page of %s", (_, host) => {
         window: "nothing to see",
       });
     }
-    expect(await house.approval(id)).toMatchObject({ status: "pending", votes: [] });
-    expect(asked.filter((url) => url.length > 1 && url !== "/favicon.ico")).toEqual([]); // nothing was carried home
+    expect(await postern.approval(id)).toMatchObject({ status: "pending", votes: [] });
+    expect(asked.filter((url) => url.length > 1 && url !== "/favicon.ico")).toEqual([]); // the page received nothing
   });
 
   it("decides nothing: not by fetch, by a form, by a beacon, in a frame or in a new window", async () => {
-    const id = await house.ask("send_email", mail(`decided by ${host}`));
+    const id = await postern.ask("send_email", mail(`decided by ${host}`));
     await using grace = await at(`/approvals/${id}`);
     await armed(grace.page);
     const page = await grace.context.newPage();
@@ -66,14 +66,14 @@ describe.each(origins)("a page of %s", (_, host) => {
       if (request.method() === "POST") sent += 1;
     });
     grace.context.on("response", (answer) => {
-      if (answer.request().method() === "POST") answers.push(answer.status()); // of the others the browser hides it
+      if (answer.request().method() === "POST") answers.push(answer.status()); // the browser hides the other statuses
     });
     const senders = await Promise.all(
       ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"].map(
         async (type) => [type, await grace.context.newPage()] as const,
       ),
     );
-    for (const target of [house.url, `http://localhost:${house.port}`]) {
+    for (const target of [postern.url, `http://localhost:${postern.port}`]) {
       for (const verb of ["approve", "deny", "withdraw", "modify"]) {
         const url = `${target}/v1/approvals/${id}/${verb}`;
         await page.goto(`http://${host}:${port}/`);
@@ -90,15 +90,15 @@ describe.each(origins)("a page of %s", (_, host) => {
     expect(answers).toHaveLength(2 * 4 * 3);
     expect(sent - answers.length).toBeGreaterThanOrEqual(2 * 4 * 4);
     expect([...new Set(answers)].filter((status) => status < 400)).toEqual([]);
-    expect(await house.approval(id)).toMatchObject({ status: "pending", votes: [] });
-    expect(await house.operator("GET", "/v1/controls")).toMatchObject({ paused: false });
-    // And the person's own page goes on.
+    expect(await postern.approval(id)).toMatchObject({ status: "pending", votes: [] });
+    expect(await postern.operator("GET", "/v1/controls")).toMatchObject({ paused: false });
+    // The person's own page still works.
     await grace.page.getByRole("button", { name: "Approve once" }).click();
-    await expect.poll(async () => (await house.approval(id))["status"]).toBe("approved");
+    await expect.poll(async () => (await postern.approval(id))["status"]).toBe("approved");
   });
 });
 
-/** Runs in the hostile page: what each way of reading comes to. */
+/** Runs in the hostile page: the result of each way to read. */
 const everyWay = `async ([target, id]) => {
   const paths = ["/v1/session", "/v1/approvals/" + id, "/approvals/" + id];
   const fetched = async (more) => {
@@ -156,7 +156,7 @@ const everyWay = `async ([target, id]) => {
   };
 }`;
 
-/** Runs there too: what can be sent without reading the answer. */
+/** Runs in the hostile page: requests that need no readable answer. */
 const everyPost = `async (url) => {
   const sent = (more) => fetch(url, { method: "POST", body: "{}", ...more }).catch(() => undefined);
   await sent({ mode: "no-cors", credentials: "include" });

@@ -7,7 +7,7 @@ import type { RuntimeFixture } from "./console-fixture.ts";
 const batch = 500;
 
 /**
- * What has happened in a runtime before it is opened, written by the same path as any other, without its door.
+ * What has happened in a runtime before it is opened, written by the same path as any other, without a server.
  *
  * @param act one call; `false` when there are no more
  */

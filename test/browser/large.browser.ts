@@ -1,13 +1,13 @@
-/** Arguments that no form can hold: read from their start, had whole as a file, and the rest of them is edited as ever. */
+/** Arguments too long for a form: their start is shown, a file has all of them, and the others can be edited. */
 import { readFileSync } from "node:fs";
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { stumbles } from "./axe.ts";
+import { problemsOfAxe } from "./axe.ts";
 import { approve, armed, drawn } from "./card.ts";
 import { Pace } from "./pace.ts";
-import { stage } from "./stage.ts";
+import { setUp } from "./set-up.ts";
 
-const { house, at } = stage();
+const { postern, at } = setUp();
 
 const wide = Object.fromEntries(Array.from({ length: 10_000 }, (_, field) => [`field ${field}`, field]));
 const nested = Array.from({ length: 60 }, () =>
@@ -24,8 +24,8 @@ const heavy = [
 ] as const;
 
 describe.each(heavy)("%s", (name, tool, given, long) => {
-  it("are on the card within a second, and so is every dialog of it", async () => {
-    const id = await house.ask(tool, given);
+  it("are on the card within a second, and so is each of its dialogs", async () => {
+    const id = await postern.ask(tool, given);
     await using grace = await at("/approvals");
     const { page } = grace;
     const pace = new Pace(page);
@@ -69,25 +69,25 @@ describe.each(heavy)("%s", (name, tool, given, long) => {
     for (const [what, ms] of Object.entries(took)) expect(ms, what).toBeLessThan(pace.bar(1_000));
     if (long !== undefined) await hasWhole(page, long, given);
     expect(grace.problems).toEqual([]);
-    await house.operator("POST", `/v1/approvals/${id}/withdraw`, {});
+    await postern.operator("POST", `/v1/approvals/${id}/withdraw`, {});
   });
 });
 
-it("a long argument stays to the letter when a short one beside it is edited", async () => {
+it("a long argument stays the same when a short one beside it is edited", async () => {
   const given = { to: "ada@example.org", subject: "wrong", body: "B".repeat(200_000) };
-  const id = await house.ask("send_email", given);
+  const id = await postern.ask("send_email", given);
   await using grace = await at(`/approvals/${id}`);
   const { page } = grace;
   await page.getByRole("button", { name: "Edit…" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("subject").fill("right");
-  expect(await stumbles(page)).toEqual([]);
+  expect(await problemsOfAxe(page)).toEqual([]);
   await dialog.getByRole("button", { name: "Approve as edited" }).click();
-  await expect.poll(async () => (await house.approval(id))["status"]).toBe("approved");
-  expect((await house.approval(id))["what"]).toMatchObject({ arguments: { ...given, subject: "right" } });
+  await expect.poll(async () => (await postern.approval(id))["status"]).toBe("approved");
+  expect((await postern.approval(id))["what"]).toMatchObject({ arguments: { ...given, subject: "right" } });
 });
 
-/** Cut on the page, and all of it in the files. */
+/** Shortened on the page, whole in the files. */
 async function hasWhole(page: Page, long: string, given: Readonly<Record<string, unknown>>): Promise<void> {
   await page.getByRole("button", { name: "Edit…" }).click();
   const dialog = page.getByRole("dialog");

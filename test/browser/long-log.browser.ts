@@ -1,11 +1,11 @@
-/** The audit explorer over a log of its own making, a hundred thousand events long. */
+/** The audit explorer with a log of a hundred thousand events. */
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { events, longLog } from "./long-log.ts";
 import { Pace, p95 } from "./pace.ts";
-import { stage } from "./stage.ts";
+import { setUp } from "./set-up.ts";
 
-const { house, open } = stage({ people: { ada: ["auditor"] }, prepare: longLog });
+const { postern, open } = setUp({ people: { ada: ["auditor"] }, prepare: longLog });
 
 /** What the server took for each query, until its first byte. */
 function queries(page: Page): readonly number[] {
@@ -21,8 +21,8 @@ function queries(page: Page): readonly number[] {
 const told = (times: readonly number[]) => `p95 ${p95(times).toFixed(0)} ms of ${times.length}`;
 
 describe(`${events} events`, () => {
-  it("are filtered by every field on the screen, each query in at most 100 ms (p95)", async () => {
-    const { size } = await house.operator("GET", "/v1/audit/latest?limit=1");
+  it("are filtered by every field, each query in at most 100 ms (p95)", async () => {
+    const { size } = await postern.operator("GET", "/v1/audit/latest?limit=1");
     expect(Number(size)).toBeGreaterThanOrEqual(events);
     await using ada = await open();
     const { page } = ada;
@@ -64,12 +64,12 @@ describe(`${events} events`, () => {
       `filters over ${size} events: a query ${told(took)}; drawn ${told(drawn)}; a round trip ${pace.p95Ms.toFixed(0)} ms`,
     );
     expect(p95(took)).toBeLessThan(pace.bar(100));
-    // What only the far end of the log has is looked for in some fifteen queries, one after the other.
+    // A search for a text at the far end of the log makes some fifteen queries.
     expect(p95(drawn)).toBeLessThan(pace.bar(2_000));
     expect(ada.problems).toEqual([]);
   });
 
-  it("scroll: few rows in the page, and the next page asked for before the end", async () => {
+  it("scroll with few rows in the page, and read the next page before the end", async () => {
     await using ada = await open();
     const { page } = ada;
     const took = queries(page);
@@ -105,7 +105,7 @@ describe(`${events} events`, () => {
   });
 });
 
-/** What is drawn is asked for by the address, and is there. */
+/** The page shows what its address asks for. */
 async function only(page: Page, value: string): Promise<void> {
   await page.waitForURL((url) => url.search.includes(value));
   await page.getByRole("region", { name: "Events, new to old" }).getByRole("button").first().waitFor();

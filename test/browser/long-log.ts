@@ -1,4 +1,4 @@
-/** A log that has grown long before the runtime is opened. */
+/** A long log, written before the runtime is opened. */
 import { defineTool } from "../../src/index.ts";
 import type { RuntimeFixture } from "./console-fixture.ts";
 import { inside } from "./inside.ts";
@@ -23,10 +23,10 @@ const fails = defineTool({
   },
 });
 
-/** Two hundred runs of seven agents; a few calls of the first two thousand name a tool that is not there. */
-export async function longLog(house: RuntimeFixture): Promise<void> {
-  await inside(house, { tools: [reads, fails] }, (runtime, at) => {
-    const run = at % 200; // a run is one agent's
+/** Two hundred runs of seven agents; a few calls of the first two thousand name an unknown tool. */
+export async function longLog(postern: RuntimeFixture): Promise<void> {
+  await inside(postern, { tools: [reads, fails] }, (runtime, at) => {
+    const run = at % 200; // each run belongs to one agent
     const principal = { tenant: "default", agent: `agent-${run % 7}`, via: "token:agent" };
     const tool = at < 2_000 && at % 100 === 99 ? `needle_${at}` : at % 5_000 === 2_500 ? "flaky_fetch" : "clock_now";
     return at < calls && runtime.invoke({ tool, arguments: { at } }, { principal, runId: `run-${run}` });

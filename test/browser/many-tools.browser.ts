@@ -1,10 +1,10 @@
-/** A runtime with two thousand tools, a hundred and twenty of them broken, where three hundred runs have been. */
+/** A runtime with two thousand tools, a hundred and twenty of them broken, and three hundred runs. */
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { stumbles } from "./axe.ts";
+import { problemsOfAxe } from "./axe.ts";
 import { everyRole, type RuntimeFixture } from "./console-fixture.ts";
-import { stage } from "./stage.ts";
+import { setUp } from "./set-up.ts";
 
 const tools = 2_000;
 const broken = 120;
@@ -26,20 +26,20 @@ function toEnd(label: string): string {
   return `document.querySelector("section[aria-label=${label}]").scrollTo(0, 1e9)`;
 }
 
-const { house, at } = stage({ people: { grace: everyRole }, prepare: manyTools, server: true });
+const { postern, at } = setUp({ people: { grace: everyRole }, prepare: manyTools, server: true });
 
 beforeAll(async () => {
   for (let round = 0; round < 5; round += 1)
     await Promise.all(
       Array.from({ length: broken }, (_, number) =>
-        house.call(`broken_${number}`, { round }, { run_id: "run-broken" }),
+        postern.call(`broken_${number}`, { round }, { run_id: "run-broken" }),
       ),
     );
-  for (let number = 0; number < runs; number += 1) await house.call("idle_150", {}, { run_id: `run-${number}` });
+  for (let number = 0; number < runs; number += 1) await postern.call("idle_150", {}, { run_id: `run-${number}` });
 }, 120_000);
 
 describe("two thousand tools", () => {
-  it("are a list of which only what is in sight is drawn; its server's heading stays above what is scrolled to", async () => {
+  it("are a list that draws only the visible rows, under the heading of their server", async () => {
     await using grace = await at("/tools");
     const { page } = grace;
     const list = page.getByRole("region", { name: "Tools" });
@@ -53,11 +53,11 @@ describe("two thousand tools", () => {
     await expect.poll(top).toBeLessThan(20);
     expect(await top()).toBeGreaterThanOrEqual(0);
     expect(await list.getByRole("link").count()).toBeLessThan(60);
-    expect(await stumbles(page)).toEqual([]);
+    expect(await problemsOfAxe(page)).toEqual([]);
     expect(grace.problems).toEqual([]);
   });
 
-  it("show the one that an address names in sight, and find one by its name", async () => {
+  it("scroll to the tool in the address, and are found by name", async () => {
     await using grace = await at("/tools/idle_1500");
     const { page } = grace;
     const list = page.getByRole("region", { name: "Tools" });
@@ -69,7 +69,7 @@ describe("two thousand tools", () => {
   });
 });
 
-it("more alarms than a page of them are read on, and the bell says that there are many", async () => {
+it("reads further pages of alarms, and the button of the alarms says that there are many", async () => {
   await using grace = await at("/alarms");
   const { page } = grace;
   const items = page.locator("main").getByText(/^.broken_\d+. failed 5 times in a row/);
@@ -80,7 +80,7 @@ it("more alarms than a page of them are read on, and the bell says that there ar
   expect(await page.getByRole("button", { name: "Show more" }).count()).toBe(0);
 });
 
-it("more runs than a page of them are read on: by scrolling, and to find what is searched for", async () => {
+it("reads further pages of runs by scrolling and by searching", async () => {
   await using grace = await at("/runs");
   const { page } = grace;
   const list = page.getByRole("region", { name: "Runs" });

@@ -4,13 +4,13 @@ import type { defineTool } from "../../src/index.ts";
 import type { RuntimeFixture } from "./console-fixture.ts";
 import { inside } from "./inside.ts";
 import { Pace } from "./pace.ts";
-import { stage } from "./stage.ts";
+import { setUp } from "./set-up.ts";
 
 const many = Number(process.env["PENDING"] ?? 10_000);
 const few = 100;
 
-const { house, open } = stage({ prepare: (before) => holdRequests(before, many) });
-const { house: fewer } = stage({ people: {}, prepare: (before) => holdRequests(before, few) });
+const { postern, open } = setUp({ prepare: (before) => holdRequests(before, many) });
+const { postern: fewer } = setUp({ people: {}, prepare: (before) => holdRequests(before, few) });
 
 async function holdRequests(before: RuntimeFixture, count: number): Promise<void> {
   // The same tool that the server has: a request keeps its tool when the server starts.
@@ -38,11 +38,11 @@ async function readPage(of: RuntimeFixture, after: string): Promise<{ readonly m
 describe(`${many} pending requests`, () => {
   it("are read a page at a time, in at most twice the time of a page of a hundred", async () => {
     const { next: start } = await readPage(fewer, "");
-    let { next } = await readPage(house, "");
+    let { next } = await readPage(postern, "");
     const times = { many: [] as number[], few: [] as number[] };
     for (let round = 0; round < 60; round += 1) {
       times.few.push((await readPage(fewer, start)).ms);
-      const page = await readPage(house, next);
+      const page = await readPage(postern, next);
       times.many.push(page.ms);
       next = page.next;
     }
@@ -51,7 +51,7 @@ describe(`${many} pending requests`, () => {
     expect(slow / fast).toBeLessThan(2);
   });
 
-  it("are a list that scrolls without waiting", async () => {
+  it("are a list that scrolls without delay", async () => {
     await using grace = await open();
     await grace.signIn("grace");
     const list = grace.page.getByRole("region", { name: "Requests that wait" });

@@ -1,14 +1,14 @@
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { naughty } from "./naughty.ts";
-import { stage } from "./stage.ts";
+import { setUp } from "./set-up.ts";
 
-const { house, at } = stage();
+const { postern, at } = setUp();
 
 /** Forty a request: a card shows a hundred entries of a list before it asks. */
 const heaps = Array.from({ length: Math.ceil(naughty.length / 40) }, (_, at) => naughty.slice(at * 40, at * 40 + 40));
 
-/** What stands there, with each mark read back as the character it names: nothing is left out, nothing hides. */
+/** The text of the page, with each mark replaced by the character it names. */
 async function readBack(place: Locator): Promise<readonly string[]> {
   return await place.evaluateAll((found) => {
     const read = (node: PageNode): string => {
@@ -16,7 +16,7 @@ async function readBack(place: Locator): Promise<readonly string[]> {
       if (code !== undefined) return String.fromCodePoint(Number.parseInt(code, 16));
       return node.childNodes.length === 0 ? (node.textContent ?? "") : [...node.childNodes].map(read).join("");
     };
-    return (found as unknown as readonly PageNode[]).map(read); // elements of the page, of which this much is looked at
+    return (found as unknown as readonly PageNode[]).map(read); // elements of the page; only these members are read
   });
 }
 
@@ -33,17 +33,17 @@ async function isInert(page: Page): Promise<void> {
   expect(text).not.toMatch(/(?![\n\t])[\p{Cc}\p{Cf}]/u);
 }
 
-/** A preview says the start of what is very long; the arguments below it say all of it. */
+/** A preview shows the start of a very long text; the arguments show all of it. */
 function asInPreview(text: string): string {
   return text.length > 2_000 ? expect.stringMatching(/^a{900,}…$/) : text;
 }
 
 describe(`${naughty.length} naughty strings`, () => {
-  it("stand in the card as text, every character of them, in the preview, the arguments and the exact bytes", async () => {
+  it("are text in the preview, the arguments and the exact bytes, with every character", async () => {
     await using grace = await at("/approvals");
     const { page } = grace;
     const ids: string[] = [];
-    for (const texts of heaps) ids.push(await house.ask("post_list", { texts }, { run_id: "run-naughty" }));
+    for (const texts of heaps) ids.push(await postern.ask("post_list", { texts }, { run_id: "run-naughty" }));
     for (const [at, id] of ids.entries()) {
       const texts = heaps[at] ?? [];
       await page.goto(`/approvals/${id}`);
@@ -58,19 +58,19 @@ describe(`${naughty.length} naughty strings`, () => {
     expect(grace.problems).toEqual([]);
   });
 
-  it("stand in the audit log and on the run's timeline as text when a person wrote them as a reason", async () => {
+  it("are text in the audit log and the timeline of the run, as reasons of a person", async () => {
     await using grace = await at("/approvals");
     const { page } = grace;
     const said: string[] = [];
     for (const [at, texts] of heaps.entries()) {
       const reason = texts.join(" | ").slice(0, 1_900);
       const given = { text: `heap ${at}` };
-      const id = await house.ask("post_text", given, { run_id: "run-reasons" });
-      await house.operator("POST", `/v1/approvals/${id}/deny`, { reason });
-      await house.call("post_text", given, { run_id: "run-reasons" });
+      const id = await postern.ask("post_text", given, { run_id: "run-reasons" });
+      await postern.operator("POST", `/v1/approvals/${id}/deny`, { reason });
+      await postern.call("post_text", given, { run_id: "run-reasons" });
       said.push(reason);
     }
-    const { events } = (await house.operator("GET", "/v1/audit?type=gate.denied")) as {
+    const { events } = (await postern.operator("GET", "/v1/audit?type=gate.denied")) as {
       events: { seq: number; reason: string }[];
     };
     expect(events.map(({ reason }) => reason)).toEqual(said);

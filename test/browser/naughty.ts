@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Strings that try to be more than text: markup, scripts, terminal escapes, marks that hide or turn what stands beside them. */
+/** Strings with markup, scripts, terminal escapes, and marks that hide or reorder text. */
 const own: readonly string[] = [
   "<script>window.naughty=1</script>",
   '<img src=x onerror="window.naughty=1">',

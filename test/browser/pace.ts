@@ -36,7 +36,7 @@ export class Pace {
   }
 }
 
-/** Of twenty, the nineteenth. */
+/** The nineteenth of twenty. */
 export function p95(times: readonly number[]): number {
   return [...times].sort((a, b) => a - b)[Math.ceil(times.length * 0.95) - 1] ?? Number.POSITIVE_INFINITY;
 }

@@ -1,14 +1,14 @@
-/** Presses as a hand makes them, and what a page did about them. */
+/** Presses of the mouse and of keys, and the requests that a page sent for them. */
 import type { Page, Request } from "playwright-core";
 import { approve, armed, drawn, mail } from "./card.ts";
 import type { RuntimeFixture } from "./console-fixture.ts";
 
 /** Two requests that wait, the first of them more urgent: its card is open, and the list shows both. */
-export async function two(house: RuntimeFixture, name: string): Promise<readonly [string, string]> {
-  return [await house.ask("send_email", mail(`${name} 1`)), await house.ask("send_email", mail(`${name} 2`))];
+export async function two(postern: RuntimeFixture, name: string): Promise<readonly [string, string]> {
+  return [await postern.ask("send_email", mail(`${name} 1`)), await postern.ask("send_email", mail(`${name} 2`))];
 }
 
-/** Until the card takes a press and the list beside it shows what comes next. */
+/** Waits until the card accepts a press and the list shows the next request. */
 export async function ready(page: Page): Promise<void> {
   await armed(page);
   await page
@@ -39,7 +39,7 @@ export function watched(page: Page): () => Promise<void> {
   });
   return async () => {
     await drawn(page);
-    await page.evaluate('fetch("/healthz").then(() => undefined)'); // what was sent before is told of before this
+    await page.evaluate('fetch("/healthz").then(() => undefined)'); // earlier requests are reported before this one
     await Promise.all(sent.map((request) => request.response()));
   };
 }

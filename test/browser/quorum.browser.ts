@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { approve, mail } from "./card.ts";
-import { stage } from "./stage.ts";
+import { setUp } from "./set-up.ts";
 
-describe("where two must agree", () => {
-  const { house, at } = stage({
+describe("a request that needs two approvers", () => {
+  const { postern, at } = setUp({
     people: { grace: ["approver"], linus: ["approver"], ada: ["approver"] },
     approvals: "  routes: [{ name: two-people, match: { tools: [send_email] }, quorum: 2 }]\n",
   });
 
-  it("two people complete it, each in a browser of their own, and the held call runs at the second yes and not before", async () => {
-    const held = house.call("send_email", mail("two"), { patience: "wait", approval_wait_ms: 60_000 });
+  it("runs the held call at the second approval, each given in its own browser", async () => {
+    const held = postern.call("send_email", mail("two"), { patience: "wait", approval_wait_ms: 60_000 });
     await using grace = await at("/approvals");
     await using linus = await at("/approvals", "linus");
     for (const { page } of [grace, linus]) {
@@ -19,18 +19,18 @@ describe("where two must agree", () => {
     await approve(grace.page).click();
     await grace.page.getByText("Your approval is counted: 1 more person must agree").waitFor();
     await linus.page.getByText("1 of 2 approve").waitFor();
-    expect(house.runs).toEqual([]);
-    await grace.page.getByText("`grace` has voted on").waitFor(); // her second yes would be no second person's
+    expect(postern.runs).toEqual([]);
+    await grace.page.getByText("`grace` has voted on").waitFor(); // her second approval would not be a second person's
     expect(await approve(grace.page).count()).toBe(0);
     await grace.page.getByRole("button", { name: "Deny…" }).waitFor();
     await approve(linus.page).click();
     expect(await held).toMatchObject({ status: "ok" });
-    expect(house.runs).toEqual(["mail ada@example.org two"]);
+    expect(postern.runs).toEqual(["mail ada@example.org two"]);
     expect([...grace.problems, ...linus.problems]).toEqual([]);
   });
 
-  it("an edit between two words begins anew, and says so to whoever looks on", async () => {
-    const id = await house.ask("send_email", mail("both"));
+  it("counts approvals from zero after an edit, and says so to the other approver", async () => {
+    const id = await postern.ask("send_email", mail("both"));
     await using grace = await at(`/approvals/${id}`);
     await using linus = await at(`/approvals/${id}`, "linus");
     await using ada = await at(`/approvals/${id}`, "ada");
@@ -42,12 +42,12 @@ describe("where two must agree", () => {
     await ada.page.getByText("This request changed while you looked at it").waitFor();
     await ada.page.getByText("1 of 2 approve").waitFor();
     const shown = ada.page.getByRole("article").getByText("both, edited");
-    await expect.poll(() => shown.count()).toBeGreaterThan(1); // in the preview made anew, and in the arguments
+    await expect.poll(() => shown.count()).toBeGreaterThan(1); // in the new preview and in the arguments
     await ada.page.getByText("Before the edit").click();
     await ada.page.getByText("both", { exact: true }).first().waitFor();
     await ada.page.getByRole("button", { name: "Understood" }).click();
     await approve(ada.page).click();
-    await expect.poll(async () => (await house.approval(id))["status"]).toBe("approved");
+    await expect.poll(async () => (await postern.approval(id))["status"]).toBe("approved");
     expect([...grace.problems, ...linus.problems, ...ada.problems]).toEqual([]);
   });
 });

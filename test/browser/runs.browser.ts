@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { stumbles } from "./axe.ts";
-import { stage } from "./stage.ts";
+import { problemsOfAxe } from "./axe.ts";
+import { setUp } from "./set-up.ts";
 
-const { house, at } = stage({ server: true });
+const { postern, at } = setUp({ server: true });
 
-const echo = (run: string, message = "hello") => house.call("everything__echo", { message }, { run_id: run });
+const echo = (run: string, message = "hello") => postern.call("everything__echo", { message }, { run_id: run });
 
 describe("runs", () => {
-  it("are found by words, and opened", async () => {
+  it("are found by search, and opened", async () => {
     await echo("run-one");
     await echo("run-two");
     await using grace = await at("/runs");
@@ -17,40 +17,40 @@ describe("runs", () => {
     await grace.page.getByRole("link", { name: /run-one/ }).waitFor({ state: "detached" });
     await grace.page.getByRole("link", { name: /run-two/ }).click();
     await grace.page.getByRole("button", { name: /everything__echo/ }).waitFor();
-    expect(await stumbles(grace.page)).toEqual([]);
+    expect(await problemsOfAxe(grace.page)).toEqual([]);
     expect(grace.problems).toEqual([]);
   });
 
-  it("show waiting for approval apart from executing, and lead to the request", async () => {
+  it("show waiting for approval apart from executing, with a link to the request", async () => {
     const mail = { to: "ada@example.org", subject: "timeline", body: "Hello" };
-    const id = await house.ask("send_email", mail, { run_id: "run-waits" });
+    const id = await postern.ask("send_email", mail, { run_id: "run-waits" });
     await using grace = await at("/runs/run-waits");
     await grace.page.getByRole("img", { name: /waiting for approval/ }).waitFor();
     expect(await grace.page.getByRole("img", { name: /executing/ }).count()).toBe(0);
-    await house.operator("POST", `/v1/approvals/${id}/approve`, {});
-    await house.call("send_email", mail, { run_id: "run-waits" });
+    await postern.operator("POST", `/v1/approvals/${id}/approve`, {});
+    await postern.call("send_email", mail, { run_id: "run-waits" });
     await grace.page.getByRole("img", { name: /waiting for approval.*executing/ }).waitFor();
     await grace.page.getByRole("button", { name: /send_email/ }).click();
     await grace.page.getByText("approved by operator").waitFor();
-    expect(await stumbles(grace.page)).toEqual([]);
+    expect(await problemsOfAxe(grace.page)).toEqual([]);
     await grace.page.getByRole("link", { name: "the request" }).click();
     await grace.page.waitForURL(`**/approvals/${id}`);
   });
 
-  it("say of a call that its person has approved, and that nobody has sent again, just that, until it is sent", async () => {
+  it("show a call as approved, not sent again, until its agent sends it again", async () => {
     const mail = { to: "ada@example.org", subject: "not sent again", body: "Hello" };
-    const id = await house.ask("send_email", mail, { run_id: "run-approved" });
+    const id = await postern.ask("send_email", mail, { run_id: "run-approved" });
     await using grace = await at("/runs/run-approved");
     const row = grace.page.getByRole("button", { name: /send_email/ });
     await row.getByText("held", { exact: true }).waitFor();
-    await house.operator("POST", `/v1/approvals/${id}/approve`, {});
+    await postern.operator("POST", `/v1/approvals/${id}/approve`, {});
     await row.getByText("approved, not sent again", { exact: true }).waitFor();
-    await house.call("send_email", mail, { run_id: "run-approved" });
+    await postern.call("send_email", mail, { run_id: "run-approved" });
     await row.getByText("ok", { exact: true }).waitFor();
     expect(await row.getByText("approved").count()).toBe(0);
   });
 
-  it("tell on a phone how long each call took, and in each row how many artifacts it left", async () => {
+  it("show on a phone the duration and the number of artifacts of each call", async () => {
     await echo("run-phone", "large ".repeat(80_000));
     await using grace = await at("/runs/run-phone", "grace", { viewport: { width: 390, height: 800 } });
     const row = grace.page.getByRole("button", { name: /everything__echo/ });
@@ -67,7 +67,7 @@ describe("runs", () => {
     expect(await row.innerText()).toMatch(/[1-9]\d* ?\n?artifact/);
   });
 
-  it("save an artifact under its plain name, and show no byte of it", async () => {
+  it("save an artifact under a safe name, and show no byte of it", async () => {
     await echo("run-large", "<script>alert(1)</script>".repeat(20_000));
     await using grace = await at("/runs/run-large");
     await grace.page.getByRole("button", { name: /everything__echo/ }).click();
@@ -78,14 +78,14 @@ describe("runs", () => {
     expect(grace.problems).toEqual([]);
   });
 
-  it("show a script with the line it waits in; approved on the page it goes on, and each call stands beneath it with its line", async () => {
+  it("show the line a script waits in; after approval it resumes, with each call under it", async () => {
     const code = [
       'const heard = await tools.everything.echo({ message: "hello" });',
       'const sent = await tools.send_email({ to: "ada@example.org", subject: "from a script", body: heard.text });',
       "const now = await tools.clock_now({});",
       "({ sent: sent.text, now: now.text })",
     ].join("\n");
-    const script = () => house.call("tool_chain", { code, language: "javascript" }, { run_id: "run-script" });
+    const script = () => postern.call("tool_chain", { code, language: "javascript" }, { run_id: "run-script" });
     expect(await script()).toMatchObject({ status: "pending" });
     await using grace = await at("/runs/run-script");
     const { page } = grace;
@@ -98,12 +98,12 @@ describe("runs", () => {
     await rows.filter({ hasText: "tool_chain" }).click();
     const lines = page.getByRole("list", { name: "Lines of the script" }).getByRole("listitem");
     await lines.nth(1).getByText("held").waitFor();
-    expect(await stumbles(page)).toEqual([]);
+    expect(await problemsOfAxe(page)).toEqual([]);
     await page.getByRole("link", { name: "The request for send_email" }).click();
     await page.getByRole("button", { name: "Approve once" }).click();
     await page.getByText("runs once, with exactly these arguments").waitFor();
     expect(await script()).toMatchObject({ status: "ok", structured: { status: "ok", tool_calls: 3 } });
-    expect(house.runs.filter((line) => line.endsWith("from a script"))).toHaveLength(1);
+    expect(postern.runs.filter((line) => line.endsWith("from a script"))).toHaveLength(1);
     await page.goto("/runs/run-script");
     for (const [tool, line] of [
       ["everything__echo", 1],
@@ -117,17 +117,17 @@ describe("runs", () => {
       .getByRole("img", { name: /executing.*waiting for approval.*executing/ })
       .first()
       .waitFor();
-    expect(await stumbles(page)).toEqual([]);
+    expect(await problemsOfAxe(page)).toEqual([]);
     expect(grace.problems).toEqual([]);
   });
 
-  it("show what a script printed and answered, and of a line that called often how often it came to what", async () => {
+  it("show what a script printed and returned, and the outcomes of each line", async () => {
     const code = [
       "for (let i = 0; i < 12; i += 1) await tools.clock_now({ number: i });",
       "for (let i = 0; i < 3; i += 1) await tools.flaky_fetch({ number: i }).catch((problem) => console.log(i, problem.code));",
       '({ answered: "<b>forty-two</b>" })',
     ].join("\n");
-    await house.call("tool_chain", { code, language: "javascript" }, { run_id: "run-output" });
+    await postern.call("tool_chain", { code, language: "javascript" }, { run_id: "run-output" });
     await using grace = await at("/runs/run-output");
     const { page } = grace;
     await page.getByRole("button", { name: /tool_chain/ }).click();
@@ -136,14 +136,14 @@ describe("runs", () => {
     await lines.nth(1).getByText("×3").waitFor();
     const region = (name: string) => page.getByRole("region", { name });
     expect(await region("What it printed").innerText()).toBe("0 tool_failed\n1 tool_failed\n2 tool_failed");
-    expect(await region("What it answered").innerText()).toBe('{"answered":"<b>forty-two</b>"}');
-    expect(await stumbles(page)).toEqual([]);
+    expect(await region("What it returned").innerText()).toBe('{"answered":"<b>forty-two</b>"}');
+    expect(await problemsOfAxe(page)).toEqual([]);
     expect(grace.problems).toEqual([]);
   });
 
-  it("nest the calls of a script under it, also while the script itself stands on a page that is not read yet", async () => {
+  it("nest the calls of a script under it before the page with the script is read", async () => {
     const code = "for (let i = 0; i < 300; i += 1) await tools.clock_now({ number: i });";
-    await house.call("tool_chain", { code, language: "javascript" }, { run_id: "run-nested" });
+    await postern.call("tool_chain", { code, language: "javascript" }, { run_id: "run-nested" });
     await using grace = await at("/runs/run-nested");
     const rows = grace.page.getByRole("region", { name: "Calls of this run" }).getByRole("button", { expanded: false });
     await rows.first().filter({ hasText: "tool_chain" }).waitFor();
@@ -154,16 +154,16 @@ describe("runs", () => {
     expect(await rows.filter({ hasText: "tool_chain" }).count()).toBe(1);
   });
 
-  it("mark what nobody knows after a crash, say what to do, and take the word of a person", async () => {
-    void house.call("slow_import", {}, { run_id: "run-crash" }).catch(() => undefined);
-    await expect.poll(() => house.runs).toContain("slow");
-    await house.kill("SIGKILL");
-    await house.start();
+  it("mark an unknown outcome after a crash, say what to do, and let a person settle it", async () => {
+    void postern.call("slow_import", {}, { run_id: "run-crash" }).catch(() => undefined);
+    await expect.poll(() => postern.runs).toContain("slow");
+    await postern.kill("SIGKILL");
+    await postern.start();
     await using grace = await at("/runs/run-crash");
     await grace.page.getByText("1 with unknown outcome").waitFor();
     await grace.page.getByRole("button", { name: /slow_import/ }).click();
     await grace.page.getByText("It may have happened or not").waitFor();
-    expect(await stumbles(grace.page)).toEqual([]);
+    expect(await problemsOfAxe(grace.page)).toEqual([]);
     await grace.page.getByRole("button", { name: "I have looked" }).click();
     const dialog = grace.page.getByRole("dialog");
     expect(await dialog.getByRole("button", { name: "Settle it" }).isDisabled()).toBe(true);
@@ -171,7 +171,7 @@ describe("runs", () => {
     await dialog.getByLabel("How do you know?").fill("the table is empty");
     await dialog.getByRole("button", { name: "Settle it" }).click();
     await grace.page.getByText("1 with unknown outcome").waitFor({ state: "detached" });
-    const { calls } = (await house.operator("GET", "/v1/runs/run-crash/timeline")) as { calls: { state: string }[] };
+    const { calls } = (await postern.operator("GET", "/v1/runs/run-crash/timeline")) as { calls: { state: string }[] };
     expect(calls.map(({ state }) => state)).toEqual(["failed"]);
   });
 });

@@ -1,17 +1,17 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { stumbles } from "./axe.ts";
+import { problemsOfAxe } from "./axe.ts";
 import type { Person } from "./browser.ts";
-import { stage } from "./stage.ts";
+import { setUp } from "./set-up.ts";
 
-const { house, open } = stage({ server: true });
+const { postern, open } = setUp({ server: true });
 
 const screens = ["/approvals", "/overview", "/runs", "/tools", "/policy", "/audit"] as const;
 
 describe("the page", () => {
   it("shows bidirectional marks and escapes by name", async () => {
     await using grace = await open();
-    const id = await house.ask("post_text", { text: "turn \u202Eit \u001b[31m around" });
+    const id = await postern.ask("post_text", { text: "turn \u202Eit \u001b[31m around" });
     await grace.signIn("grace", `/approvals/${id}`);
     await grace.page.getByText("RLO").first().waitFor();
     await grace.page.getByText("ESC").first().waitFor();
@@ -20,8 +20,8 @@ describe("the page", () => {
     expect(drawn).not.toMatch(/[\u202e\u001b]/);
   });
 
-  it("carries a policy without anything inline, is framed by nobody, and keeps only what never changes", async () => {
-    const page = await fetch(`${house.url}/approvals`, { headers: { accept: "text/html" } });
+  it("has a content policy without inline parts, cannot be framed, and caches only fixed files", async () => {
+    const page = await fetch(`${postern.url}/approvals`, { headers: { accept: "text/html" } });
     const policy = page.headers.get("content-security-policy") ?? "";
     expect(policy).toContain("script-src 'self';");
     expect(policy).toContain("frame-ancestors 'none'");
@@ -29,13 +29,13 @@ describe("the page", () => {
     expect(page.headers.get("x-content-type-options")).toBe("nosniff");
     expect(page.headers.get("cache-control")).toBe("no-cache");
     const [, script = ""] = /src="(\/assets\/[^"]+)"/.exec(await page.text()) ?? [];
-    const asset = await fetch(`${house.url}${script}`);
+    const asset = await fetch(`${postern.url}${script}`);
     expect(asset.headers.get("cache-control")).toContain("immutable");
   });
 
   it("leaves the paths of the API to the API", async () => {
     for (const path of ["/v1/nothing", "/mcp", "/v1/../v1/approvals", "/assets/nothing.js"]) {
-      const answer = await fetch(`${house.url}${path}`, { headers: { accept: "text/html" } });
+      const answer = await fetch(`${postern.url}${path}`, { headers: { accept: "text/html" } });
       expect(answer.status, path).toBe(401);
       expect(answer.headers.get("content-type"), path).toContain("application/json");
     }
@@ -46,24 +46,21 @@ describe.each(["light", "dark"] as const)("accessible, %s", (colorScheme) => {
   let grace: Person;
   beforeAll(async () => {
     grace = await open({ colorScheme, bypassCSP: true });
-    await house.ask("edit_file", { path: `${colorScheme}.yaml`, from: "  replicas: 2", to: "  replicas: 20" });
+    await postern.ask("edit_file", { path: `${colorScheme}.yaml`, from: "  replicas: 2", to: "  replicas: 20" });
   });
   afterAll(() => grace[Symbol.asyncDispose]());
 
-  it.each(["/sign-in", ...screens])(
-    "axe finds nothing on %s, and nothing of it is wider than a phone",
-    async (path) => {
-      const { page } = grace;
-      await page.setViewportSize({ width: 1280, height: 800 });
-      if (path === screens[0]) await grace.signIn("grace", path);
-      else await page.goto(path);
-      await page.locator("main").waitFor();
-      await settled(page);
-      expect(await stumbles(page)).toEqual([]);
-      await page.setViewportSize({ width: 390, height: 844 });
-      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
-    },
-  );
+  it.each(["/sign-in", ...screens])("axe finds nothing on %s, and nothing is wider than a phone", async (path) => {
+    const { page } = grace;
+    await page.setViewportSize({ width: 1280, height: 800 });
+    if (path === screens[0]) await grace.signIn("grace", path);
+    else await page.goto(path);
+    await page.locator("main").waitFor();
+    await settled(page);
+    expect(await problemsOfAxe(page)).toEqual([]);
+    await page.setViewportSize({ width: 390, height: 844 });
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
+  });
 });
 
 async function settled(page: Page): Promise<void> {

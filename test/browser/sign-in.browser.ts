@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import type { Person } from "./browser.ts";
 import { approve, mail } from "./card.ts";
 import { password, RuntimeFixture } from "./console-fixture.ts";
-import { stage } from "./stage.ts";
+import { setUp } from "./set-up.ts";
 
-const { house, open, at } = stage();
+const { postern, open, at } = setUp();
 
 const kept = (person: Person, page = person.page) => page.evaluate("localStorage.getItem('postern.proof')");
 
-describe("the page keeps the second half of its session", () => {
-  it("and asks to sign in again, and says why, when that was cleared", async () => {
+describe("the proof of the session", () => {
+  it("is asked for by a new sign-in, with the reason, after the browser cleared it", async () => {
     await using grace = await at("/runs");
     await grace.page.evaluate("localStorage.clear()");
     await grace.page.reload();
@@ -22,7 +22,7 @@ describe("the page keeps the second half of its session", () => {
     expect(await grace.page.getByText("what this page stored for it was cleared").count()).toBe(0);
   });
 
-  it("for all its tabs: one signs in or out, and the other with it", async () => {
+  it("is shared by all tabs: a sign-in or sign-out in one applies to the others", async () => {
     await using grace = await at("/approvals");
     const second = await grace.tab("/runs");
     await grace.live(second);
@@ -39,23 +39,23 @@ describe("the page keeps the second half of its session", () => {
     await grace.live(second);
   });
 
-  it("takes it from an address only on the way back from a provider, and out of sight before anything else", async () => {
+  it("is taken from an address only on the way back from a provider, and removed at once", async () => {
     await using grace = await at("/approvals");
     const own = await kept(grace);
     await grace.page.goto("about:blank");
     await grace.page.goto("/approvals#csrf=planted");
     await grace.live();
-    expect(grace.page.url()).toBe(`${house.url}/approvals`);
+    expect(grace.page.url()).toBe(`${postern.url}/approvals`);
     expect(await kept(grace)).toBe(own);
     await grace.page.evaluate("localStorage.setItem('postern.signing-in-elsewhere', String(Date.now()))");
     await grace.page.goto("about:blank");
     await grace.page.goto("/approvals#csrf=from-the-provider");
     await grace.page.getByRole("heading", { name: "Sign in to Postern" }).waitFor();
-    expect(grace.page.url()).toBe(`${house.url}/approvals`);
+    expect(grace.page.url()).toBe(`${postern.url}/approvals`);
     expect(await kept(grace)).toBe("from-the-provider");
   });
 
-  it("and the cookie without it opens nothing, whoever sends it", async () => {
+  it("is needed beside the cookie by every sender", async () => {
     await using grace = await at("/approvals");
     for (const path of ["/v1/session", "/v1/approvals", "/v1/audit", "/v1/events"])
       expect((await grace.context.request.get(path)).status(), path).toBe(401);
@@ -64,7 +64,7 @@ describe("the page keeps the second half of its session", () => {
 });
 
 describe("signing in", () => {
-  it("signs in by name and password, says what was wrong with them, and leads to the page that was asked for", async () => {
+  it("works with name and password, shows what is wrong, and opens the requested page", async () => {
     await using person = await open();
     await person.page.goto("/runs");
     await person.page.getByLabel("Name").fill("grace");
@@ -77,7 +77,7 @@ describe("signing in", () => {
     await person.page.getByRole("heading", { name: "Runs" }).waitFor();
   });
 
-  it("says that a provider's answer signed nobody in, in words of its own and not of the address", async () => {
+  it("shows that the provider's answer was refused, with no text of the address", async () => {
     await using person = await open();
     await person.page.goto("/sign-in?problem=openid_refused");
     await person.page.getByRole("alert").getByText("does not sign you in here").waitFor();
@@ -87,7 +87,7 @@ describe("signing in", () => {
     expect(person.problems).toEqual([]);
   });
 
-  it("offers the provider that is configured, and comes back to the page one was on", async () => {
+  it("offers the configured provider, and returns to the page before it", async () => {
     await using person = await open();
     await person.page.route("**/v1/session/ways", (route) =>
       route.fulfill({ json: { password: false, accounts: true, openid: { name: "Example" } } }),
@@ -98,8 +98,8 @@ describe("signing in", () => {
     expect(await person.page.getByLabel("Password").count()).toBe(0);
   });
 
-  it("signs in by a link, once", async () => {
-    const { url } = await house.operator("POST", "/v1/accounts/grace/link");
+  it("works by a link, once", async () => {
+    const { url } = await postern.operator("POST", "/v1/accounts/grace/link");
     await using first = await open();
     await first.page.goto(String(url));
     await first.live();
@@ -109,7 +109,7 @@ describe("signing in", () => {
     await second.page.getByText("A link works once").waitFor();
   });
 
-  it("lets the operator in by a link while there are no accounts, and says how to get one", async () => {
+  it("works by a link while there are no accounts, and shows how to get one", async () => {
     await using fresh = await RuntimeFixture.open();
     await using operator = await open({}, fresh.url);
     await operator.page.goto("/");
@@ -125,11 +125,11 @@ describe("signing in", () => {
 });
 
 describe("a session", () => {
-  it("asks for the sign-in over the open page when it ends, and goes on where it was", async () => {
-    const id = await house.ask("send_email", mail("session"));
+  it("asks to sign in over the open page when it ends, and keeps the page", async () => {
+    const id = await postern.ask("send_email", mail("session"));
     await using grace = await at(`/approvals/${id}`);
     await approve(grace.page).waitFor();
-    await house.operator("POST", "/v1/accounts/grace/sign-out");
+    await postern.operator("POST", "/v1/accounts/grace/sign-out");
     const dialog = grace.page.getByRole("dialog", { name: "Your session has ended" });
     await dialog.waitFor();
     await dialog.getByLabel("Name").fill("grace");
@@ -138,10 +138,10 @@ describe("a session", () => {
     await dialog.waitFor({ state: "hidden" });
     await grace.live();
     await approve(grace.page).click();
-    await expect.poll(async () => (await house.approval(id))["status"]).toBe("approved");
+    await expect.poll(async () => (await postern.approval(id))["status"]).toBe("approved");
   });
 
-  it("forgets everything at signing out", async () => {
+  it("leaves nothing in the page after signing out", async () => {
     await using grace = await at("/approvals");
     await grace.page.getByText("Your account").click({ force: true });
     await grace.page.getByRole("button", { name: "Sign out" }).click();

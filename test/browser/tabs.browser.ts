@@ -1,14 +1,14 @@
-/** Several pages of one browser: one line for all, notices while nobody looks, and one end for all. */
+/** Several pages of one browser share a connection, notifications and the end of the session. */
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { stumbles } from "./axe.ts";
+import { problemsOfAxe } from "./axe.ts";
 import { mail } from "./card.ts";
 import { everyRole, password } from "./console-fixture.ts";
-import { stage } from "./stage.ts";
+import { setUp } from "./set-up.ts";
 
-const { house, at } = stage({ people: { grace: everyRole } });
+const { postern, at } = setUp({ people: { grace: everyRole } });
 
-/** As a browser tells a page that another one covers it. */
+/** Hides or shows a page, as a browser does for a tab in the background. */
 const hide = (page: Page) =>
   page.evaluate(`{
     Object.defineProperty(document, "hidden", { configurable: true, get: () => true });
@@ -18,7 +18,7 @@ const hide = (page: Page) =>
 const menu = (page: Page) => page.locator("summary").filter({ hasText: "Your account" });
 
 describe("pages of one browser", () => {
-  it("share one line, and another page takes it when the page that had it is closed", async () => {
+  it("share one connection, and another page takes it over when its page is closed", async () => {
     await using grace = await at("/approvals");
     const lines: Page[] = [];
     grace.context.on("request", (request) => {
@@ -27,23 +27,23 @@ describe("pages of one browser", () => {
     const second = await grace.tab("/approvals");
     const third = await grace.tab("/approvals");
     for (const page of [second, third]) await grace.live(page);
-    await house.ask("send_email", { ...mail("shared"), to: "shared@example.org" });
+    await postern.ask("send_email", { ...mail("shared"), to: "shared@example.org" });
     for (const page of [grace.page, second, third])
       await page.getByText("A mail to shared@example.org").first().waitFor();
     expect(lines).toEqual([]);
     await grace.page.close();
     await expect.poll(() => lines).toHaveLength(1);
     expect([second, third]).toContain(lines[0]);
-    await house.ask("send_email", { ...mail("after"), to: "after@example.org" });
+    await postern.ask("send_email", { ...mail("after"), to: "after@example.org" });
     for (const page of [second, third]) await page.getByText("A mail to after@example.org").first().waitFor();
     expect(grace.problems).toEqual([]);
   });
 
-  it("hear of what is asked however long nobody looks, and notify then of what is theirs to decide", async () => {
+  it("stay connected while hidden, and notify the person of requests that they may decide", async () => {
     await using grace = await at("/approvals");
     const { page, context } = grace;
-    await context.grantPermissions(["notifications"], { origin: house.url });
-    await page.evaluate(`localStorage.removeItem("postern.notices")`); // of a try before this one
+    await context.grantPermissions(["notifications"], { origin: postern.url });
+    await page.evaluate(`localStorage.removeItem("postern.notices")`); // of an earlier try
     await page.clock.install();
     await page.reload();
     await grace.live();
@@ -56,26 +56,26 @@ describe("pages of one browser", () => {
     await menu(page).click();
     await page.getByRole("button", { name: "Notify me of requests" }).click();
     await page.getByRole("button", { name: "Turn notifications off" }).waitFor();
-    await house.ask("send_email", { ...mail("seen"), to: "seen@example.org" });
+    await postern.ask("send_email", { ...mail("seen"), to: "seen@example.org" });
     await page.getByText("A mail to seen@example.org").first().waitFor();
     const before = await page.title();
     await hide(page);
     await page.clock.fastForward("10:00");
-    await house.ask("transfer_money", { to: "Ada", amount: 5 });
+    await postern.ask("transfer_money", { to: "Ada", amount: 5 });
     const ofAda = [["A request waits for you", "transfer_money (critical), asked by local-agent"]];
     await expect.poll(() => page.evaluate("window.told")).toEqual(ofAda);
     await expect.poll(() => page.title()).not.toBe(before);
-    const looking = await grace.tab("/approvals"); // somebody looks at another page
+    const looking = await grace.tab("/approvals"); // another page is visible
     await grace.live(looking);
-    await house.ask("transfer_money", { to: "Bob", amount: 6 });
+    await postern.ask("transfer_money", { to: "Bob", amount: 6 });
     await looking.getByText("Moves 6 EUR to Bob").first().waitFor();
     await expect.poll(() => page.getByText("Moves 6 EUR to Bob").count()).toBeGreaterThan(0);
     expect(await page.evaluate("window.told")).toEqual(ofAda);
     expect(grace.problems).toEqual([]);
   });
 
-  it("show nothing more once somebody signs out in one of them", async () => {
-    const id = await house.ask("send_email", { ...mail("secret"), to: "secret@example.org" });
+  it("show nothing after the person signs out in one of them", async () => {
+    const id = await postern.ask("send_email", { ...mail("secret"), to: "secret@example.org" });
     await using grace = await at(`/approvals/${id}`);
     const second = await grace.tab("/policy/change");
     await second.getByLabel("The policy, as YAML").fill("rules: [] # half an hour of work");
@@ -92,9 +92,9 @@ describe("pages of one browser", () => {
   });
 });
 
-describe("one's own password", () => {
-  it("is changed under one's name, by who knows the one before, and ends every session", async () => {
-    await house.account("ann", ["viewer"]);
+describe("the own password", () => {
+  it("is changed with the current one, and ends every session", async () => {
+    await postern.account("ann", ["viewer"]);
     await using ann = await at("/approvals", "ann");
     const second = await ann.tab("/runs");
     await menu(ann.page).click();
@@ -104,7 +104,7 @@ describe("one's own password", () => {
     await dialog.getByLabel("New password").fill("another horse entirely");
     await dialog.getByRole("button", { name: "Change password" }).click();
     await dialog.getByText("The current password is not right.").waitFor();
-    expect(await stumbles(ann.page)).toEqual([]);
+    expect(await problemsOfAxe(ann.page)).toEqual([]);
     await dialog.getByLabel("Current password").fill(password);
     await dialog.getByRole("button", { name: "Change password" }).click();
     await second.getByLabel("Password").waitFor();
@@ -116,8 +116,8 @@ describe("one's own password", () => {
   });
 });
 
-describe("a list that could not be read anew", () => {
-  it("is read again until it is, though something is shown", async () => {
+describe("a list that could not be refreshed", () => {
+  it("is read until it is fresh, with the old rows shown", async () => {
     await using grace = await at("/approvals");
     const { page } = grace;
     await page.getByRole("region", { name: "Requests that wait" }).waitFor();
@@ -126,7 +126,7 @@ describe("a list that could not be read anew", () => {
       failures += 1;
       return failures > 3 ? route.fallback() : route.fulfill({ status: 503, json: {} });
     });
-    // So many at once that all of it is read again instead of each: the page is busy until they have come.
+    // With so many at once, the page reads the whole list again and is busy until it has it.
     const { promise: haveCome, resolve: come } = Promise.withResolvers<void>();
     await page.route("**/busy", async (route) => {
       await haveCome;
@@ -138,19 +138,19 @@ describe("a list that could not be read anew", () => {
       request.send();
     }`);
     await Promise.all(
-      Array.from({ length: 40 }, (_, n) => house.ask("send_email", { ...mail("many"), to: `many-${n}@example.org` })),
+      Array.from({ length: 40 }, (_, n) => postern.ask("send_email", { ...mail("many"), to: `many-${n}@example.org` })),
     );
     come();
     await isBusy;
-    const all = (await house.operator("GET", "/v1/approvals?state=pending&limit=1"))["waiting"] as object;
+    const all = (await postern.operator("GET", "/v1/approvals?state=pending&limit=1"))["waiting"] as object;
     const count = Object.values(all).reduce((sum: number, one: number) => sum + one, 0);
     await expect.poll(() => page.title(), { timeout: 15_000 }).toContain(`(${count})`);
     expect(failures).toBeGreaterThan(3);
   });
 });
 
-describe("a page that finds no place to follow Postern", () => {
-  it("says so, and reads what it shows anew instead", async () => {
+describe("a page without a free connection", () => {
+  it("says so, and reads its content again at intervals", async () => {
     await using grace = await at("/approvals");
     const { page } = grace;
     await page.route("**/v1/events", (route) =>
@@ -158,7 +158,7 @@ describe("a page that finds no place to follow Postern", () => {
     );
     await page.reload();
     await page.locator("[data-live=crowded]").waitFor();
-    await house.ask("send_email", { ...mail("crowded"), to: "crowded@example.org" });
+    await postern.ask("send_email", { ...mail("crowded"), to: "crowded@example.org" });
     await page.getByLabel("Search requests").fill("crowded@example.org");
     await page.getByText("A mail to crowded@example.org").first().waitFor();
     expect(await page.getByText("Postern does not answer").count()).toBe(0);

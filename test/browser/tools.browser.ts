@@ -1,34 +1,34 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { stumbles } from "./axe.ts";
+import { problemsOfAxe } from "./axe.ts";
 import { everyRole, type RuntimeFixture } from "./console-fixture.ts";
-import { stage } from "./stage.ts";
+import { setUp } from "./set-up.ts";
 
-/** What many rows of a table meet is another thing than what few do. */
+/** The verdict depends on the number of rows. */
 async function withArguments({ folder }: RuntimeFixture): Promise<void> {
   const file = join(folder, "postern.yaml");
   const rule = '    - { id: many-rows, effect: deny, tool: update_rows, arguments: { "$.limit": { above: 1000 } } }\n';
   writeFileSync(file, readFileSync(file, "utf8").replace("  rules:\n", `  rules:\n${rule}`));
 }
 
-const { house, at } = stage({ people: { grace: everyRole, vera: ["viewer"] }, prepare: withArguments, server: true });
+const { postern, at } = setUp({ people: { grace: everyRole, vera: ["viewer"] }, prepare: withArguments, server: true });
 
 describe("tools and health", () => {
-  it("shows each tool under its server, how it did, and why its risk is what it is", async () => {
-    await house.call("everything__echo", { message: "a" });
-    await house.call("flaky_fetch", {});
+  it("shows each tool under its server with its figures and the source of its risk", async () => {
+    await postern.call("everything__echo", { message: "a" });
+    await postern.call("flaky_fetch", {});
     await using grace = await at("/tools");
     await grace.page.getByRole("heading", { name: "everything", exact: true }).waitFor();
     await grace.page.getByRole("link", { name: /^flaky_fetch.*1 failed/ }).waitFor();
     await grace.page.getByRole("link", { name: /^echo/ }).click();
     await grace.page.getByText("stated in your configuration").waitFor();
     await grace.page.getByText("95 % within").waitFor();
-    expect(await stumbles(grace.page)).toEqual([]);
+    expect(await problemsOfAxe(grace.page)).toEqual([]);
     expect(grace.problems).toEqual([]);
   });
 
-  it("says of each what a call of it meets, and of another one when the switch for everything is turned", async () => {
+  it("shows the verdict on a call of each tool, and the new one after a change of autonomy", async () => {
     await using grace = await at("/tools");
     const meets = async (tool: string, verdict: string): Promise<void> => {
       await grace.page.getByLabel("Search tools").fill(tool);
@@ -40,28 +40,28 @@ describe("tools and health", () => {
     await meets("clock_now", "ALLOW");
     await meets("send_email", "CONFIRM");
     await meets("update_rows", "depends");
-    await house.operator("POST", "/v1/controls/autonomy", { level: "A0" });
+    await postern.operator("POST", "/v1/controls/autonomy", { level: "A0" });
     await meets("clock_now", "PREVIEW");
-    await house.operator("POST", "/v1/controls/autonomy", { level: "A4" });
+    await postern.operator("POST", "/v1/controls/autonomy", { level: "A4" });
     await meets("clock_now", "ALLOW");
     expect(grace.problems).toEqual([]);
   });
 
-  it("switches a tool off for everybody with a reason, and on again", async () => {
+  it("switches a tool off for all callers with a reason, and on again", async () => {
     await using grace = await at("/tools/clock_now");
     await grace.page.getByRole("button", { name: "Switch off: clock_now" }).click();
     const dialog = grace.page.getByRole("dialog");
     await dialog.getByLabel("Reason").fill("it is wrong");
     await dialog.getByRole("button", { name: "Switch off", exact: true }).click();
     await grace.page.getByText("It cannot be called: `clock_now` is switched off by an operator").waitFor();
-    expect(await house.call("clock_now", {})).toMatchObject({ refusal: { code: "tool_unavailable" } });
+    expect(await postern.call("clock_now", {})).toMatchObject({ refusal: { code: "tool_unavailable" } });
     await grace.page.getByRole("button", { name: "Switch on: clock_now" }).click();
     await grace.page.getByRole("dialog").getByRole("button", { name: "Switch on", exact: true }).click();
     await grace.page.getByRole("button", { name: "Switch off: clock_now" }).waitFor();
-    expect(await house.call("clock_now", {})).toMatchObject({ status: "ok" });
+    expect(await postern.call("clock_now", {})).toMatchObject({ status: "ok" });
   });
 
-  it("calls it like anybody, by a form: what needs a person waits for another one", async () => {
+  it("calls a tool with a form; a call that needs approval waits for another person", async () => {
     await using grace = await at("/tools/send_email");
     await grace.page.getByRole("tab", { name: "Try it" }).click();
     await grace.page.getByLabel("to", { exact: true }).fill("ada@example.org");
@@ -77,11 +77,11 @@ describe("tools and health", () => {
     await raw.fill('{ "to": "ada@example.org", "subject": "form", "body": "x" }');
     await grace.page.getByRole("button", { name: "Call it" }).click();
     await grace.page.getByText("It waits for approval").waitFor();
-    expect(await stumbles(grace.page)).toEqual([]);
-    expect(house.runs.some((line) => line.endsWith(" form"))).toBe(false);
+    expect(await problemsOfAxe(grace.page)).toEqual([]);
+    expect(postern.runs.some((line) => line.endsWith(" form"))).toBe(false);
   });
 
-  it("shows what a server changed of its tool, inert, and trusts exactly what was shown", async () => {
+  it("shows a changed definition as text, and approves exactly what was shown", async () => {
     await using grace = await at("/tools");
     const digest = "d".repeat(64);
     let trusted: unknown;
@@ -115,7 +115,7 @@ describe("tools and health", () => {
     expect(trusted).toEqual({ definition: digest });
   });
 
-  it("lets a viewer look, and neither switch, trust nor call", async () => {
+  it("lets a viewer look, and neither switch, approve nor call", async () => {
     await using vera = await at("/tools/send_email", "vera");
     await vera.page.getByText("stated by the tool's author").waitFor();
     expect(await vera.page.getByRole("button", { name: /Switch/ }).count()).toBe(0);

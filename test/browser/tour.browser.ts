@@ -1,13 +1,13 @@
-/** Every screen, dialog and state, at desk and phone width, in both themes: nothing that others would stumble over, nothing too wide. */
+/** Every screen, dialog and state at desktop and phone width, in both themes: no accessibility problem, nothing too wide. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { stumbles } from "./axe.ts";
+import { problemsOfAxe } from "./axe.ts";
 import type { Person } from "./browser.ts";
 import { everyRole, password, RuntimeFixture } from "./console-fixture.ts";
 import { type Shown, scene, ways } from "./scene.ts";
-import { stage } from "./stage.ts";
+import { setUp } from "./set-up.ts";
 import { everyScreen, everyState, widths, withoutRoles } from "./tour.ts";
 
-const { house, open, at } = stage({ ...ways, people: { grace: everyRole, nora: [] } });
+const { postern, open, at } = setUp({ ...ways, people: { grace: everyRole, nora: [] } });
 
 /** Each pair once with either: what differs between themes is colour, between widths the layout. */
 const looks = [
@@ -16,16 +16,16 @@ const looks = [
   { colorScheme: "dark", ...widths[0] },
 ] as const;
 
-/** Some fifty stops, each searched whole. */
+/** Some fifty stops, each checked by axe. */
 const walkMs = 300_000;
 
 let shown: Shown;
 beforeAll(async () => {
-  shown = await scene(house);
+  shown = await scene(postern);
 });
 
 async function isFine({ page }: Person, name: string): Promise<void> {
-  expect(await stumbles(page), name).toEqual([]);
+  expect(await problemsOfAxe(page), name).toEqual([]);
   const wide = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
   expect(wide, `${name} is wider than its window`).toBeLessThanOrEqual(0);
 }
@@ -34,21 +34,21 @@ describe.each(looks)("$colorScheme, $name", ({ name: _, ...options }) => {
   it(
     "every screen and dialog",
     async () => {
-      await using grace = await at("/approvals", "grace", options); // who looks around decides nothing
-      await everyScreen(grace, { house, shown }, (name) => isFine(grace, name));
+      await using grace = await at("/approvals", "grace", options); // this person decides nothing
+      await everyScreen(grace, { postern, shown }, (name) => isFine(grace, name));
       expect(grace.problems).toEqual([]);
     },
     walkMs,
   );
 
-  it("somebody without a role", async () => {
+  it("a person without a role", async () => {
     await using nora = await open(options);
     await withoutRoles(nora, { name: "nora", password }, (name) => isFine(nora, name));
     expect(nora.problems).toEqual([]);
   });
 
   it(
-    "empty, loading, failed, and without an answer",
+    "empty, loading, failed and unreachable",
     async () => {
       await using bare = await RuntimeFixture.open();
       await bare.account("grace", everyRole);

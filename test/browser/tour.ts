@@ -1,11 +1,11 @@
-/** A walk past everything there is to see: for pictures, and for whoever looks for what others would stumble over. */
+/** Visits every screen, dialog and state: for screenshots and for the accessibility check. */
 import type { BrowserContextOptions, Page } from "playwright-core";
 import type { Person } from "./browser.ts";
 import type { RuntimeFixture } from "./console-fixture.ts";
 import type { Shown } from "./scene.ts";
 
 export const widths: readonly (BrowserContextOptions & { readonly name: string })[] = [
-  { name: "desk", viewport: { width: 1440, height: 900 } },
+  { name: "desktop", viewport: { width: 1440, height: 900 } },
   { name: "phone", viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 },
 ];
 
@@ -16,7 +16,7 @@ interface Stop {
   readonly open?: RegExp | readonly RegExp[];
   /** A field, and what is typed into it then. */
   readonly type?: readonly [label: string, text: string];
-  /** What they bring, where that is no dialog. */
+  /** A text that appears then. Undefined when a dialog opens. */
   readonly brings?: string;
 }
 
@@ -42,7 +42,7 @@ function screens({ mail, critical, edits, quorum, unused }: Shown): readonly Sto
     { name: "batch", path: `/approvals/${edits}`, open: /^Decide them together/ },
     { name: "approval-unused", path: `/approvals/${unused}` },
     { name: "decided", path: "/approvals/", open: /^Decided/, brings: "Any outcome" },
-    { name: "decided-search", path: "/approvals/", type: ["Search requests", "everybody"], brings: "to everybody" },
+    { name: "decided-search", path: "/approvals/", type: ["Search requests", "customers"], brings: "to all customers" },
     { name: "decided-nothing", path: "/approvals/", type: ["Search requests", "nowhere"], brings: "request matches" },
     { name: "remembered", path: "/approvals", open: /^Remembered/, brings: "It is one text." },
     { name: "deputies", path: "/approvals", open: /^Deputies/ },
@@ -51,7 +51,7 @@ function screens({ mail, critical, edits, quorum, unused }: Shown): readonly Sto
     { name: "run", path: "/runs/run-invoices" },
     { name: "run-long", path: "/runs/run-import" },
     { name: "run-script", path: "/runs/run-late-invoices", open: /tool_chain/, brings: "It resumes at this line" },
-    { name: "run-script-ended", path: "/runs/run-clocks", open: /tool_chain/, brings: "What it answered" },
+    { name: "run-script-ended", path: "/runs/run-clocks", open: /tool_chain/, brings: "What it returned" },
     { name: "tools", path: "/tools" },
     { name: "tool", path: "/tools/send_email" },
     { name: "tool-schema", path: "/tools/update_rows", open: /^Schema/, brings: "At most so many rows." },
@@ -70,16 +70,16 @@ function screens({ mail, critical, edits, quorum, unused }: Shown): readonly Sto
   ];
 }
 
-/** Every screen and dialog of a runtime in which something has happened, and a long call goes on meanwhile. */
+/** Every screen and dialog after `scene`, while a long call runs. */
 export async function everyScreen(
   person: Person,
-  { house, shown }: { readonly house: RuntimeFixture; readonly shown: Shown },
+  { postern, shown }: { readonly postern: RuntimeFixture; readonly shown: Shown },
   look: (name: string) => Promise<void>,
 ): Promise<void> {
   const { page } = person;
-  house.stepBack();
-  const long = house.call("long_import", { began: Date.now() }, { run_id: "run-import" });
-  long.catch(() => undefined); // where the walk breaks off, its own mistake is told
+  postern.stepBack();
+  const long = postern.call("long_import", { began: Date.now() }, { run_id: "run-import" });
+  long.catch(() => undefined); // if the visit fails, its own error is reported
   let here = "";
   for (const stop of screens(shown)) {
     if (stop.path === here) await closed(page);
@@ -90,15 +90,15 @@ export async function everyScreen(
     }
     here = stop.path;
     if (stop.name === "run-long") {
-      house.step(1); // what it said before the page was there is not told again
+      postern.step(1); // progress from before the page was open is not sent again
       await page.getByRole("progressbar").waitFor();
     }
     await reach(page, stop);
     await loaded(page);
     await look(stop.name);
   }
-  house.step(2);
-  house.step(3);
+  postern.step(2);
+  postern.step(3);
   await long;
 }
 
@@ -118,10 +118,10 @@ async function reach(page: Page, { open = [], type, brings }: Stop): Promise<voi
 
 const states = ["approvals", "overview", "runs", "audit"] as const;
 
-/** Where nothing is, nothing has come yet, nothing comes, and nobody answers. The runtime does not survive it. */
+/** Empty, loading, failed and unreachable. It stops the runtime. */
 export async function everyState(
   person: Person,
-  house: RuntimeFixture,
+  postern: RuntimeFixture,
   look: (name: string) => Promise<void>,
 ): Promise<void> {
   const { page } = person;
@@ -149,12 +149,12 @@ export async function everyState(
   await page.unroute(asked);
   await page.goto("/approvals");
   await person.live();
-  await house.kill();
+  await postern.kill();
   await page.getByText("What you see may be old").waitFor();
   await look("reconnecting");
 }
 
-/** Somebody with an account and no role. They have not signed in. */
+/** A person with an account and no role, not signed in. */
 export async function withoutRoles(
   { page }: Person,
   who: { readonly name: string; readonly password: string },
@@ -168,7 +168,7 @@ export async function withoutRoles(
   await look("without-roles");
 }
 
-/** Whoever goes on from a dialog to the next one of the same screen closes it. */
+/** Closes the dialog before the next one of the same screen. */
 export async function closed(page: Page): Promise<void> {
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "hidden" });

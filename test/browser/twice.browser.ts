@@ -1,12 +1,12 @@
-/** Two presses are one decision: the second half of a double-click says nothing of the request that comes next. */
+/** Two presses are one decision: a double-click does not decide the next request. */
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { middle, pause, ready, two, watched } from "./presses.ts";
-import { stage } from "./stage.ts";
+import { setUp } from "./set-up.ts";
 
-const { house, at } = stage();
+const { postern, at } = setUp();
 
-const status = async (id: string) => (await house.approval(id))["status"];
+const status = async (id: string) => (await postern.approval(id))["status"];
 
 const gapsMs: readonly number[] = [0, 80, 150, 300, 400];
 /** So long a card takes no press after it appeared. */
@@ -45,10 +45,10 @@ async function apart(page: Page, press: () => Promise<void>): Promise<number> {
   return second - first;
 }
 
-/** Two presses that were no more than a moment apart, and what became of the two requests. */
+/** Two presses close together, and the status of both requests after them. */
 async function pressedTwice(name: string, gapMs: number, way: Way): Promise<readonly unknown[]> {
   for (let tries = 0; tries < mostTries; tries += 1) {
-    const [first, second] = await two(house, `${name} ${tries}`);
+    const [first, second] = await two(postern, `${name} ${tries}`);
     await using grace = await at(`/approvals/${first}`);
     const { page } = grace;
     await ready(page);
@@ -57,18 +57,18 @@ async function pressedTwice(name: string, gapMs: number, way: Way): Promise<read
     await page.waitForURL(`**/approvals/${second}`);
     await settled();
     const became = [await status(first), await status(second)];
-    if (became[1] === "pending") await house.operator("POST", `/v1/approvals/${second}/withdraw`, {});
+    if (became[1] === "pending") await postern.operator("POST", `/v1/approvals/${second}/withdraw`, {});
     if (apartMs < quietMs) return became;
   }
   throw new Error(`This machine is too busy to press twice within ${quietMs} ms.`);
 }
 
 describe.each(gapsMs)("two presses, %i ms apart", (gapMs) => {
-  it("of the mouse approve one request, and leave the next one to be read", async () => {
+  it("of the mouse approve one request and not the next one", async () => {
     expect(await pressedTwice(`mouse ${gapMs}`, gapMs, byMouse)).toEqual(["approved", "pending"]);
   });
 
-  it("of the key `a` do neither", async () => {
+  it("of the key `a` approve one request and not the next one", async () => {
     expect(await pressedTwice(`key ${gapMs}`, gapMs, byKey)).toEqual(["approved", "pending"]);
   });
 });

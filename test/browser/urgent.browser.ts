@@ -1,10 +1,10 @@
-/** What is most urgent is on top, however many wait, whatever the clock of the browser says. */
+/** The most urgent request is on top, with any number of requests and any clock of the browser. */
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { armed, drawn } from "./card.ts";
-import { stage } from "./stage.ts";
+import { setUp } from "./set-up.ts";
 
-const { house, at } = stage({
+const { postern, at } = setUp({
   approvals: "  routes: [{ name: short, match: { tools: [transfer_money] }, ttl_seconds: 120 }]\n",
 });
 
@@ -15,14 +15,14 @@ const chip = (page: Page, risk: string) => page.getByRole("button", { name: new 
 
 async function ask(from: number, to: number): Promise<readonly string[]> {
   const numbers = Array.from({ length: to - from }, (_, at) => from + at);
-  return Promise.all(numbers.map((at) => house.ask("post_text", { text: `number ${at}` }, { run_id: "run-many" })));
+  return Promise.all(numbers.map((at) => postern.ask("post_text", { text: `number ${at}` }, { run_id: "run-many" })));
 }
 
 describe(`${many} requests that have an hour, and a critical one with two minutes`, () => {
   let first = "";
   let urgent = "";
 
-  it("have it on top, counted, on a fresh page and on one that is open", async () => {
+  it("have the urgent one on top, on a new page and on an open one", async () => {
     [first = ""] = await ask(0, many);
     await using grace = await at("/overview");
     const { page } = grace;
@@ -31,7 +31,7 @@ describe(`${many} requests that have an hour, and a critical one with two minute
     await chip(open, "All").waitFor();
     expect(await chip(open, "All").innerText()).toBe(`All ${many}`);
     expect(await chip(open, "critical").count()).toBe(0);
-    urgent = await house.ask("transfer_money", { to: "DE1", amount: 5 });
+    urgent = await postern.ask("transfer_money", { to: "DE1", amount: 5 });
 
     await top(open).getByText("transfer_money").waitFor();
     await chip(open, "critical").getByText("1").waitFor();
@@ -41,7 +41,7 @@ describe(`${many} requests that have an hour, and a critical one with two minute
     expect(await page.getByRole("list", { name: "By risk" }).innerText()).toMatch(/critical\s+1\s+high\s+230/);
     await page.goto("/approvals");
     await top(page).getByText("transfer_money").waitFor();
-    expect(new URL(page.url()).pathname).toMatch(urgent); // and a desk opens it
+    expect(new URL(page.url()).pathname).toMatch(urgent); // and a wide screen opens it
     await chip(page, "high").click();
     await top(page).getByText("post_text").waitFor();
     await chip(page, "critical").click();
@@ -50,7 +50,7 @@ describe(`${many} requests that have an hour, and a critical one with two minute
     expect(grace.problems).toEqual([]);
   });
 
-  it("have behind it all the others: one that comes beyond what was read is shown when its place is read, not before", async () => {
+  it("show a new request beyond the pages read so far only when its page is read", async () => {
     await using grace = await at("/approvals");
     const { page } = grace;
     await top(page).getByText("transfer_money").waitFor();
@@ -62,18 +62,18 @@ describe(`${many} requests that have an hour, and a critical one with two minute
     const length = async (): Promise<number> =>
       Number(await top(page).locator("xpath=..").getAttribute("aria-setsize"));
     expect(await length()).toBe(200);
-    await house.operator("POST", `/v1/approvals/${first}/withdraw`, {});
-    await expect.poll(length).toBe(199); // the page was told of it
+    await postern.operator("POST", `/v1/approvals/${first}/withdraw`, {});
+    await expect.poll(length).toBe(199); // the page received the event
     const seen = await scrolled(page);
     expect(seen.at(-1)).toBe(many + 3);
-    await house.operator("POST", `/v1/approvals/${urgent}/withdraw`, {});
+    await postern.operator("POST", `/v1/approvals/${urgent}/withdraw`, {});
     await top(page).getByText("post_text").waitFor();
     expect(grace.problems).toEqual([]);
   });
 });
 
-it("a request that is withdrawn while its page of the list is on its way is not there when that arrives", async () => {
-  const [gone = ""] = await ask(many + 3, many + 4); // the calmest: at the end
+it("a request withdrawn while its page is being read is not in the list", async () => {
+  const [gone = ""] = await ask(many + 3, many + 4); // the least urgent: at the end
   await using grace = await at("/approvals");
   const { page } = grace;
   await top(page).waitFor();
@@ -81,7 +81,7 @@ it("a request that is withdrawn while its page of the list is on its way is not 
   await page.route(/\/v1\/approvals\?.*after=/, async (route) => {
     const answer = await route.fetch();
     expect(await answer.text()).toContain(gone);
-    await house.operator("POST", `/v1/approvals/${gone}/withdraw`, {});
+    await postern.operator("POST", `/v1/approvals/${gone}/withdraw`, {});
     await (await told).finished();
     await route.fulfill({ response: answer });
   });
@@ -108,8 +108,8 @@ async function scrolled(page: Page): Promise<readonly number[]> {
 }
 
 describe.each([2, -2])("a browser whose clock is %i hours off", (hours) => {
-  it("shows the time that is left by the server's, and takes decisions", async () => {
-    const id = await house.ask("send_email", { to: "ada@example.org", subject: `${hours}`, body: "x" });
+  it("shows the time left by the server's clock, and accepts decisions", async () => {
+    const id = await postern.ask("send_email", { to: "ada@example.org", subject: `${hours}`, body: "x" });
     await using grace = await at("/approvals");
     const { page } = grace;
     await page.addInitScript(`{
@@ -121,13 +121,13 @@ describe.each([2, -2])("a browser whose clock is %i hours off", (hours) => {
     const header = page.getByRole("article").locator("header").first();
     await expect.poll(() => header.innerText()).toMatch(/Asked (now|\d+s ago)\. Expires in (59 min|1 h 0 min)/);
     await page.getByRole("button", { name: "Approve once" }).click();
-    await expect.poll(async () => (await house.approval(id))["status"]).toBe("approved");
+    await expect.poll(async () => (await postern.approval(id))["status"]).toBe("approved");
     expect(grace.problems).toEqual([]);
   });
 });
 
-it("a request whose time is over, and which is not swept yet, is decided by nobody and says so", async () => {
-  const id = await house.ask("send_email", { to: "ada@example.org", subject: "late", body: "x" });
+it("an expired request that is not swept yet cannot be decided, and says so", async () => {
+  const id = await postern.ask("send_email", { to: "ada@example.org", subject: "late", body: "x" });
   await using grace = await at("/approvals");
   const { page } = grace;
   const past = new Date(Date.now() - 1_000).toISOString();

@@ -3,17 +3,17 @@ import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { compileCache } from "../setup/compile-cache.ts";
 
-/** What measures has the machine to itself: one file at a time, after the others. */
+/** Files that measure run one at a time, after the others. */
 const measuring = ["figures", "large", "long-log", "many"].map((name) => `test/browser/${name}.browser.ts`);
-/** A figure is what the machine can do: held when it is reached once in three. What acts is tried twice where nobody is there to look, and told as retried. */
+/** A figure counts when one of three tries reaches it. Other tests are tried twice in CI and reported as retried. */
 const tries = { measuring: 2, acting: process.env["CI"] === "true" ? 1 : 0 };
-/** Begun first, so that none of them is left to run alone at the end. */
+/** The long files begin first, so that none runs alone at the end. */
 const long = /(?:tour|changing|approvals|twice|widths|hostile-page)\.browser\.ts$/;
 const root = fileURLToPath(new URL("../..", import.meta.url));
-/** Files share what they run in, and with it one Chromium (stage.ts); what they test is each one's own Postern. */
+/** Files share a process and one Chromium (set-up.ts); each starts its own Postern. */
 const each = {
   ...{ root, env: compileCache, isolate: false },
-  // No promise is kept by these: they end what hangs, on the slowest machine too.
+  // These limits only end a test that hangs, on the slowest machine too.
   ...{ testTimeout: 120_000, hookTimeout: 60_000, expect: { poll: { timeout: 20_000 } } },
 };
 

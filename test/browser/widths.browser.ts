@@ -1,10 +1,10 @@
-/** No name that a stranger chose makes a screen wider than it is, or pushes what stands beside it out of sight. */
+/** A long name chosen by an agent, a tool or a server widens no screen and hides nothing beside it. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { everyRole, type RuntimeFixture } from "./console-fixture.ts";
-import { stage } from "./stage.ts";
+import { setUp } from "./set-up.ts";
 import { closed } from "./tour.ts";
 
 const long = (word: string, length: number): string => word.padEnd(length, "x");
@@ -15,7 +15,7 @@ const user = long("user", 60);
 const rule = long("rule-", 60);
 const file = `${long("folder-", 100)}/${long("file-", 100)}.txt`;
 
-const { house, at } = stage({
+const { postern, at } = setUp({
   people: { [user]: everyRole },
   server: true,
   prepare: async ({ folder }: RuntimeFixture) => {
@@ -39,7 +39,7 @@ export const long = defineTool({ name: ${JSON.stringify(tool)}, description: "Ha
   },
 });
 
-/** What is wider than its place: a page or a list that scrolls sideways, or what is cut off without a sign of it. */
+/** Elements that are too wide: they scroll sideways, or are cut off without an ellipsis. */
 const wider = `(() => {
   const shown = (element) => element.tagName.toLowerCase() + "." + element.className + " " + element.scrollWidth + " in " + element.clientWidth;
   const found = [];
@@ -59,12 +59,12 @@ const wider = `(() => {
   return found;
 })()`;
 
-/** Of an agent with a long name, which calls for somebody with one. */
+/** Of an agent with a long name, which calls for a user with one. */
 async function agentToken(page: Page): Promise<string> {
   const proof = await page.evaluate<string>(`localStorage.getItem("postern.proof")`);
   const answer = await page.request.post("/v1/tokens", {
     data: { name: `agent ${page.viewportSize()?.width}`, kind: "agent", agent: long("agent-", 60), user },
-    headers: { origin: house.url, "x-postern-csrf": proof },
+    headers: { origin: postern.url, "x-postern-csrf": proof },
   });
   if (!answer.ok()) throw new Error(await answer.text());
   const { token }: { readonly token: string } = await answer.json();
@@ -72,7 +72,7 @@ async function agentToken(page: Page): Promise<string> {
 }
 
 async function askAs(token: string, body: object): Promise<void> {
-  const answer = await fetch(`${house.url}/v1/calls`, {
+  const answer = await fetch(`${postern.url}/v1/calls`, {
     method: "POST",
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     body: JSON.stringify(body),
@@ -85,14 +85,14 @@ async function looks(page: Page): Promise<readonly string[]> {
   return page.evaluate<readonly string[]>(wider);
 }
 
-describe.each([390, 1280])("names as long as they can be, on a screen of %i px", (width) => {
-  it("leave every screen and dialog as wide as it is", async () => {
+describe.each([390, 1280])("names of the greatest length, on a screen of %i px", (width) => {
+  it("do not widen any screen or dialog", async () => {
     const more = { run_id: `${run.slice(0, -4)}${width}` };
     const given = { [long("argument", 60)]: "y".repeat(300), file };
-    for (const unknown of [long("unknown_", 60), long("unknown_", 150)]) await house.call(unknown, {}, more);
-    await house.call(`${server}__echo`, { message: long("message", 300) }, more);
-    const id = await house.ask(tool, given, { ...more, reason: long("reason", 300) });
-    await house.ask(tool, { ...given, file: "other" }, { ...more, reason: file });
+    for (const unknown of [long("unknown_", 60), long("unknown_", 150)]) await postern.call(unknown, {}, more);
+    await postern.call(`${server}__echo`, { message: long("message", 300) }, more);
+    const id = await postern.ask(tool, given, { ...more, reason: long("reason", 300) });
+    await postern.ask(tool, { ...given, file: "other" }, { ...more, reason: file });
     await using person = await at("/approvals", user, { viewport: { width, height: 844 } });
     const { page } = person;
     await askAs(await agentToken(page), { tool, arguments: given, run_id: `${width}${run.slice(4)}` });

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { canonical, sha256 } from "../../console/src/kit/canonical.ts";
 import { digestOf, type Json, canonical as kept } from "../../src/core/json.ts";
 
-it("writes in the browser exactly the bytes that the server hashes", () => {
+it("writes exactly the bytes that the server hashes", () => {
   const json = fc.jsonValue({ maxDepth: 3, noUnicodeString: false });
   void fc.assert(
     fc.property(json, (value) => {

@@ -40,7 +40,7 @@ describe("a form of arguments", () => {
     expect(handedUp(withValue(other, name, undefined))).not.toHaveProperty(name);
   });
 
-  it("says of a field what it hands up for it, whatever was typed", () => {
+  it("returns for each field what the field shows, after any input", () => {
     void fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 2 }), (value) => {
         const text = JSON.stringify(value);
@@ -49,7 +49,7 @@ describe("a form of arguments", () => {
     );
   });
 
-  it("takes what another one made of it wherever nothing was typed, and shows that", () => {
+  it("takes another approver's edit where nothing was typed, and shows it", () => {
     const to = { table: "orders", set: { state: "DELETED", all: true }, limit: 9 };
     const touched = withText(withText(form, "set", { text: ' {"state": "closed"}', as: "json" }), "limit", {
       text: "1",
@@ -61,14 +61,14 @@ describe("a form of arguments", () => {
     expect(after.written.get("limit")?.text).toBe("1");
   });
 
-  it("keeps what is no value yet, and its problem, when another one made something of it", () => {
+  it("keeps unfinished input and its problem when another approver edits the value", () => {
     const wrong = withText(form, "set", { text: '{"state":', as: "json" });
     const after = rebased(wrong, asked, { ...asked, set: { all: true } });
     expect(after.written.get("set")?.text).toBe('{"state":');
     expect(readEntered(after)).toHaveProperty("problem");
   });
 
-  it("written as JSON also has what another one made of it", () => {
+  it("takes another approver's edit in JSON too", () => {
     const json = switched(form, "json");
     expect(json?.json).toContain('"closed"');
     const typed = { ...form, ...json, json: JSON.stringify({ ...asked, limit: 1 }) };
@@ -78,7 +78,7 @@ describe("a form of arguments", () => {
     expect(JSON.parse(after.json ?? "")).toEqual({ ...to, limit: 1 });
   });
 
-  it("leaves out what the other one left out, and what was left out here", () => {
+  it("leaves out what either approver left out", () => {
     const { limit: _, ...without } = asked;
     expect(handedUp(rebased(form, asked, without))).toEqual(without);
     expect(handedUp(rebased(withValue(form, "limit", undefined), asked, { ...asked, set: {} }))).toEqual({
@@ -87,7 +87,7 @@ describe("a form of arguments", () => {
     });
   });
 
-  it("has names like `constructor` and `__proto__` as any other", () => {
+  it("takes names such as `constructor` and `__proto__`", () => {
     for (const name of ["constructor", "__proto__"]) {
       const read = handedUp(withText(enteredOf({}), name, { text: "1", as: "json" }));
       expect(JSON.stringify(read)).toBe(`{"${name}":1}`);
@@ -96,8 +96,8 @@ describe("a form of arguments", () => {
   });
 });
 
-describe("text that is to be JSON", () => {
-  it("is the value it says, also with the longest numbers that are kept", () => {
+describe("text read as JSON", () => {
+  it("has its exact value, with the longest exact numbers too", () => {
     expect(
       readJson('{"a":"12345678901234567890","b":0.30000000000000004,"c":9007199254740991,"d":1.10,"e":-1e3}'),
     ).toEqual({
@@ -108,7 +108,7 @@ describe("text that is to be JSON", () => {
     expect(readNumber("", true)).toEqual({ value: undefined });
   });
 
-  it("of arguments is an object", () => {
+  it("must be an object when it is arguments", () => {
     for (const text of ["", "[]", "null", "1", "{"]) expect(readObject(text)).toHaveProperty("problem");
     expect(readObject("{}")).toEqual({ value: {} });
   });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { conditionsFor, holdable, longestValue } from "../../console/src/screens/approvals/grant-scope.ts";
+import { conditionsFor, fixable, longestValue } from "../../console/src/screens/approvals/grant-scope.ts";
 import { fits } from "../../src/approvals/grant.ts";
 import { digestOf, type JsonObject } from "../../src/core/json.ts";
 import { compileConditions } from "../../src/policy/rules/condition.ts";
@@ -17,12 +17,12 @@ const anyGiven = fc.dictionary(fc.string({ minLength: 1, unit: "grapheme" }), fc
   maxKeys: 4,
 }) as fc.Arbitrary<JsonObject>;
 
-describe("what a remembered yes can hold", () => {
-  it("is every argument, whatever it is, and then only a call with the same one fits", async () => {
+describe("the arguments that a grant can fix", () => {
+  it("include every argument; only a call with the same value matches", async () => {
     await fc.assert(
       fc.property(anyGiven, fc.jsonValue({ maxDepth: 2 }), (given, other) => {
         fc.pre(!JSON.stringify([given, other]).includes("__proto__"));
-        const names = holdable(given, []);
+        const names = fixable(given, []);
         expect(names).toEqual(Object.keys(given));
         expect(holds(given, names, given)).toBe(true);
         const [name = ""] = names;
@@ -32,14 +32,14 @@ describe("what a remembered yes can hold", () => {
     );
   });
 
-  it("is no longer than a condition may be, and all together no longer than a grant may be", () => {
+  it("stay within the limits of a condition and of a grant", () => {
     expect(longestValue).toBe(longest);
     const fit = "a".repeat(longestValue - 2);
-    expect(holdable({ fit, long: `${fit}a`, "": 1 }, [])).toEqual(["fit"]);
+    expect(fixable({ fit, long: `${fit}a`, "": 1 }, [])).toEqual(["fit"]);
     expect(holds({ fit }, ["fit"], { fit })).toBe(true);
     const many = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`a${i}`, fit]));
-    expect(holdable(many, [])).toHaveLength(9);
-    expect(holdable(many, [fit.slice(0, 5000)])).toHaveLength(9);
-    expect(holdable(many, [fit])).toHaveLength(8);
+    expect(fixable(many, [])).toHaveLength(9);
+    expect(fixable(many, [fit.slice(0, 5000)])).toHaveLength(9);
+    expect(fixable(many, [fit])).toHaveLength(8);
   });
 });

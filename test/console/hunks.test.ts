@@ -4,7 +4,7 @@ import { hunks } from "../../console/src/kit/hunks.ts";
 const lines = (count: number): string[] => Array.from({ length: count }, (_, at) => `line ${at}`);
 
 describe("what an edit changed", () => {
-  it("is found in a text of any length, with a few lines around it and the line it stands in", () => {
+  it("is found in a text of any length, with a few lines around it and its line number", () => {
     const before = lines(200_000);
     const after = before.with(150_000, "another");
     expect(hunks(before.join("\n"), after.join("\n")).split("\n")).toEqual([
@@ -20,16 +20,16 @@ describe("what an edit changed", () => {
     ]);
   });
 
-  it("stands in the lines of the file that the text begins in", () => {
+  it("has the line numbers of the file that holds the text", () => {
     expect(hunks("a\nb", "a\nc", 12).split("\n")).toEqual(["@@ line 12 @@", " a", "-b", "+c"]);
     expect(hunks("a", "b", 12).split("\n")[0]).toBe("@@ line 12 @@");
   });
 
-  it("is nothing where nothing is other", () => {
+  it("is empty for equal texts", () => {
     expect(hunks("a\nb", "a\nb")).toBe("");
   });
 
-  it("tells lines that came and went at either end", () => {
+  it("shows lines added and removed at either end", () => {
     expect(hunks("b", "a\nb\nc").split("\n")).toEqual(["@@ line 1 @@", "+a", " b", "+c"]);
     expect(hunks("a\nb\nb", "a\nb").split("\n")).toEqual(["@@ line 1 @@", " a", " b", "-b"]);
   });

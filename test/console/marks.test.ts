@@ -6,7 +6,7 @@ import { anApproval } from "../fakes/stub-runtime.ts";
 const sent = shownApproval(anApproval());
 const { routed, why } = sent;
 
-it("what a yes is a yes to is another after an edit, and after more is demanded of who gives it; not after a vote", () => {
+it("an edit or a stricter route changes what an approval applies to; a vote does not", () => {
   expect(markOf({ ...sent, shown_digest: "other" })).not.toBe(markOf(sent));
   expect(markOf({ ...sent, routed: { ...routed, typed_confirmation: true } })).not.toBe(markOf(sent));
   expect(markOf({ ...sent, routed: { ...routed, to: { users: ["ann"] } } })).not.toBe(markOf(sent));
@@ -14,7 +14,7 @@ it("what a yes is a yes to is another after an edit, and after more is demanded 
   expect(markOf({ ...sent, votes: [vote], quorum_left: 0 })).toBe(markOf(sent));
 });
 
-it("only requests of one run, tool, definition, risk and the same reasons are decided together, and none that takes a name", () => {
+it("groups requests of one run, tool, definition, risk and reasons; none that needs a typed name", () => {
   expect(isAlike(sent, { ...sent, approval_id: "apr_2", what: { ...sent.what, arguments: { to: "other" } } })).toBe(
     true,
   );

@@ -8,7 +8,7 @@ const call = (tool: string, state: PastCall["state"] = "ok", risk_level: PastCal
 };
 const safe = (most: number): PastCall[] => Array.from({ length: most }, (_, i) => call(i % 2 === 0 ? "read" : "list"));
 
-it("the calls beside a request keep what failed and what is risky, however many safe ones came after", () => {
+it("shows failed and risky calls beside a request, after any number of safe ones", () => {
   const bad = [call("send", "failed", "medium"), call("drop", "ok", "critical"), call("pay", "denied", "high")];
   const { shown, more } = pastOf([...safe(30), ...bad, ...safe(10)]);
   expect(shown).toHaveLength(8);
@@ -16,7 +16,7 @@ it("the calls beside a request keep what failed and what is risky, however many 
   expect(more).toBe(35);
 });
 
-it("a failed safe call stands before any that went well", () => {
+it("shows a failed safe call before any successful one", () => {
   const { shown } = pastOf([
     ...Array.from({ length: 9 }, (_, i) => call(`t${i}`, "ok", "critical")),
     call("bad", "failed"),
@@ -24,7 +24,7 @@ it("a failed safe call stands before any that went well", () => {
   expect(shown.map(({ tool }) => tool)).toContain("bad");
 });
 
-it("the same call over and over is one line, unless it ended otherwise or was of another risk", () => {
+it("shows a repeated call as one line unless its end or its risk differs", () => {
   const { shown, more } = pastOf([
     call("read"),
     call("read"),
@@ -40,7 +40,7 @@ it("the same call over and over is one line, unless it ended otherwise or was of
   expect(more).toBe(0);
 });
 
-it("counts every call that is in no line, also those that are one line together", () => {
+it("counts every call that is not shown, repeated ones too", () => {
   const calls = Array.from({ length: 12 }, (_, i) => [call(`t${i}`), call(`t${i}`)]).flat();
   expect(pastOf(calls).more).toBe(8);
 });

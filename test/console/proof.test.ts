@@ -24,8 +24,8 @@ async function proofOf(seq: number): Promise<EventProof> {
   return { ...rest, public_key: publicKey };
 }
 
-describe("what the console checks by itself", () => {
-  it("holds for every entry of a log", async () => {
+describe("the console's own check of a proof", () => {
+  it("succeeds for every entry of a log", async () => {
     for (let seq = 0; seq < entries; seq += 37)
       expect(await checkProof(await proofOf(seq))).toMatchObject({ holds: true });
     expect(await checkProof(await proofOf(entries - 1))).toMatchObject({ holds: true });
@@ -55,7 +55,7 @@ describe("what the console checks by itself", () => {
     expect((await checkProof({ ...proof, ...bend(proof) })).holds).toBe(false);
   });
 
-  it("does not hold for a note of another log, signed by its own key", async () => {
+  it("fails for a note of another log, signed by that log's key", async () => {
     const clock = new FakeClock();
     const foreign = await openAuditLog({ store: aLogStore(clock), clock, signer: createSigner() });
     const note = await foreign.checkpoint();

@@ -17,8 +17,8 @@ const list = fc
     heights: new Map(rows.flatMap(({ key, px }) => (px === null ? [] : [[key, px] as const]))),
   }));
 
-describe("where rows of a long list lie", () => {
-  it("one after the other, each as high as it was measured or is guessed", () => {
+describe("the positions of the rows of a long list", () => {
+  it("follow each other, each with its measured or estimated height", () => {
     void fc.assert(
       fc.property(list, ({ keys, heights }) => {
         const { top } = placesOf(keys, heights, guessPx);
@@ -30,7 +30,7 @@ describe("where rows of a long list lie", () => {
     );
   });
 
-  it("finds the row at every pixel, and the nearest beyond both ends", () => {
+  it("give the row at every pixel, and the nearest one beyond both ends", () => {
     void fc.assert(
       fc.property(list, fc.integer({ min: -500, max: 30_000 }), ({ keys, heights }, px) => {
         const { rowAt, top } = placesOf(keys, heights, guessPx);
@@ -43,7 +43,7 @@ describe("where rows of a long list lie", () => {
     );
   });
 
-  it("keeps what one reads where it is when rows above it come, go or grow", () => {
+  it("keep the visible row in place when rows above it come, go or grow", () => {
     void fc.assert(
       fc.property(list, list, fc.nat(5_000), (before, other, scrolled) => {
         fc.pre(before.keys.length > 0);
@@ -59,14 +59,14 @@ describe("where rows of a long list lie", () => {
     );
   });
 
-  it("stays at the top for whoever is at the top, and where it is when the row is gone", () => {
+  it("keep the list at its top, and in place when the row is gone", () => {
     const places = placesOf(["new", "old"], new Map(), guessPx);
     expect(scrollFor(places, { key: "old", pastPx: 0 }, 0)).toBe(0);
     expect(scrollFor(places, { key: "gone", pastPx: 0 }, 90)).toBe(90);
     expect(scrollFor(places, undefined, 90)).toBe(90);
   });
 
-  it("scrolls to a chosen row as little as it must", () => {
+  it("scroll to a selected row by the least distance", () => {
     const places = placesOf(["a", "b", "c", "d", "e"], new Map(), 100);
     expect(scrollInto(places, 1, { fromPx: 0, px: 250 })).toBe(0);
     expect(scrollInto(places, 2, { fromPx: 0, px: 250 })).toBe(50);

@@ -12,7 +12,7 @@ async function framesOf(pieces: readonly Uint8Array[]): Promise<readonly Frame[]
   return frames;
 }
 
-it("reads the same events however the line cuts them", async () => {
+it("reads the same events from any division into pieces", async () => {
   const text =
     'id: 1042\nevent: gate.required\ndata: {"summary":"ümlaut 😀"}\n\n: breath\n\nid: 1043\ndata: a\ndata: b\n\n';
   const bytes = new TextEncoder().encode(text);
@@ -28,7 +28,7 @@ it("reads the same events however the line cuts them", async () => {
   );
 });
 
-it("says of every piece that the line lives, and takes a reset without data", async () => {
+it("calls back for every piece, and reads a reset without data", async () => {
   const pieces = [": breath\n\n", "event: reset\ndata: {}\n\n"].map((text) => new TextEncoder().encode(text));
   let heard = 0;
   const frames: Frame[] = [];

@@ -16,7 +16,7 @@ const shown = ({ expiresAt, risk }: { readonly expiresAt: number; readonly risk:
   risk_level: risk,
 });
 
-it("the page orders what waits as the stores do: by the minute it ends in, then by risk, then by its end", () => {
+it("orders requests as the stores do: by the minute of their end, by risk, by their end", () => {
   void fc.assert(
     fc.property(request, request, (one, other) => {
       const stored = Math.sign(urgencyOf(one) - urgencyOf(other));
@@ -31,7 +31,7 @@ it("the page orders what waits as the stores do: by the minute it ends in, then 
   );
 });
 
-it("an urgency says when what has it ends", () => {
+it("an urgency contains the end of its request", () => {
   const [minutes, minuteMs] = [...endOfUrgency.matchAll(/\d+/g)].map(Number);
   if (minutes === undefined || minuteMs === undefined) throw new Error(endOfUrgency);
   void fc.assert(

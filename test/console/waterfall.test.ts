@@ -36,7 +36,7 @@ const someCalls = fc.array(
 );
 
 describe("the waterfall", () => {
-  it("draws waiting for a person apart from work, and work only as long as it was", () => {
+  it("draws waiting for approval apart from execution, each at its length", () => {
     const approval = { approval_id: "a", status: "used" as const, asked_at: iso(10), expires_at: iso(9e9) };
     const [row] = rowsOf(
       [
@@ -53,7 +53,7 @@ describe("the waterfall", () => {
     expect(row?.segments.map(({ part }) => part)).toEqual(["gates", "person", "decided", "running"]);
   });
 
-  it("gives an unknown call no length that nobody knows, and lets what goes on grow until now", () => {
+  it("gives an unknown call no length after its start, and lets a running call grow until now", () => {
     const now = start + 50_000;
     const calls = [
       aCall(1, { state: "unknown", arrived_at: iso(0), started_at: iso(5) }),
@@ -64,7 +64,7 @@ describe("the waterfall", () => {
     expect(running).toMatchObject({ runningMs: 49_995, segments: [{ isOpen: false }, { isOpen: true }] });
   });
 
-  it("puts calls of a script under their script, whether it is named by id or key", () => {
+  it("puts calls of a script under their script, named by id or key", () => {
     const calls = [
       aCall(6, { parent_id: "own key" }),
       aCall(5),
@@ -84,7 +84,7 @@ describe("the waterfall", () => {
     ]);
   });
 
-  it("what waits side by side waits once, by the wall", () => {
+  it("counts waits at the same time once", () => {
     const waits = (number: number, asked: number, decided: number): TimelineCall =>
       aCall(number, {
         arrived_at: iso(asked),
@@ -103,7 +103,7 @@ describe("the waterfall", () => {
     expect(wallTime([], "person")).toBe(0);
   });
 
-  it("keeps every call once, every stretch forwards, and both scales in order, whatever the clocks said", async () => {
+  it("keeps each call once, no negative length and both scales in order, with any clock", async () => {
     await fc.assert(
       fc.property(someCalls, (drawn) => {
         const calls = drawn.map(({ parent, state, at, asked, decided, started, ended }, number) =>

@@ -1,8 +1,8 @@
 /** Requests for approval: read, decided, compared. */
 import type { ApprovalPageView, ApprovalView, DecisionVerb } from "../../../src/server/contract/approvals.ts";
 import { canonical } from "../kit/canonical.ts";
-import { assured } from "./checked.ts";
 import { type Answer, ask, type Sent } from "./client.ts";
+import { assertDigests } from "./digests.ts";
 
 export type {
   AddresseesView,
@@ -47,7 +47,7 @@ export interface Decision {
  * @throws Problem 409 when it has changed since; Error when what was shown does not have that digest
  */
 export async function decide(approval: ApprovalView, { verb, ...body }: Decision): Promise<ApprovalView> {
-  if (verb === "approve" || verb === "modify") await assured([approval]);
+  if (verb === "approve" || verb === "modify") await assertDigests([approval]);
   const expected = verb === "withdraw" || verb === "revoke" ? {} : { expected_digest: approval.shown_digest };
   const sent = { id: approval.approval_id, ...body, ...expected };
   return ask(`POST /v1/approvals/{id}/${verb}`, sent as Sent<"POST /v1/approvals/{id}/modify">); // each dialog fills in what its verb takes
@@ -58,7 +58,7 @@ export async function decideMany(
   decision: "approved" | "denied" | "skipped",
   reason?: string | undefined,
 ): Promise<Answer<"POST /v1/approvals/batch">> {
-  if (decision === "approved") await assured(approvals);
+  if (decision === "approved") await assertDigests(approvals);
   const digests = approvals.map(({ approval_id, shown_digest }) => [approval_id, shown_digest] as const);
   return ask("POST /v1/approvals/batch", {
     ids: approvals.map(idOf),

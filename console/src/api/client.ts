@@ -6,10 +6,10 @@
  * it is behind the sign-in.
  */
 import type { Contract } from "../../../src/server/contract/contract.ts";
-import type { AnswerOf, RouteDefinition, SentTo } from "../../../src/server/contract/route.ts";
+import type { AnswerOf, SentTo } from "../../../src/server/contract/route.ts";
+import { refusalText } from "./command-name.ts";
 import { proof, proofRefused } from "./proof.ts";
-import { hearTime } from "./server-time.ts";
-import { refusalText } from "./typed.ts";
+import { noteServerTime } from "./server-time.ts";
 
 /** What the server refused: `code` is stable, `message` is a sentence for a person, `body` may hold more. */
 export class Problem extends Error {
@@ -27,19 +27,12 @@ export class Problem extends Error {
 }
 
 type AnyRoute = { [Group in keyof Contract]: Contract[Group][keyof Contract[Group]] }[keyof Contract];
-type NameOf<Route> = Route extends RouteDefinition ? `${Uppercase<Route["method"]>} ${Route["path"]}` : never;
-type RouteNamed<Name> = AnyRoute extends infer Route
-  ? Route extends RouteDefinition
-    ? NameOf<Route> extends Name
-      ? Route
-      : never
-    : never
-  : never;
-
 /** Method and path, as in `GET /v1/approvals/{id}`. */
-export type RouteName = NameOf<AnyRoute>;
-export type Sent<Name extends RouteName> = SentTo<RouteNamed<Name>>;
-export type Answer<Name extends RouteName> = AnswerOf<RouteNamed<Name>>;
+type Routes = { readonly [Route in AnyRoute as `${Uppercase<Route["method"]>} ${Route["path"]}`]: Route };
+
+export type RouteName = keyof Routes;
+export type Sent<Name extends RouteName> = SentTo<Routes[Name]>;
+export type Answer<Name extends RouteName> = AnswerOf<Routes[Name]>;
 
 type Asked<Name extends RouteName> =
   object extends Sent<Name>
@@ -49,8 +42,13 @@ type Asked<Name extends RouteName> =
 /** Asks a route. `sent` holds the parts of the path, the query and the body, beside each other. @throws Problem */
 export async function ask<Name extends RouteName>(name: Name, ...asked: Asked<Name>): Promise<Answer<Name>> {
   const [sent, signal] = asked as readonly [sent?: object, signal?: AbortSignal];
+  return (await askRoute(name, sent, signal)) as Answer<Name>; // the server's tests hold every answer to its schema
+}
+
+/** `ask` for a caller that has checked the types by itself. */
+export async function askRoute(name: string, sent: object = {}, signal?: AbortSignal): Promise<unknown> {
   const [method = "", pattern = ""] = name.split(" ");
-  const rest = new Map<string, unknown>(Object.entries(sent ?? {}));
+  const rest = new Map<string, unknown>(Object.entries(sent));
   const path = pattern.replaceAll(/\{(\w+)\}/g, (_, part: string) => {
     const value = String(rest.get(part));
     rest.delete(part);
@@ -60,8 +58,7 @@ export async function ask<Name extends RouteName>(name: Name, ...asked: Asked<Na
   const response = inAddress
     ? await request(method, `${path}${searchOf(rest)}`, { signal })
     : await request(method, path, { signal, body: JSON.stringify(Object.fromEntries(rest)) });
-  // The server's tests hold every answer to its schema.
-  return (response.status === 204 ? undefined : await response.json()) as Answer<Name>;
+  return response.status === 204 ? undefined : response.json();
 }
 
 function searchOf(query: ReadonlyMap<string, unknown>): string {
@@ -106,7 +103,7 @@ export async function send(method: string, path: string, options: RequestOptions
       },
       ...(body !== undefined && { body }),
     });
-    hearTime(response.headers.get("date"), sentMs, Date.now());
+    noteServerTime(response.headers.get("date"), sentMs, Date.now());
     return response;
   } catch (error) {
     if (signal?.aborted === true) throw error;

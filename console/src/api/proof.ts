@@ -2,7 +2,7 @@
  * The proof of the session. A browser sends the cookie to every port of this host, so the server also wants a word that
  * it gave once, at the sign-in. This origin keeps it for all its tabs and sends it with every request.
  */
-export const proofKey = "postern.proof";
+export const proofName = "postern.proof";
 
 /** What this browser keeps for all pages of this origin. Undefined when it keeps nothing. */
 export function kept(name: string): string | undefined {
@@ -27,13 +27,13 @@ let inThisPage: string | undefined;
 let isLost = false;
 
 export function proof(): string | undefined {
-  return kept(proofKey) ?? inThisPage;
+  return kept(proofName) ?? inThisPage;
 }
 
-export function keepProof(word: string | undefined): void {
+export function storeProof(word: string | undefined): void {
   inThisPage = word;
   isLost = false;
-  keep(proofKey, word);
+  keep(proofName, word);
 }
 
 /** The server saw the cookie without the proof. */

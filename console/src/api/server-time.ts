@@ -13,11 +13,11 @@ interface Behind {
 
 let behind: Behind = { least: -Infinity, most: Infinity };
 
-/** @param date header of an answer, made between `sentMs` and `heardMs` of the clock here */
-export function hearTime(date: string | null, sentMs: number, heardMs: number): void {
+/** @param date header of an answer, made between `sentMs` and `receivedMs` of the clock here */
+export function noteServerTime(date: string | null, sentMs: number, receivedMs: number): void {
   const madeMs = Date.parse(date ?? "");
   if (Number.isNaN(madeMs)) return;
-  behind = narrowed(behind, { least: madeMs - heardMs, most: madeMs + secondMs - sentMs });
+  behind = narrowed(behind, { least: madeMs - receivedMs, most: madeMs + secondMs - sentMs });
 }
 
 export function serverNow(): number {

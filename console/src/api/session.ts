@@ -3,8 +3,9 @@ import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-quer
 import type { ControlsView } from "../../../src/server/contract/controls.ts";
 import type { SessionAnswer as Session } from "../../../src/server/contract/session.ts";
 import { ask, Problem } from "./client.ts";
-import { keep, keepProof, kept, proof, proofKey } from "./proof.ts";
-import { typeAs } from "./typed.ts";
+import { setCommandName } from "./command-name.ts";
+import { keep, kept, proof, proofName, storeProof } from "./proof.ts";
+import { useAnswer } from "./queries.ts";
 
 export type { Session };
 
@@ -25,7 +26,7 @@ async function readSession(): Promise<Session | null> {
 
 function remember(session: Session | null): Session | null {
   lastUserId = session?.user.id ?? lastUserId;
-  if (session !== null) typeAs(session.command);
+  if (session !== null) setCommandName(session.command);
   return session;
 }
 
@@ -46,12 +47,8 @@ export function useMay(): (permission: string) => boolean {
 
 /** The pause and the autonomy for all agents. */
 export function useControls(): ControlsView | undefined {
-  const may = useMay();
-  return useQuery({
-    queryKey: ["live", "controls"],
-    queryFn: ({ signal }) => ask("GET /v1/controls", {}, signal),
-    enabled: may("controls:read"),
-  }).data;
+  const enabled = useMay()("controls:read");
+  return useAnswer("GET /v1/controls", {}, { enabled }).data;
 }
 
 /** All that is shown was read after this event. */
@@ -76,7 +73,7 @@ export async function enter(client: QueryClient): Promise<void> {
 /** Ends every session of the account. @throws Problem */
 export async function changePassword(current: string, password: string): Promise<void> {
   await ask("PUT /v1/session/password", { current, password });
-  keepProof(undefined);
+  storeProof(undefined);
 }
 
 export function useSignIn(): {
@@ -86,7 +83,7 @@ export function useSignIn(): {
 } {
   const client = useQueryClient();
   const begin = async (answer: Promise<{ readonly csrf: string }>): Promise<void> => {
-    keepProof((await answer).csrf);
+    storeProof((await answer).csrf);
     await enter(client);
   };
   return {
@@ -94,7 +91,7 @@ export function useSignIn(): {
     withLink: (token) => begin(ask("POST /v1/session/link", { token })),
     out: async () => {
       await ask("DELETE /v1/session");
-      keepProof(undefined);
+      storeProof(undefined);
       sessionEnded(client);
       location.assign("/"); // removes all that was read from this page
     },
@@ -104,7 +101,7 @@ export function useSignIn(): {
 /** A person signed in or out in another tab. @param listener `isGone`: out */
 export function whenProofChanges(listener: (isGone: boolean) => void): void {
   window.addEventListener("storage", ({ key }) => {
-    if (key === proofKey || key === null) listener(proof() === undefined);
+    if (key === proofName || key === null) listener(proof() === undefined);
   });
 }
 
@@ -123,5 +120,5 @@ export function takeProof(): void {
   history.replaceState(null, "", `${location.pathname}${location.search}`);
   const began = Number(kept(providerKey) ?? 0);
   keep(providerKey, undefined);
-  if (Date.now() - began < providerMs) keepProof(word); // otherwise another site made this link
+  if (Date.now() - began < providerMs) storeProof(word); // otherwise another site made this link
 }

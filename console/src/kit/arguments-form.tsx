@@ -1,7 +1,7 @@
 import { type ReactNode, useMemo, useState } from "react";
+import { LargeText, mostInControl } from "./copy.tsx";
 import { type Entered, type Fields, readEntered, switched } from "./entered.ts";
-import { Field } from "./field.tsx";
-import { LargeText, mostInControl } from "./large-text.tsx";
+import { TextField } from "./field.tsx";
 import { type Schema, SchemaForm } from "./schema-form.tsx";
 import { type Tab, Tabs } from "./tabs.tsx";
 import { Unseen } from "./text.tsx";
@@ -48,18 +48,14 @@ export function ArgumentsForm({ label, schema, entered, onChange, compare, chang
       {tab === "form" && <SchemaForm schema={schema} entered={entered} onChange={onChange} compare={compare} />}
       {tab === "json" && isLong && <LargeText label="The arguments as JSON" text={whole} fileName="arguments.json" />}
       {tab === "json" && !isLong && (
-        <Field label="The arguments as JSON" error={problem}>
-          {(wired) => (
-            <textarea
-              {...wired}
-              rows={14}
-              spellCheck={false}
-              className="input mono"
-              value={entered.json ?? ""}
-              onChange={({ target }) => onChange({ ...entered, json: target.value })}
-            />
-          )}
-        </Field>
+        <TextField
+          label="The arguments as JSON"
+          error={problem}
+          mono
+          rows={14}
+          value={entered.json ?? ""}
+          onChange={(json) => onChange({ ...entered, json })}
+        />
       )}
       {tab === "json" && !isLong && <Unseen text={entered.json ?? ""} />}
       {tab === "changes" && changes?.()}

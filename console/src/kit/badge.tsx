@@ -1,11 +1,13 @@
 import type { ReactNode } from "react";
+import { risks } from "../../../src/core/risk.ts";
 import { classNames } from "./class-names.ts";
 
 export type Tone = "neutral" | "accent" | "safe" | "medium" | "high" | "critical";
 
-const tones: Readonly<Record<Tone, string>> = {
+/** Background and text. */
+export const tints: Readonly<Record<Tone, string>> = {
   neutral: "bg-sunken text-ink-2",
-  accent: "bg-accent-tint text-accent in-[.bg-accent-tint,[aria-current]]:bg-surface",
+  accent: "bg-accent-tint text-accent",
   safe: "bg-safe-tint text-safe",
   medium: "bg-medium-tint text-medium",
   high: "bg-high-tint text-high",
@@ -20,7 +22,8 @@ export function Badge({ tone = "neutral", children, title }: BadgeProps): ReactN
       title={title}
       className={classNames(
         "inline-flex h-5 items-center gap-1 rounded px-1.5 text-[0.8571rem] font-medium whitespace-nowrap",
-        tones[tone],
+        tints[tone],
+        tone === "accent" && "in-[.bg-accent-tint,[aria-current]]:bg-surface",
       )}
     >
       {children}
@@ -28,27 +31,16 @@ export function Badge({ tone = "neutral", children, title }: BadgeProps): ReactN
   );
 }
 
-const risks = new Map<string, Tone>([
-  ["safe", "safe"],
-  ["medium", "medium"],
-  ["high", "high"],
-  ["critical", "critical"],
-]);
-
 /** A word and a number of bars, so that the risk does not depend on colour. */
 export function RiskBadge({ risk }: { readonly risk: string }): ReactNode {
-  const level = [...risks.keys()].indexOf(risk);
+  const level = (risks as readonly string[]).indexOf(risk);
   return (
-    <Badge tone={risks.get(risk) ?? "neutral"} title={`Risk: ${risk}`}>
+    <Badge tone={risks[level] ?? "neutral"} title={`Risk: ${risk}`}>
       <span aria-hidden="true" className="flex items-end gap-px">
-        {[0, 1, 2, 3].map((bar) => (
+        {["h-[4px]", "h-[6px]", "h-[8px]", "h-[10px]"].map((height, bar) => (
           <span
-            key={bar}
-            className={classNames(
-              "w-[3px] rounded-[1px] bg-current",
-              ["h-[4px]", "h-[6px]", "h-[8px]", "h-[10px]"][bar],
-              bar > level && "opacity-25",
-            )}
+            key={height}
+            className={classNames("w-[3px] rounded-[1px] bg-current", height, bar > level && "opacity-25")}
           />
         ))}
       </span>
@@ -57,27 +49,23 @@ export function RiskBadge({ risk }: { readonly risk: string }): ReactNode {
   );
 }
 
-const outcomes = new Map<string, Tone>([
-  ["ok", "safe"],
-  ["approved", "safe"],
-  ["used", "safe"],
-  ["modified", "safe"],
-  ["pending", "accent"],
-  ["held", "accent"],
-  ["suspended", "accent"],
-  ["approved, not sent again", "accent"],
-  ["attempted", "accent"],
-  ["queued", "accent"],
-  ["failed", "critical"],
-  ["error", "critical"],
-  ["denied", "high"],
-  ["refused", "high"],
-  ["blocked", "high"],
-  ["unknown", "medium"],
-  ["timeout", "medium"],
-  ["expired", "medium"],
-]);
+/** States of calls, requests, grants and runs, outcomes of events, verdicts. Any other state is neutral. */
+const states: readonly (readonly [tone: Tone, states: readonly string[]])[] = [
+  ["safe", ["ok", "approved", "used", "modified", "passed", "success", "ALLOW"]],
+  ["accent", ["pending", "held", "suspended", "approved, not sent again", "attempted", "queued", "CONFIRM"]],
+  ["medium", ["unknown", "timeout", "expired", "suppressed", "PREVIEW"]],
+  ["high", ["denied", "refused", "blocked", "RAISE"]],
+  ["critical", ["failed", "error", "failure", "BLOCK", "DENY"]],
+];
 
-export function StateBadge({ state }: { readonly state: string }): ReactNode {
-  return <Badge tone={outcomes.get(state) ?? "neutral"}>{state === "attempted" ? "running" : state}</Badge>;
+type StateBadgeProps = Readonly<{ state: string; word?: string | undefined; title?: string | undefined }>;
+
+/** @param word shown instead of the state */
+export function StateBadge({ state, word, title }: StateBadgeProps): ReactNode {
+  const [tone] = states.find(([, words]) => words.includes(state)) ?? ["neutral" as const];
+  return (
+    <Badge tone={tone} title={title}>
+      {word ?? (state === "attempted" ? "running" : state)}
+    </Badge>
+  );
 }

@@ -16,7 +16,7 @@ export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   /** The action is running: a second click does nothing. */
   readonly busy?: boolean;
   /** The key that does the same, shown on wide screens. */
-  readonly hint?: string;
+  readonly hint?: string | undefined;
 }
 
 const sizes = {
@@ -58,7 +58,7 @@ export function Button({
 }
 
 /** One key of the keyboard. */
-export function Key({ children }: { readonly children: string }): ReactNode {
+function Key({ children }: { readonly children: string }): ReactNode {
   return (
     <span
       aria-hidden="true"

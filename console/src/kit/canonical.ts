@@ -13,6 +13,9 @@ export async function sha256(text: string): Promise<string | undefined> {
   // Its type does not say that only a secure context has it.
   const { subtle } = globalThis.crypto as Partial<typeof globalThis.crypto>;
   if (subtle === undefined) return undefined;
-  const bytes = new Uint8Array(await subtle.digest("SHA-256", new TextEncoder().encode(text)));
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex(new Uint8Array(await subtle.digest("SHA-256", new TextEncoder().encode(text))));
+}
+
+export function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

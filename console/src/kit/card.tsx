@@ -1,14 +1,17 @@
 import type { ReactNode } from "react";
 import { classNames } from "./class-names.ts";
+import { Icon } from "./icons.tsx";
 
 type CardProps = Readonly<{
   title?: ReactNode;
   actions?: ReactNode;
   children: ReactNode;
   className?: string | undefined;
+  /** Puts the content at a distance from the border; more classes for it. */
+  body?: string | undefined;
 }>;
 
-export function Card({ title, actions, children, className }: CardProps): ReactNode {
+export function Card({ title, actions, children, className, body }: CardProps): ReactNode {
   return (
     <section className={classNames("rounded-lg border border-line bg-surface shadow-raised", className)}>
       {title !== undefined && (
@@ -17,7 +20,7 @@ export function Card({ title, actions, children, className }: CardProps): ReactN
           {actions}
         </header>
       )}
-      {children}
+      {body === undefined ? children : <div className={classNames("px-4 py-3", body)}>{children}</div>}
     </section>
   );
 }
@@ -54,5 +57,22 @@ export function Facts({ rows }: FactsProps): ReactNode {
           </div>
         ))}
     </dl>
+  );
+}
+
+type DisclosureProps = Readonly<{ title: ReactNode; className: string; children: ReactNode }>;
+
+/** Content that a press on its title opens. */
+export function Disclosure({ title, className, children }: DisclosureProps): ReactNode {
+  return (
+    <details className={classNames("group", className)}>
+      <summary className="flex list-none flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2.5 hover:bg-hover">
+        <span className="text-ink-3 transition-transform group-open:rotate-90">
+          <Icon name="right" size={12} />
+        </span>
+        {title}
+      </summary>
+      {children}
+    </details>
   );
 }

@@ -1,14 +1,14 @@
 import { type ComponentProps, type ReactElement, type ReactNode, useId } from "react";
 import { classNames } from "./class-names.ts";
 
-interface Wired {
+interface ControlAttributes {
   readonly id: string;
   readonly "aria-invalid"?: true | undefined;
   readonly "aria-describedby"?: string | undefined;
 }
 
 type Labels = Readonly<{ label: ReactNode; hint?: ReactNode; error?: string | undefined }>;
-type FieldProps = Labels & Readonly<{ children: (wired: Wired) => ReactElement }>;
+type FieldProps = Labels & Readonly<{ children: (attributes: ControlAttributes) => ReactElement }>;
 
 /** A label, its control, a hint and what is wrong, connected for screen readers. */
 export function Field({ label, hint, error, children }: FieldProps): ReactNode {
@@ -33,56 +33,42 @@ export function Field({ label, hint, error, children }: FieldProps): ReactNode {
   );
 }
 
-type Writes = Readonly<{
-  onChange: (text: string) => void;
-  /** It has the keyboard when its dialog opens. */
-  first?: boolean;
-  mono?: boolean;
-}>;
-type TextFieldProps = Labels & Writes & Omit<ComponentProps<"input">, "onChange">;
+type TextFieldProps = Labels &
+  Readonly<{
+    value: string;
+    onChange: (text: string) => void;
+    /** It has the keyboard focus when its dialog opens. */
+    first?: boolean;
+    mono?: boolean;
+    /** Several lines. */
+    rows?: number;
+  }> &
+  Pick<ComponentProps<"input">, "type" | "list" | "autoComplete" | "autoCapitalize" | "required" | "maxLength">;
 
-export function TextField({ label, hint, error, onChange, first, mono, ...rest }: TextFieldProps): ReactNode {
+export function TextField({ label, hint, error, onChange, ...rest }: TextFieldProps): ReactNode {
+  const { first, mono = false, rows, type, list, ...more } = rest;
   return (
     <Field label={label} hint={hint} error={error}>
-      {(wired) => (
-        <input
-          autoComplete="off"
-          {...rest}
-          {...wired}
-          data-first={first || undefined}
-          className={classNames("input", mono && "mono")}
-          onChange={({ target }) => onChange(target.value)}
-        />
-      )}
+      {(attributes) => {
+        const all = {
+          autoComplete: "off",
+          ...more,
+          ...attributes,
+          spellCheck: mono ? false : undefined,
+          "data-first": first || undefined,
+          className: classNames("input", mono && "mono"),
+        };
+        if (rows !== undefined)
+          return <textarea {...all} rows={rows} onChange={({ target }) => onChange(target.value)} />;
+        return <input {...all} type={type} list={list} onChange={({ target }) => onChange(target.value)} />;
+      }}
     </Field>
   );
 }
 
-type TextAreaProps = Labels & Writes & Omit<ComponentProps<"textarea">, "onChange">;
+export type Options = readonly (readonly [value: string, word: string])[];
 
-export function TextArea({ label, hint, error, onChange, first, mono, ...rest }: TextAreaProps): ReactNode {
-  return (
-    <Field label={label} hint={hint} error={error}>
-      {(wired) => (
-        <textarea
-          spellCheck={!mono}
-          {...rest}
-          {...wired}
-          data-first={first || undefined}
-          className={classNames("input text-ink", mono && "mono")}
-          onChange={({ target }) => onChange(target.value)}
-        />
-      )}
-    </Field>
-  );
-}
-
-type SelectProps = Readonly<{
-  value: string;
-  /** Value and word. */
-  options: readonly (readonly [value: string, word: string])[];
-  onChange: (value: string) => void;
-}> &
+type SelectProps = Readonly<{ value: string; options: Options; onChange: (value: string) => void }> &
   Omit<ComponentProps<"select">, "onChange" | "value">;
 
 export function Select({ value, options, onChange, className, ...rest }: SelectProps): ReactNode {
@@ -105,7 +91,7 @@ export function Select({ value, options, onChange, className, ...rest }: SelectP
 export function SelectField({ label, hint, ...select }: Labels & SelectProps): ReactNode {
   return (
     <Field label={label} hint={hint}>
-      {(wired) => <Select {...wired} {...select} />}
+      {(attributes) => <Select {...attributes} {...select} />}
     </Field>
   );
 }
@@ -113,21 +99,34 @@ export function SelectField({ label, hint, ...select }: Labels & SelectProps): R
 type CheckProps = Readonly<{
   isOn: boolean;
   onChange: (isOn: boolean) => void;
+  /** Of a group in which one is on: it is a radio button. */
+  group?: string;
   className?: string;
   children: ReactNode;
 }>;
 
-export function Check({ isOn, onChange, className, children }: CheckProps): ReactNode {
+export function Check({ isOn, onChange, group, className, children }: CheckProps): ReactNode {
   return (
     <label className={classNames("flex items-start gap-2", className)}>
       <input
-        type="checkbox"
+        type={group === undefined ? "checkbox" : "radio"}
+        name={group}
         className="mt-1 accent-accent"
         checked={isOn}
         onChange={({ target }) => onChange(target.checked)}
       />
       <span className="min-w-0">{children}</span>
     </label>
+  );
+}
+
+/** Controls under one heading. */
+export function Group({ legend, children }: Readonly<{ legend: string; children: ReactNode }>): ReactNode {
+  return (
+    <fieldset className="grid min-w-0 gap-1.5">
+      <legend className="mb-1 font-medium">{legend}</legend>
+      {children}
+    </fieldset>
   );
 }
 
@@ -139,23 +138,15 @@ type RadiosProps<Value extends string> = Readonly<{
 }>;
 
 export function Radios<Value extends string>({ legend, value, options, onChange }: RadiosProps<Value>): ReactNode {
-  const name = useId();
+  const group = useId();
   return (
-    <fieldset className="grid min-w-0 gap-1.5">
-      <legend className="mb-1 font-medium">{legend}</legend>
+    <Group legend={legend}>
       {options.map(([id, content]) => (
-        <label key={id} className="flex items-start gap-2">
-          <input
-            type="radio"
-            name={name}
-            checked={value === id}
-            onChange={() => onChange(id)}
-            className="mt-1 accent-accent"
-          />
-          <span className="min-w-0">{content}</span>
-        </label>
+        <Check key={id} group={group} isOn={value === id} onChange={() => onChange(id)}>
+          {content}
+        </Check>
       ))}
-    </fieldset>
+    </Group>
   );
 }
 
@@ -179,25 +170,18 @@ export function Toggle({ isOn, title, onClick, children }: ToggleProps): ReactNo
   );
 }
 
-type SearchFieldProps = Readonly<{
-  label: string;
-  placeholder: string;
-  words: string;
-  onChange: (words: string) => void;
-}>;
+type SearchInputProps = Readonly<{ label?: string | undefined; words: string; onChange: (words: string) => void }> &
+  Pick<ComponentProps<"input">, "id" | "placeholder" | "className" | "onBlur">;
 
-/** At the head of a list. */
-export function SearchField({ label, placeholder, words, onChange }: SearchFieldProps): ReactNode {
+export function SearchInput({ label, words, onChange, className, ...rest }: SearchInputProps): ReactNode {
   return (
-    <div className="border-b border-line p-3">
-      <input
-        type="search"
-        className="input"
-        aria-label={label}
-        placeholder={placeholder}
-        value={words}
-        onChange={({ target }) => onChange(target.value)}
-      />
-    </div>
+    <input
+      {...rest}
+      type="search"
+      className={classNames("input", className)}
+      aria-label={label}
+      value={words}
+      onChange={({ target }) => onChange(target.value)}
+    />
   );
 }

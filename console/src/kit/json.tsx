@@ -1,14 +1,6 @@
 import { type ReactNode, useState } from "react";
 import { Text } from "./text.tsx";
 
-export type JsonValue =
-  | null
-  | boolean
-  | number
-  | string
-  | readonly JsonValue[]
-  | { readonly [name: string]: JsonValue };
-
 /**
  * JSON as a tree of text nodes. Strings go through `Text`, so nothing in them can break out, hide or reorder. Long
  * strings and large arrays open on demand.

@@ -6,8 +6,8 @@ interface Closable {
 }
 
 /**
- * A part that is loaded when it is first opened. When it cannot be loaded, because Postern does not answer or was
- * updated, it says so and closes; the next time it is tried again.
+ * A component that is loaded when it is first opened. If the load fails, because Postern does not answer or was updated,
+ * a message is shown and `onClose` is called; the next opening tries again.
  */
 export function late<Props>(load: () => Promise<(props: Props) => ReactNode>): (props: Props & Closable) => ReactNode {
   let loaded: ((props: Props) => ReactNode) | undefined;

@@ -1,5 +1,6 @@
 import { type ReactNode, useId } from "react";
 import { Button } from "./button.tsx";
+import { LargeText, mostInControl } from "./copy.tsx";
 import {
   type Entered,
   type Fields,
@@ -10,13 +11,12 @@ import {
   withText,
   withValue,
 } from "./entered.ts";
-import { LargeText, mostInControl } from "./large-text.tsx";
 import { Text, Unseen } from "./text.tsx";
 
 /** A JSON schema. Only its simple properties get controls of their own; the server checks everything. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-export interface SchemaFormProps {
+interface SchemaFormProps {
   readonly schema: Schema | undefined;
   readonly entered: Entered;
   readonly onChange: (entered: Entered) => void;

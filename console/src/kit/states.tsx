@@ -1,21 +1,22 @@
 import type { ReactNode } from "react";
-import { Problem } from "../api/client.ts";
+import { Problem, sentenceOf } from "../api/client.ts";
+import { type Tone, tints } from "./badge.tsx";
 import { Button } from "./button.tsx";
 import { classNames } from "./class-names.ts";
 import { Icon, type IconName } from "./icons.tsx";
 import { Text } from "./text.tsx";
 
-type EmptyStateProps = Readonly<{ icon?: IconName; title: string; children?: ReactNode }>;
+type EmptyStateProps = Readonly<{ icon?: IconName; tone?: Tone; title: ReactNode; children?: ReactNode }>;
 
 /** Says why there is nothing here, and what would change that. */
-export function EmptyState({ icon = "check", title, children }: EmptyStateProps): ReactNode {
+export function EmptyState({ icon = "check", tone = "neutral", title, children }: EmptyStateProps): ReactNode {
   return (
     <div className="grid justify-items-center gap-2 px-6 py-14 text-center">
-      <span className="mb-1 grid size-10 place-items-center rounded-full bg-sunken text-ink-3">
+      <span className={classNames("mb-1 grid size-10 place-items-center rounded-full", tints[tone])}>
         <Icon name={icon} size={20} />
       </span>
-      <p className="font-semibold">{title}</p>
-      {children !== undefined && <div className="max-w-md text-ink-2">{children}</div>}
+      <p className="max-w-md font-semibold">{title}</p>
+      {children !== undefined && <div className="grid max-w-md justify-items-center gap-2 text-ink-2">{children}</div>}
     </div>
   );
 }
@@ -23,17 +24,12 @@ export function EmptyState({ icon = "check", title, children }: EmptyStateProps)
 type ErrorStateProps = Readonly<{ error: unknown; retry?: (() => void) | undefined }>;
 
 export function ErrorState({ error, retry }: ErrorStateProps): ReactNode {
-  const isProblem = error instanceof Problem;
   return (
-    <div role="alert" className="grid justify-items-center gap-3 px-6 py-14 text-center">
-      <span className="grid size-10 place-items-center rounded-full bg-critical-tint text-critical">
-        <Icon name="warning" size={20} />
-      </span>
-      <div className="max-w-md">
-        <Text className="font-medium">{error instanceof Error ? error.message : String(error)}</Text>
-        {isProblem && <p className="mono mt-1 text-ink-3">{error.code}</p>}
-      </div>
-      {retry !== undefined && <Button onClick={retry}>Try again</Button>}
+    <div role="alert">
+      <EmptyState icon="warning" tone="critical" title={<Text>{sentenceOf(error)}</Text>}>
+        {error instanceof Problem && <p className="mono text-ink-3">{error.code}</p>}
+        {retry !== undefined && <Button onClick={retry}>Try again</Button>}
+      </EmptyState>
     </div>
   );
 }
@@ -42,16 +38,10 @@ type NoticeProps = Readonly<{ tone?: "critical" | "medium" | "accent" | "safe"; 
 
 /** A sentence within a form or a card. */
 export function Notice({ tone = "critical", children }: NoticeProps): ReactNode {
-  const looks = {
-    critical: "bg-critical-tint text-critical",
-    medium: "bg-medium-tint text-medium",
-    accent: "bg-accent-tint text-accent",
-    safe: "bg-safe-tint text-safe",
-  } as const;
   return (
     <div
       role={tone === "critical" ? "alert" : "status"}
-      className={classNames("flex items-start gap-2 rounded-md px-3 py-2", looks[tone])}
+      className={classNames("flex items-start gap-2 rounded-md px-3 py-2", tints[tone])}
     >
       <span className="mt-0.5">
         <Icon name={tone === "safe" ? "check" : tone === "accent" ? "clock" : "warning"} />
@@ -61,7 +51,7 @@ export function Notice({ tone = "critical", children }: NoticeProps): ReactNode 
   );
 }
 
-/** Why something did not work, as a notice. Nothing when it worked. */
+/** An error as a notice. Empty when there is no error. */
 export function ErrorNotice({ children }: { readonly children: string | undefined }): ReactNode {
   if (children === undefined) return null;
   return (
@@ -92,7 +82,7 @@ type NotYetProps = Readonly<{
   rows?: number | undefined;
 }>;
 
-/** Before there is anything to show: a placeholder, or why it failed. A failed reload does not replace what is shown. */
+/** Shown before the first answer: a placeholder, or the error. */
 export function NotYet({ error, again, rows }: NotYetProps): ReactNode {
   return error === null ? <Skeleton rows={rows} /> : <ErrorState error={error} retry={() => void again()} />;
 }

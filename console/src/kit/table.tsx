@@ -7,7 +7,6 @@ export interface Column<Row> {
   readonly align?: "left" | "right";
   /** Left out on a phone. */
   readonly wide?: boolean;
-  readonly className?: string;
 }
 
 type TableProps<Row> = Readonly<{
@@ -19,12 +18,11 @@ type TableProps<Row> = Readonly<{
 
 /** It scrolls sideways within itself. For thousands of rows there is `VirtualList`. */
 export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>): ReactNode {
-  const looks = ({ align, wide, className }: Column<Row>): string =>
+  const looks = ({ align, wide }: Column<Row>): string =>
     classNames(
       "px-2 py-2 first:pl-4 last:pr-4 [&_bdi]:wrap-break-word", // a narrow table is scrolled before a name is broken
       align === "right" && "text-right tabular whitespace-nowrap",
       wide && "max-md:hidden",
-      className,
     );
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard

@@ -84,16 +84,6 @@ export function Text({ children = "", lines = false, limit = long, className }: 
   );
 }
 
-export function Preformatted({ children, lines = false }: Pick<TextProps, "children" | "lines">): ReactNode {
-  return (
-    <pre className="mono max-h-96 overflow-auto rounded-md bg-sunken px-3 py-2 whitespace-pre-wrap">
-      <Text lines={lines} limit={100_000}>
-        {children}
-      </Text>
-    </pre>
-  );
-}
-
 /** Beside a field, which cannot mark invisible characters: the same text with marks. */
 export function Unseen({ text }: { readonly text: string }): ReactNode {
   if (partsOf(text).every(({ is, text: part }) => is === "plain" || /[\t\n\r]/.test(part))) return null;

@@ -1,6 +1,7 @@
-import { type ReactNode, useSyncExternalStore } from "react";
+import type { ReactNode } from "react";
 import { classNames } from "./class-names.ts";
 import { Icon } from "./icons.tsx";
+import { SharedValue, useShared } from "./shared-value.ts";
 import { Text } from "./text.tsx";
 
 interface Toast {
@@ -9,31 +10,19 @@ interface Toast {
   readonly tone: "good" | "bad";
 }
 
-let toasts: readonly Toast[] = [];
+const toasts = new SharedValue<readonly Toast[]>([]);
 let next = 1;
-const listeners = new Set<() => void>();
-
-function set(list: readonly Toast[]): void {
-  toasts = list;
-  for (const listener of listeners) listener();
-}
 
 /** Says what happened, for a few seconds; errors longer. Announced to screen readers. */
 export function toast(text: string, tone: Toast["tone"] = "good"): void {
   const id = next;
   next += 1;
-  set([...toasts.slice(-2), { id, text, tone }]);
-  setTimeout(() => set(toasts.filter((one) => one.id !== id)), tone === "good" ? 4_000 : 9_000);
+  toasts.set([...toasts.value.slice(-2), { id, text, tone }]);
+  setTimeout(() => toasts.set(toasts.value.filter((one) => one.id !== id)), tone === "good" ? 4_000 : 9_000);
 }
 
 export function Toasts(): ReactNode {
-  const shown = useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => toasts,
-  );
+  const shown = useShared(toasts, (all) => all);
   return (
     <div
       role="status"

@@ -5,27 +5,12 @@ import { type Anchor, anchorAt, placesOf, type RowPlaces, scrollFor, scrollInto 
 /** Rows drawn above and below what is in sight. */
 const overscan = 8;
 
-/**
- * A list of any length: only what is in sight is in the page. It fills its parent, which needs a height. Rows that come
- * or go above do not move what is read; at the very top, new rows are shown. It is our own code, because the virtual
- * list of TanStack adds 10 kB to the 150 kB of script that the page may load.
- */
-export function VirtualList<Row>({
-  rows,
-  keyOf,
-  row,
-  estimate = 64,
-  selected,
-  onEnd,
-  label,
-  after,
-  isHead,
-}: {
+export interface VirtualListProps<Row> {
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
-  readonly row: (row: Row, at: number) => ReactNode;
+  readonly row: (row: Row) => ReactNode;
   /** Pixels, until a row is measured. */
-  readonly estimate?: number;
+  readonly estimate: number;
   /** The index of the row to keep in sight. */
   readonly selected?: number | undefined;
   /** Called when the end comes near. */
@@ -34,7 +19,15 @@ export function VirtualList<Row>({
   readonly after?: ReactNode;
   /** A heading stays at the top while its rows are in sight. */
   readonly isHead?: (row: Row) => boolean;
-}): ReactNode {
+}
+
+/**
+ * A list of any length: only what is in sight is in the page. It fills its parent, which needs a height. Rows that come
+ * or go above do not move what is read; at the very top, new rows are shown. It is our own code, because the virtual
+ * list of TanStack adds 10 kB to the 150 kB of script that the page may load.
+ */
+export function VirtualList<Row>(props: VirtualListProps<Row>): ReactNode {
+  const { rows, keyOf, row, estimate, selected, onEnd, label, after, isHead } = props;
   const keys = useMemo(() => rows.map(keyOf), [rows, keyOf]);
   const { scroller, list, places, seen, look } = usePlaces(keys, estimate);
   const first = Math.max(0, places.rowAt(seen.fromPx) - overscan);
@@ -44,7 +37,7 @@ export function VirtualList<Row>({
   const drawn = Array.from({ length: end - first }, (_, i) => first + i);
   if (head !== -1 && head < first) drawn.unshift(head);
   const headPx = head === -1 ? 0 : places.top(head + 1) - places.top(head);
-  useSelected(scroller, places, { at: selected, headPx });
+  useSelected(scroller, { places, at: selected, headPx });
   useEffect(() => {
     if (end >= rows.length - 20) onEnd?.();
   }, [end, rows.length, onEnd]);
@@ -78,7 +71,7 @@ export function VirtualList<Row>({
               aria-posinset={at + 1}
               className={isHead?.(item) === true ? "sticky top-0 z-10" : undefined}
             >
-              {row(item, at)}
+              {row(item)}
             </li>
           );
         })}
@@ -88,30 +81,16 @@ export function VirtualList<Row>({
   );
 }
 
-interface Seen {
-  /** Scrolled position. */
-  readonly fromPx: number;
-  /** The visible height. */
-  readonly px: number;
-}
-
-interface Placed {
-  readonly scroller: RefObject<HTMLElement | null>;
-  readonly list: RefObject<HTMLUListElement | null>;
-  readonly places: RowPlaces;
-  readonly seen: Seen;
-  /** Reads the scrolled position. */
-  readonly look: () => void;
-}
-
 /** Measures the drawn rows, and keeps the visible row in place when rows above it come, go or grow. */
-function usePlaces(keys: readonly string[], guessPx: number): Placed {
+function usePlaces(keys: readonly string[], guessPx: number) {
   const scroller = useRef<HTMLElement>(null);
   const list = useRef<HTMLUListElement>(null);
   const [heights, setHeights] = useState<{ readonly known: Map<string, number> }>(() => ({ known: new Map() }));
-  const [seen, setSeen] = useState<Seen>({ fromPx: 0, px: 0 });
+  /** The scrolled position and the visible height. */
+  const [seen, setSeen] = useState({ fromPx: 0, px: 0 });
   const places = useMemo(() => placesOf(keys, heights.known, guessPx), [keys, heights, guessPx]);
   const anchor = useRef<Anchor>(undefined);
+  /** Reads the scrolled position. */
   const look = (): void => {
     const element = scroller.current;
     if (element === null) return;
@@ -155,24 +134,25 @@ function measured(list: HTMLUListElement, known: Map<string, number>): boolean {
 }
 
 interface Selected {
+  readonly places: RowPlaces;
   readonly at: number | undefined;
   /** Height of the heading at the top. */
   readonly headPx: number;
 }
 
 /** Scrolls a newly selected row into sight. */
-function useSelected(scroller: RefObject<HTMLElement | null>, places: RowPlaces, selected: Selected): void {
-  const key = selected.at === undefined ? undefined : places.keys[selected.at];
-  const latest = useRef({ places, selected });
+function useSelected(scroller: RefObject<HTMLElement | null>, selected: Selected): void {
+  const key = selected.at === undefined ? undefined : selected.places.keys[selected.at];
+  const latest = useRef(selected);
   useLayoutEffect(() => {
-    latest.current = { places, selected };
+    latest.current = selected;
   });
   useEffect(() => {
     const element = scroller.current;
-    const { places, selected } = latest.current;
-    if (element === null || selected.at === undefined || key === undefined) return;
-    const seen = { fromPx: element.scrollTop + selected.headPx, px: element.clientHeight - selected.headPx };
-    const to = scrollInto(places, selected.at, seen);
-    if (to !== seen.fromPx) element.scrollTop = to - selected.headPx;
+    const { places, at, headPx } = latest.current;
+    if (element === null || at === undefined || key === undefined) return;
+    const seen = { fromPx: element.scrollTop + headPx, px: element.clientHeight - headPx };
+    const to = scrollInto(places, at, seen);
+    if (to !== seen.fromPx) element.scrollTop = to - headPx;
   }, [key, scroller]);
 }

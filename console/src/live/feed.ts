@@ -5,10 +5,11 @@
  * Invariant: listeners get every event once and in order. After a break the connection resumes after the last id. When
  * the server sends `reset`, the listeners read everything again. The page always knows whether it is live.
  */
-import { useEffect, useRef, useSyncExternalStore } from "react";
-import { type FeedEventView, keepOpen, type LiveState, silenceMs, type Word } from "./line.ts";
+import { useEffect, useRef } from "react";
+import { SharedValue, useShared } from "../kit/shared-value.ts";
+import { type FeedEventView, keepOpen, type LiveState, type Message, silenceMs } from "./connection.ts";
 
-export type { FeedEventView, LiveState } from "./line.ts";
+export type { FeedEventView, LiveState } from "./connection.ts";
 
 interface FeedListener {
   readonly event: (event: FeedEventView) => void;
@@ -17,8 +18,7 @@ interface FeedListener {
 }
 
 const listeners = new Set<FeedListener>();
-const watchers = new Set<() => void>();
-let state: LiveState = "connecting";
+const liveState = new SharedValue<LiveState>("connecting");
 let lastId: string | undefined;
 let isConnected = false;
 
@@ -41,7 +41,7 @@ export function openFeed({ userId, since }: FeedOptions, onSignedOut: () => void
   return () => {
     close();
     lastId = undefined;
-    become("connecting");
+    liveState.set("connecting");
   };
 }
 
@@ -50,16 +50,16 @@ export function hasConnection(): boolean {
   return isConnected;
 }
 
-type Shared = Word | { readonly kind: "hello" };
+type Shared = Message | { readonly kind: "hello" };
 
 function share(userId: string, onSignedOut: () => void): () => void {
-  const name = `postern-line ${userId}`;
+  const name = `postern-connection ${userId}`;
   const channel = new BroadcastChannel(name);
   const leaving = new AbortController();
   let silenceTimer: ReturnType<typeof setTimeout> | undefined;
-  const tell = (word: Word): void => {
-    channel.postMessage(word);
-    take(word, onSignedOut);
+  const publish = (message: Message): void => {
+    channel.postMessage(message);
+    take(message, onSignedOut);
   };
   let leading = new AbortController();
   const lead = async (): Promise<void> => {
@@ -67,10 +67,10 @@ function share(userId: string, onSignedOut: () => void): () => void {
     isConnected = true;
     clearTimeout(silenceTimer);
     leading = new AbortController();
-    await keepOpen({ state, lastId }, tell, leading.signal);
+    await keepOpen({ state: liveState.value, lastId }, publish, leading.signal);
     isConnected = false;
   };
-  /** If the page that has the connection was put to sleep, a visible page takes it over. */
+  /** If the page that has the connection is suspended, a visible page takes the connection over. */
   const listen = (): void => {
     clearTimeout(silenceTimer);
     if (!isConnected) silenceTimer = setTimeout(() => (document.hidden ? listen() : queue({ steal: true })), silenceMs);
@@ -81,7 +81,7 @@ function share(userId: string, onSignedOut: () => void): () => void {
   };
   const taken = (): void => {
     if (leaving.signal.aborted) return; // left before its turn
-    // This page slept, and missed what another one read since.
+    // This page was suspended, and missed the events that another page read.
     leading.abort();
     isConnected = false;
     for (const listener of listeners) listener.reset();
@@ -90,7 +90,7 @@ function share(userId: string, onSignedOut: () => void): () => void {
   };
   channel.onmessage = ({ data }: MessageEvent<Shared>) => {
     if (data.kind === "hello") {
-      if (isConnected) channel.postMessage({ kind: "state", state, lastId } satisfies Shared);
+      if (isConnected) channel.postMessage({ kind: "state", state: liveState.value, lastId } satisfies Shared);
     } else if (!isConnected) {
       listen();
       take(data, onSignedOut);
@@ -116,7 +116,7 @@ function keepOwn(onSignedOut: () => void): () => void {
   let leaving: ReturnType<typeof setTimeout> | undefined;
   const leave = (): void => {
     closing.abort();
-    become("connecting");
+    liveState.set("connecting");
   };
   const changed = (): void => {
     clearTimeout(leaving);
@@ -133,36 +133,30 @@ function keepOwn(onSignedOut: () => void): () => void {
 
 function begin(onSignedOut: () => void): AbortController {
   const closing = new AbortController();
-  void keepOpen({ state, lastId }, (word) => take(word, onSignedOut), closing.signal);
+  void keepOpen({ state: liveState.value, lastId }, (message) => take(message, onSignedOut), closing.signal);
   return closing;
 }
 
-function become(next: LiveState): void {
-  if (state === next) return;
-  state = next;
-  for (const watcher of watchers) watcher();
-}
-
-function take(word: Word, onSignedOut: () => void): void {
-  switch (word.kind) {
-    case "breath":
+function take(message: Message, onSignedOut: () => void): void {
+  switch (message.kind) {
+    case "alive":
       return;
     case "ended":
       onSignedOut();
       return;
     case "state":
-      lastId = word.lastId ?? lastId;
-      become(word.state);
+      lastId = message.lastId ?? lastId;
+      liveState.set(message.state);
       return;
     case "reset":
-      if (word.id !== "") lastId = word.id;
+      if (message.id !== "") lastId = message.id;
       for (const listener of listeners) listener.reset();
       return;
     case "event":
       // The next page that has the connection may read an event again.
-      if (lastId !== undefined && !isAfter(word.event.id, lastId)) return;
-      lastId = word.event.id;
-      for (const listener of listeners) listener.event(word.event);
+      if (lastId !== undefined && !isAfter(message.event.id, lastId)) return;
+      lastId = message.event.id;
+      for (const listener of listeners) listener.event(message.event);
   }
 }
 
@@ -192,11 +186,5 @@ export function useFeed(onEvent: (event: FeedEventView) => unknown, onReset: () 
 }
 
 export function useLiveState(): LiveState {
-  return useSyncExternalStore(
-    (watcher) => {
-      watchers.add(watcher);
-      return () => watchers.delete(watcher);
-    },
-    () => state,
-  );
+  return useShared(liveState, (state) => state);
 }

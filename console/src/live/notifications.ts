@@ -1,6 +1,6 @@
 /**
- * Tells of requests that this person may decide. A page that is looked at shows a notice; when no page of this browser
- * is, the one page that has the connection sends a notification. It never contains arguments.
+ * Notifies of requests that this person may decide. A visible page shows a message. When no page of this browser is
+ * visible, the page that has the connection sends a notification. It never contains arguments.
  */
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
@@ -16,10 +16,10 @@ const titles = new Map([
   ["approval.escalated", "A request was escalated to you"],
 ]);
 
-export type Notifying = "on" | "off" | "refused" | "impossible";
+type Notifying = "on" | "off" | "refused" | "impossible";
 
 function notifyingNow(): Notifying {
-  if (!("Notification" in window)) return "impossible"; // over plain HTTP no page may
+  if (!("Notification" in window)) return "impossible"; // no page may over plain HTTP
   if (Notification.permission === "denied") return "refused";
   return Notification.permission === "granted" && kept(key) === "on" ? "on" : "off";
 }

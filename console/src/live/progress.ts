@@ -3,7 +3,8 @@
  *
  * Invariant: nothing is kept of a call that has ended, nor of what happened while the connection was broken.
  */
-import { useEffect, useSyncExternalStore } from "react";
+import { useEffect } from "react";
+import { SharedValue, useShared } from "../kit/shared-value.ts";
 import { type FeedEventView, useFeed } from "./feed.ts";
 
 export interface Progress {
@@ -15,39 +16,33 @@ export interface Progress {
 /** With more, the oldest is removed. */
 const mostKept = 1_000;
 /** By the arrival that runs. */
-const kept = new Map<string, Progress>();
+const messages = new SharedValue(new Map<string, Progress>());
 /** The arrival that runs, by the call it is recorded as: a held call runs when it is sent again. */
 const runningAs = new Map<string, string>();
-const listeners = new Set<() => void>();
 const endings = new Set(
   ["left", "succeeded", "failed", "unknown", "cancelled", "suspended"].map((word) => `tool_call.${word}`),
 );
-
-function notify(): void {
-  for (const listener of listeners) listener();
-}
 
 function take({ type, call_id, summary, data }: FeedEventView): void {
   if (call_id === undefined) return;
   if (type === "tool_call.progressed") {
     const { fraction, recorded_as } = data;
-    kept.set(call_id, { text: summary, fraction: typeof fraction === "number" ? fraction : undefined });
+    messages.value.set(call_id, { text: summary, fraction: typeof fraction === "number" ? fraction : undefined });
     if (typeof recorded_as === "string") runningAs.set(recorded_as, call_id);
-    const [oldest] = kept.keys();
-    if (kept.size > mostKept && oldest !== undefined) remove(oldest);
-    notify();
-  } else if (endings.has(type) && remove(call_id)) notify();
+    const [oldest] = messages.value.keys();
+    if (messages.value.size > mostKept && oldest !== undefined) remove(oldest);
+    messages.set(messages.value);
+  } else if (endings.has(type) && remove(call_id)) messages.set(messages.value);
 }
 
 function remove(callId: string): boolean {
   for (const [recorded, running] of runningAs) if (running === callId) runningAs.delete(recorded);
-  return kept.delete(callId);
+  return messages.value.delete(callId);
 }
 
 function clear(): void {
-  kept.clear();
   runningAs.clear();
-  notify();
+  messages.set(new Map());
 }
 
 /** Once for the page: a screen that is opened later has the earlier messages. */
@@ -56,13 +51,6 @@ export function useProgressKept(): void {
   useEffect(() => clear, []); // another person may sign in next
 }
 
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => {
-    listeners.delete(listener);
-  };
-}
-
 export function useProgress(callId: string): Progress | undefined {
-  return useSyncExternalStore(subscribe, () => kept.get(runningAs.get(callId) ?? callId));
+  return useShared(messages, (all) => all.get(runningAs.get(callId) ?? callId));
 }

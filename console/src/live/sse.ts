@@ -5,10 +5,10 @@ export interface Frame {
   readonly data: string;
 }
 
-/** Reads to the end. Calls `heard` at every piece, also for comments. */
+/** Reads to the end. Calls `onPiece` at every piece, also for comments. */
 export async function parseStream(
   body: ReadableStream<Uint8Array>,
-  heard: () => void,
+  onPiece: () => void,
   take: (frame: Frame) => void,
 ): Promise<void> {
   const reader = body.getReader();
@@ -17,7 +17,7 @@ export async function parseStream(
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
-    heard();
+    onPiece();
     rest += decoder.decode(value, { stream: true });
     const frames = rest.split(/\r?\n\r?\n/);
     rest = frames.pop() ?? "";

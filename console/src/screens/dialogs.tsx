@@ -1,8 +1,8 @@
 /** Dialogs that end with a choice, and how a change is sent to the server. */
 import { useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, type ReactNode, useRef, useState } from "react";
+import { type FormEvent, type ReactNode, useId, useRef, useState } from "react";
 import { sentenceOf } from "../api/index.ts";
-import { Button, type ButtonProps, Dialog, ErrorNotice, TextArea } from "../kit/index.ts";
+import { Button, type ButtonProps, Dialog, ErrorNotice, TextField, toast } from "../kit/index.ts";
 
 /** One of the buttons that end the dialog. */
 export interface Choice extends Pick<ButtonProps, "look" | "icon" | "title"> {
@@ -28,6 +28,7 @@ type ChoiceDialogProps = Readonly<{
 /** Takes one choice at a time, and closes when the server accepted it. */
 export function ChoiceDialog(props: ChoiceDialogProps): ReactNode {
   const { title, choices, wide = false, byEnter = false, onClose, children } = props;
+  const formId = useId();
   const isSending = useRef(false);
   const [sent, setSent] = useState<string>();
   const [problem, setProblem] = useState<string>();
@@ -51,13 +52,16 @@ export function ChoiceDialog(props: ChoiceDialogProps): ReactNode {
       {choices.length === 1 && <Button onClick={onClose}>Back</Button>}
       {choices.map((choice) => {
         const { word, isReady = true, takes = () => true, send: _, ...look } = choice;
+        const submits = byEnter && choice === choices.at(-1);
         return (
           <Button
             key={word}
             {...look}
             busy={sent === word}
             disabled={!isReady || (sent !== undefined && sent !== word)}
-            onClick={(event) => takes(event) && void take(choice)}
+            {...(submits
+              ? { type: "submit", form: formId }
+              : { onClick: (event) => takes(event) && void take(choice) })}
           >
             {word}
           </Button>
@@ -67,7 +71,7 @@ export function ChoiceDialog(props: ChoiceDialogProps): ReactNode {
   );
   return (
     <Dialog title={title} open wide={wide} onClose={onClose} footer={footer}>
-      <form onSubmit={submit} className="grid gap-4">
+      <form id={formId} onSubmit={submit} className="grid gap-4">
         <ErrorNotice>{problem}</ErrorNotice>
         {children}
       </form>
@@ -90,22 +94,28 @@ type ReasonDialogProps = Readonly<{
   needsReason?: boolean;
   isReady?: boolean;
   onSend: (reason: WithReason) => Promise<unknown>;
+  /** Shown when the server accepted it. */
+  done?: string;
   onClose: () => void;
   children: ReactNode;
 }>;
 
 /** A change that is written into the audit log with a reason. */
 export function ReasonDialog(props: ReasonDialogProps): ReactNode {
-  const { title, word, look = "primary", wide, label = "Reason", needsReason, isReady = true, onSend } = props;
+  const { title, word, look = "primary", wide, label = "Reason", needsReason, isReady = true, onClose } = props;
   const [reason, setReason] = useState("");
   const change = useChange();
-  const given = reason.trim() === "" ? {} : { reason: reason.trim() };
-  const isAllowed = isReady && (needsReason !== true || "reason" in given);
-  const choice = { word, look, isReady: isAllowed, send: () => change(() => onSend(given)) };
+  const text = textIn(reason);
+  const send = async (): Promise<string | undefined> => {
+    const refused = await change(() => props.onSend(text === undefined ? {} : { reason: text }));
+    if (refused === undefined && props.done !== undefined) toast(props.done);
+    return refused;
+  };
+  const choice = { word, look, isReady: isReady && (needsReason !== true || text !== undefined), send };
   return (
-    <ChoiceDialog title={title} wide={wide === true} choices={[choice]} onClose={props.onClose}>
+    <ChoiceDialog title={title} wide={wide === true} choices={[choice]} onClose={onClose}>
       {props.children}
-      <TextArea
+      <TextField
         label={label}
         hint="Kept in the audit log, with your name."
         rows={2}
@@ -114,6 +124,11 @@ export function ReasonDialog(props: ReasonDialogProps): ReactNode {
       />
     </ChoiceDialog>
   );
+}
+
+/** Undefined when nothing was written. */
+export function textIn(text: string): string | undefined {
+  return text.trim() === "" ? undefined : text.trim();
 }
 
 /** Sends a change and returns why it was refused. Either way, what is shown live is read again. */
@@ -131,7 +146,7 @@ export function useChange(): (change: () => Promise<unknown>) => Promise<string 
   };
 }
 
-/** One change at a time, for a button outside of a dialog. `send` returns whether it was accepted. */
+/** One change at a time, outside of a dialog. `send` returns whether it was accepted. */
 export function useSending(): {
   readonly isBusy: boolean;
   /** Why the last one was refused. */
@@ -150,4 +165,24 @@ export function useSending(): {
     return refused === undefined;
   };
   return { isBusy, problem, send };
+}
+
+type ChangeButtonProps = Pick<ButtonProps, "look" | "size" | "className" | "children"> &
+  Readonly<{ change: () => Promise<unknown>; done: string; onEnd?: () => void }>;
+
+/** A button that sends a change. In its row, or below, it shows why the server refused it. */
+export function ChangeButton({ change, done, onEnd, ...button }: ChangeButtonProps): ReactNode {
+  const { isBusy, problem, send } = useSending();
+  const press = async (): Promise<void> => {
+    if (await send(change)) toast(done);
+    onEnd?.();
+  };
+  return (
+    <>
+      <Button {...button} busy={isBusy} onClick={() => void press()} />
+      <div className="order-last w-full empty:hidden">
+        <ErrorNotice>{problem}</ErrorNotice>
+      </div>
+    </>
+  );
 }

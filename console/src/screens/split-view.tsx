@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { classNames, Icon } from "../kit/index.ts";
+import { classNames, Icon, SearchInput, Skeleton, VirtualList, type VirtualListProps } from "../kit/index.ts";
 
 type SplitViewProps = Readonly<{
   list: ReactNode;
@@ -35,4 +35,48 @@ export function SplitView({ list, detail, home, back, nothing }: SplitViewProps)
       </div>
     </div>
   );
+}
+
+interface SearchListProps<Row> extends VirtualListProps<Row> {
+  readonly placeholder: string;
+  readonly words: string;
+  readonly onWords: (words: string) => void;
+  /** Pages that may hold a match are being read. */
+  readonly isReading?: boolean;
+  /** Shown when there is no row. */
+  readonly nothing: ReactNode;
+}
+
+/** A list under a field that searches it. */
+export function SearchList<Row>(props: SearchListProps<Row>): ReactNode {
+  const { placeholder, words, onWords, isReading = false, nothing, ...list } = props;
+  return (
+    <div className="flex h-full min-h-0 flex-col">
+      <div className="border-b border-line p-3">
+        <SearchInput
+          label={`Search ${list.label.toLowerCase()}`}
+          placeholder={placeholder}
+          words={words}
+          onChange={onWords}
+        />
+      </div>
+      {isReading && <Skeleton rows={8} />}
+      {!isReading && list.rows.length === 0 && nothing}
+      {list.rows.length > 0 && (
+        <div className="min-h-0 flex-1">
+          <VirtualList {...list} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Whether each of the words occurs in one of the texts. */
+export function hasWords(texts: readonly (string | undefined)[], words: string): boolean {
+  if (words.trim() === "") return true;
+  const all = texts.join(" ").toLowerCase();
+  return words
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => all.includes(word));
 }

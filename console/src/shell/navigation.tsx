@@ -4,8 +4,6 @@ import { classNames, Icon } from "../kit/index.ts";
 import { screens } from "../routes.tsx";
 import { usePendingCount } from "../screens/approvals/inbox.ts";
 
-const places = screens.filter(({ isAside }) => isAside !== true);
-
 /** At the side on a wide screen, at the bottom on a phone. */
 export function Navigation(): ReactNode {
   const pending = usePendingCount();
@@ -19,7 +17,7 @@ export function Navigation(): ReactNode {
         <span className="text-[1.0714rem] font-semibold tracking-tight">Postern</span>
       </div>
       <ul className="flex justify-around lg:grid lg:justify-stretch lg:gap-0.5 lg:px-2 lg:py-2">
-        {places.map(({ path, label, icon }) => (
+        {screens.map(({ path, label, icon }) => (
           <li key={path} className="max-lg:flex-1">
             <Link
               to={path}

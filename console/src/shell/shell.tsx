@@ -2,13 +2,12 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Outlet } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { readSince, sessionEnded, useSession } from "../api/index.ts";
-import { ErrorState, Toasts } from "../kit/index.ts";
-import { openFeed, useFeed } from "../live/feed.ts";
+import { ErrorState, Icon, Toasts } from "../kit/index.ts";
+import { openFeed, useFeed, useLiveState } from "../live/feed.ts";
 import { useNotifications } from "../live/notifications.ts";
 import { useProgressKept } from "../live/progress.ts";
 import { useInboxKept } from "../screens/approvals/inbox.ts";
 import { SignInAgain, SignInScreen, WithoutRoles } from "../screens/sign-in/sign-in-screen.tsx";
-import { Away } from "./away.tsx";
 import { Navigation } from "./navigation.tsx";
 import { TopBar } from "./top-bar.tsx";
 
@@ -44,7 +43,7 @@ function Page({ userId }: { readonly userId: string | undefined }): ReactNode {
       <Navigation />
       <div className="flex min-h-0 min-w-0 flex-1 flex-col">
         <TopBar />
-        <Away />
+        <NotConnected />
         <main id="content" tabIndex={-1} className="min-h-0 flex-1 overflow-y-auto outline-none">
           <Outlet />
         </main>
@@ -86,4 +85,31 @@ function useFreshness(userId: string | undefined): void {
 function whenVisible(): Promise<void> | undefined {
   if (!document.hidden) return undefined;
   return new Promise((resolve) => document.addEventListener("visibilitychange", () => resolve(), { once: true }));
+}
+
+/** A short break is not shown. */
+const shownAfterMs = 1_500;
+
+/** Above every screen while Postern does not answer. */
+function NotConnected(): ReactNode {
+  const isBroken = useLiveState() === "reconnecting";
+  const [isShown, setIsShown] = useState(false);
+  useEffect(() => {
+    if (!isBroken) return setIsShown(false);
+    const timer = setTimeout(() => setIsShown(true), shownAfterMs);
+    return () => clearTimeout(timer);
+  }, [isBroken]);
+  return (
+    <div role="status" className="bg-medium-tint text-medium empty:hidden">
+      {isShown && (
+        <p className="flex items-start gap-2 px-4 py-2">
+          <span className="mt-0.5">
+            <Icon name="warning" />
+          </span>
+          Postern does not answer; this page keeps trying. What you see may be old. Decisions are neither lost nor made
+          twice.
+        </p>
+      )}
+    </div>
+  );
 }

@@ -4,7 +4,7 @@ import { useControls, useMay, useSession, useSignIn } from "../api/index.ts";
 import { Badge, Button, Dialog, Icon, type IconName, late, Text, toast } from "../kit/index.ts";
 import { type LiveState, useLiveState } from "../live/feed.ts";
 import { useNotifying } from "../live/notifications.ts";
-import { screens } from "../routes.tsx";
+import { alarms, screens } from "../routes.tsx";
 import { useAlarms } from "../screens/alarms/use-alarms.ts";
 import { usePendingCount } from "../screens/approvals/inbox.ts";
 import { chooseTheme, chosenTheme, type Theme } from "./theme.ts";
@@ -14,7 +14,7 @@ const PasswordDialog = late(async () => (await import("./password-dialog.tsx")).
 
 export function TopBar(): ReactNode {
   const { pathname } = useLocation();
-  const here = screens.find(({ path }) => pathname === path || pathname.startsWith(`${path}/`));
+  const here = [...screens, alarms].find(({ path }) => pathname === path || pathname.startsWith(`${path}/`));
   const pending = usePendingCount();
   useEffect(() => {
     const count = pending === undefined || pending === "0" ? "" : `(${pending}) `;
@@ -28,7 +28,7 @@ export function TopBar(): ReactNode {
         <PausedBadge />
       </div>
       <div className="flex items-center gap-1">
-        <AlarmsBell />
+        <AlarmsButton />
         <ThemeButton />
         <Account />
       </div>
@@ -41,7 +41,7 @@ const words: Readonly<Record<LiveState, readonly [word: string, more: string]>> 
   live: ["Live", "What happens is shown as it happens."],
   reconnecting: [
     "Reconnecting",
-    "Postern does not answer. What you see may be old; nothing you decide is lost or done twice.",
+    "Postern does not answer. What you see may be old. Decisions are neither lost nor made twice.",
   ],
   crowded: ["Not live", "Too many pages are connected to Postern. What you see is read again every few seconds."],
 };
@@ -63,7 +63,7 @@ function Live(): ReactNode {
   );
 }
 
-/** On every screen: it is why nothing runs. */
+/** Shown on every screen while calls are stopped. */
 function PausedBadge(): ReactNode {
   const { paused = false, paused_by: by } = useControls() ?? {};
   if (!paused) return null;
@@ -97,17 +97,17 @@ function IconButton({ icon, label, title, onClick, children }: IconButtonProps):
   );
 }
 
-function AlarmsBell(): ReactNode {
+function AlarmsButton(): ReactNode {
   const may = useMay();
   const [isOpen, setIsOpen] = useState(false);
-  const alarms = useAlarms();
+  const list = useAlarms();
   if (!may("alarms:read")) return null;
-  const count = alarms.rows?.filter(({ state }) => state === "open").length ?? 0;
+  const count = list.rows?.filter(({ state }) => state === "open").length ?? 0;
   const word = count === 0 ? "none" : count > 99 ? "more than 99" : count;
   const close = (): void => setIsOpen(false);
   return (
     <>
-      <IconButton icon="bell" label={`Alarms: ${word} open`} onClick={() => setIsOpen(true)}>
+      <IconButton icon="alarms" label={`Alarms: ${word} open`} onClick={() => setIsOpen(true)}>
         {count > 0 && (
           <span
             aria-hidden="true"
@@ -118,7 +118,7 @@ function AlarmsBell(): ReactNode {
         )}
       </IconButton>
       <Dialog title="Alarms" open={isOpen} wide onClose={close}>
-        <AlarmList alarms={alarms} onClose={close} />
+        <AlarmList alarms={list} onClose={close} />
       </Dialog>
     </>
   );

@@ -1,7 +1,7 @@
-/** Problems that an operator should look at: the list, at the bell and at an address of its own. */
+/** Problems that an operator should look at: the list, in a dialog of the top bar and on a page of its own. */
 import { type ReactNode, useState } from "react";
 import type { AlarmChangeView, AlarmPageView, AlarmView } from "../../../../src/server/contract/alarms.ts";
-import { ask, type Pages, typed, useMay } from "../../api/index.ts";
+import { ask, type Pages, useMay, withCommandName } from "../../api/index.ts";
 import {
   actorText,
   Badge,
@@ -15,9 +15,8 @@ import {
   Text,
   TextLink,
   Time,
-  toast,
 } from "../../kit/index.ts";
-import { ReasonDialog, type WithReason } from "../dialogs.tsx";
+import { ReasonDialog } from "../dialogs.tsx";
 import { useAlarms } from "./use-alarms.ts";
 
 const idOf = ({ alarm_id }: AlarmView): string => alarm_id;
@@ -40,17 +39,17 @@ type AlarmListProps = Readonly<{
 export function AlarmList({ alarms: { rows, error, again, more, hasMore }, onClose }: AlarmListProps): ReactNode {
   const [showsPast, setShowsPast] = useState(false);
   if (rows === undefined) return <NotYet error={error} again={again} rows={2} />;
-  const standing = rows.filter(({ state }) => state !== "resolved");
+  const current = rows.filter(({ state }) => state !== "resolved");
   const past = rows.filter(({ state }) => state === "resolved");
   return (
     <>
-      {standing.length === 0 && (
+      {current.length === 0 && (
         <EmptyState title="No alarms">
           Repeated errors, expiring tokens, storms of requests, changed tools and channels that fail are shown here.
         </EmptyState>
       )}
       <ul className="grid gap-3 empty:hidden">
-        {[...standing, ...(showsPast ? past : [])].map((alarm) => (
+        {[...current, ...(showsPast ? past : [])].map((alarm) => (
           <AlarmItem key={idOf(alarm)} alarm={alarm} onLeave={onClose} />
         ))}
       </ul>
@@ -69,48 +68,30 @@ export function AlarmList({ alarms: { rows, error, again, more, hasMore }, onClo
 }
 
 /** What each kind means, and what to do about it. */
-const meanings = new Map([
-  [
-    "tool_errors",
-    "It fails each time it is called. Look at its last error under Tools. The alarm is resolved when a call of it succeeds.",
-  ],
-  [
-    "auth_failed",
-    "The service behind it refuses its credential: missing, wrong or expired. Set a new one. The alarm is resolved when a call of it succeeds.",
-  ],
-  [
-    "token_expiring",
-    "Calls with this token are refused when it ends. Make a new one, hand it over, and revoke this one.",
-  ],
-  [
-    "tool_changed",
-    "A server offers another definition than the approved one. The tool cannot be called until you have compared the two under Tools.",
-  ],
-  [
-    "channel_failed",
-    "This channel may not tell people of requests. Check its address and secret; requests can be decided here.",
-  ],
-  [
-    "secret_in_payload",
-    "Postern masked it before it was written, but its sender has it in the clear. Change the secret where it comes from.",
-  ],
-  [
-    "audit_not_intact",
-    "Something other than Postern changed the log. Keep a copy of the data folder as it is, then check the log under Audit.",
-  ],
-  [
-    "approval_storm",
-    "An agent may be asking in a loop. Look at its run; a rule or a remembered approval may be missing.",
-  ],
-  [
-    "notification_storm",
-    "More notifications were sent in an hour than are allowed, and the rest were stopped. Look at the run that sends them.",
-  ],
-  [
-    "sign_in_failures",
-    "A stranger may be trying passwords. The audit log says for which names; disable those that are not in use.",
-  ],
-]);
+const meanings = new Map(
+  Object.entries({
+    tool_errors:
+      "It fails each time it is called. Look at its last error under Tools. The alarm is resolved when a call of it succeeds.",
+    auth_failed:
+      "The service behind it refuses its credential: missing, wrong or expired. Set a new one. The alarm is resolved when a call of it succeeds.",
+    token_expiring:
+      "Calls with this token are refused when it ends. Make a new one, hand it over, and revoke this one.",
+    tool_changed:
+      "A server offers another definition than the approved one. The tool cannot be called until you have compared the two under Tools.",
+    channel_failed:
+      "People may not get the notifications of this channel. Check its address and secret; requests can be decided here.",
+    secret_in_payload:
+      "Postern masked it before it was written, but its sender has it in the clear. Change the secret where it comes from.",
+    audit_not_intact:
+      "Something other than Postern changed the log. Keep a copy of the data folder as it is, then check the log under Audit.",
+    approval_storm:
+      "An agent may be asking in a loop. Look at its run; a rule or a remembered approval may be missing.",
+    notification_storm:
+      "More notifications were sent in an hour than are allowed, and the rest were stopped. Look at the run that sends them.",
+    sign_in_failures:
+      "Someone may be trying passwords. The audit log has the names that were tried; disable those that are not in use.",
+  }),
+);
 
 const storeStopped = "Every call is refused until the disk works again and Postern is started again.";
 const storeRefused =
@@ -121,9 +102,7 @@ function meaningOf({ kind, data }: AlarmView): string | undefined {
   return data["stopped"] === true ? storeStopped : storeRefused;
 }
 
-type AlarmItemProps = Readonly<{ alarm: AlarmView; onLeave: (() => void) | undefined }>;
-
-function AlarmItem({ alarm, onLeave }: AlarmItemProps): ReactNode {
+function AlarmItem({ alarm, onLeave }: Readonly<{ alarm: AlarmView; onLeave: (() => void) | undefined }>): ReactNode {
   const may = useMay();
   const [verb, setVerb] = useState<"ack" | "resolve">();
   const isOver = alarm.state === "resolved";
@@ -138,7 +117,7 @@ function AlarmItem({ alarm, onLeave }: AlarmItemProps): ReactNode {
     >
       <div className="flex items-start justify-between gap-3">
         <Text lines className="font-medium">
-          {typed(alarm.summary)}
+          {withCommandName(alarm.summary)}
         </Text>
         <span className="flex shrink-0 gap-1.5">
           {alarm.state !== "open" && <Badge>{isOver ? "resolved" : "acknowledged"}</Badge>}
@@ -202,15 +181,17 @@ type ChangeDialogProps = Readonly<{ alarm: AlarmView; verb: "ack" | "resolve"; o
 function ChangeDialog({ alarm, verb, onClose }: ChangeDialogProps): ReactNode {
   const isAck = verb === "ack";
   const word = isAck ? "Acknowledge" : "Resolve";
-  const change = async (reason: WithReason): Promise<void> => {
-    await ask(`POST /v1/alarms/{id}/${verb}`, { id: alarm.alarm_id, ...reason });
-    toast(isAck ? "No more notifications of it until it is resolved." : "Resolved. It is raised again if it recurs.");
-  };
-  const title = `${word} this alarm`;
   return (
-    <ReasonDialog title={title} word={word} label="What is done about it?" onSend={change} onClose={onClose}>
+    <ReasonDialog
+      title={`${word} this alarm`}
+      word={word}
+      label="What is done about it?"
+      onSend={(reason) => ask(`POST /v1/alarms/{id}/${verb}`, { id: alarm.alarm_id, ...reason })}
+      done={isAck ? "No more notifications of it until it is resolved." : "Resolved. It is raised again if it recurs."}
+      onClose={onClose}
+    >
       <Text lines className="font-medium">
-        {typed(alarm.summary)}
+        {withCommandName(alarm.summary)}
       </Text>
     </ReasonDialog>
   );

@@ -2,10 +2,10 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import {
   type ApprovalView,
-  doubtText,
   idOf,
   isAlike,
   mayDecide,
+  mismatchText,
   namesOf,
   Problem,
   readApproval,
@@ -26,17 +26,16 @@ import {
 } from "../../kit/index.ts";
 import { ChangedNotice, Fingerprints, Votes, WhyAsked } from "./card-parts.tsx";
 import { DecideBar } from "./decide-bar.tsx";
-import { useAcknowledged, useDoubts } from "./deciding.ts";
-import { ExactArguments } from "./exact-arguments.tsx";
+import { useAcknowledged, useMismatches } from "./deciding.ts";
 import { useInbox } from "./inbox.ts";
-import { PreviewPart } from "./preview-part.tsx";
 import { RunSoFar } from "./run-so-far.tsx";
+import { ExactArguments, PreviewPart } from "./what-runs.tsx";
 
 const BatchDialog = late(async () => (await import("./batch-dialog.tsx")).BatchDialog);
 
-export interface ApprovalCardProps {
+interface ApprovalCardProps {
   readonly id: string;
-  /** It follows one that was decided: it takes the keyboard, and a screen reader reads it. */
+  /** It follows a decided one: it gets the keyboard focus, and a screen reader reads it. */
   readonly isNext: boolean;
   readonly onDecided: (id: string) => void;
   readonly onBack: () => void;
@@ -52,7 +51,7 @@ export function ApprovalCard({ id, isNext, onDecided, onBack }: ApprovalCardProp
     placeholderData: approvals.find((one) => idOf(one) === id),
   });
   const { meant, isChanged, acknowledge } = useAcknowledged(data);
-  const doubts = useDoubts(data);
+  const mismatches = useMismatches(data);
   const article = useRef<HTMLElement>(null);
   const isThere = data !== undefined;
   useEffect(() => {
@@ -71,7 +70,7 @@ export function ApprovalCard({ id, isNext, onDecided, onBack }: ApprovalCardProp
   };
   const decided = (fresh: ApprovalView): void => {
     keep(fresh);
-    acknowledge(fresh); // they know their own edit
+    acknowledge(fresh); // a person need not acknowledge their own edit
     if (fresh.status !== "pending") onDecided(id);
   };
   const changed = isChanged ? (
@@ -91,7 +90,7 @@ export function ApprovalCard({ id, isNext, onDecided, onBack }: ApprovalCardProp
       <div className="min-h-0 flex-1 overflow-y-auto">
         <div className="mx-auto grid w-full max-w-4xl gap-4 p-4 lg:p-6">
           <PreviewPart approval={data} />
-          <ExactArguments approval={data} doubts={doubts} />
+          <ExactArguments approval={data} mismatches={mismatches} />
           <WhyAsked approval={data} />
           <Votes approval={data} />
           <RunSoFar approval={data} />
@@ -103,7 +102,7 @@ export function ApprovalCard({ id, isNext, onDecided, onBack }: ApprovalCardProp
         approval={data}
         meant={meant}
         changed={changed}
-        doubt={doubtText(doubts)}
+        mismatch={mismatchText(mismatches)}
         onDecided={decided}
         onFresh={keep}
         onStale={() => void refetch()}
@@ -125,9 +124,7 @@ function NotFound({ id, onBack }: Pick<ApprovalCardProps, "id" | "onBack">): Rea
   );
 }
 
-type HeaderProps = Readonly<{ approval: ApprovalView; onBack: () => void }>;
-
-function Header({ approval, onBack }: HeaderProps): ReactNode {
+function Header({ approval, onBack }: Readonly<{ approval: ApprovalView; onBack: () => void }>): ReactNode {
   const { what, requested_by, status, created_at, expires_at, routed } = approval;
   const { server, name } = namesOf(what.tool);
   return (

@@ -1,6 +1,6 @@
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useMemo, useState, useSyncExternalStore } from "react";
-import { type ApprovalView, approvalsOf, idOf, listPending, useMay, usePages } from "../../api/index.ts";
+import { type ApprovalView, approvalsOf, idOf, useMay, usePages } from "../../api/index.ts";
 import { Button, classNames, Dialog, late } from "../../kit/index.ts";
 import { ApprovalCard } from "./approval-card.tsx";
 import { useKeys } from "./deciding.ts";
@@ -8,8 +8,8 @@ import { type InboxList, useInbox, useWaiting } from "./inbox.ts";
 import { DecidedList, isFound, ListHead, WaitingList, type Wanted } from "./lists.tsx";
 import { byUrgency } from "./urgency.ts";
 
-const Delegations = late(async () => (await import("./standing.tsx")).Delegations);
-const Grants = late(async () => (await import("./standing.tsx")).Grants);
+const Delegations = late(async () => (await import("./grants.tsx")).Delegations);
+const Grants = late(async () => (await import("./grants.tsx")).Grants);
 
 /** Kept on the way to a card and back: a card has its own address. */
 let wantedLast: Wanted = { isDecided: false, words: "", risk: undefined, isMine: false, isUnused: false };
@@ -61,7 +61,7 @@ export function ApprovalsScreen(): ReactNode {
             <WaitingList inbox={inbox} shown={shown} open={id} wanted={wanted} />
           )}
         </div>
-        <Standing />
+        <GrantsAndDelegations />
       </div>
       <div className={classNames("min-h-0 min-w-0 flex-1", id === undefined && "max-lg:hidden")}>
         {id === undefined ? (
@@ -83,13 +83,8 @@ function useWanted({ risk, isMine, words }: Wanted): {
 } {
   const all = useInbox();
   const isFiltered = isMine || (risk !== undefined && all.hasMore);
-  const pages = usePages({
-    queryKey: ["live", "approvals", "filtered", risk, isMine],
-    read: (after, signal) => listPending({ after, risk, mine: isMine || undefined }, signal),
-    rowsOf: approvalsOf,
-    keyOf: idOf,
-    enabled: isFiltered,
-  });
+  const sent = { state: "pending", limit: 200, risk, mine: isMine || undefined } as const;
+  const pages = usePages("GET /v1/approvals", sent, { rowsOf: approvalsOf, keyOf: idOf, enabled: isFiltered });
   const { rows, first, error, again, more, hasMore } = pages;
   const sorted = useMemo(() => [...(rows ?? [])].sort(byUrgency), [rows]);
   const status = rows !== undefined ? "ready" : error === null ? "loading" : "failed";
@@ -102,27 +97,27 @@ function useWanted({ risk, isMine, words }: Wanted): {
   return { inbox, shown };
 }
 
-const desk = "(min-width: 64rem)"; // as `lg:` has it
+const wideScreen = "(min-width: 64rem)"; // as `lg:` has it
 
 /** A wide screen opens the most urgent request and keeps it open: a more urgent one that comes later does not replace it. */
 function useFirstChoice(chosen: string | undefined, first: string | undefined): void {
   const navigate = useNavigate();
-  const isDesk = useSyncExternalStore(
+  const isWide = useSyncExternalStore(
     (listener) => {
-      const query = matchMedia(desk);
+      const query = matchMedia(wideScreen);
       query.addEventListener("change", listener);
       return () => query.removeEventListener("change", listener);
     },
-    () => matchMedia(desk).matches,
+    () => matchMedia(wideScreen).matches,
   );
   useEffect(() => {
-    if (chosen === undefined && first !== undefined && isDesk)
+    if (chosen === undefined && first !== undefined && isWide)
       void navigate({ to: "/approvals/$id", params: { id: first }, replace: true });
-  }, [chosen, first, isDesk, navigate]);
+  }, [chosen, first, isWide, navigate]);
 }
 
 /** Under the list: decisions that hold for more than one request. */
-function Standing(): ReactNode {
+function GrantsAndDelegations(): ReactNode {
   const may = useMay();
   const [open, setOpen] = useState<"grants" | "delegations">();
   const close = (): void => setOpen(undefined);

@@ -2,12 +2,12 @@ import { type ReactNode, useState } from "react";
 import { saidOfMany } from "../../../../src/cli/said.ts";
 import { type ApprovalView, decideMany, idOf, markOf, mayDecide, namesOf } from "../../api/index.ts";
 import { Button, Json, Notice, RiskBadge, Text, toast } from "../../kit/index.ts";
-import { type Choice, useChange } from "../dialogs.tsx";
+import { type Choice, textIn, useChange } from "../dialogs.tsx";
 import { WhyAsked } from "./card-parts.tsx";
 import { tooEarly, useArmed } from "./deciding.ts";
-import { DecisionDialog, Reason, textIn } from "./dialogs.tsx";
+import { DecisionDialog, Reason } from "./dialogs.tsx";
 import { useInbox } from "./inbox.ts";
-import { PreviewPart } from "./preview-part.tsx";
+import { PreviewPart } from "./what-runs.tsx";
 
 const decisions = { approve: "approved", deny: "denied", skip: "skipped" } as const;
 
@@ -16,11 +16,11 @@ type BatchDialogProps = Readonly<{ alike: readonly ApprovalView[]; onClose: () =
 /** Decides many requests at once, each as it was when the dialog opened. Each has its own record. */
 export function BatchDialog({ alike, onClose }: BatchDialogProps): ReactNode {
   const { approvals, reload } = useInbox();
-  // A request that arrives later is not decided unseen.
+  // A request that arrives later is not added: the person has not seen it.
   const [shown, setShown] = useState(alike);
   const now = shown.map((one) => approvals.find((other) => idOf(other) === idOf(one)) ?? one);
   const changedCount = now.filter((one, at) => markOf(one) !== markOf(shown[at] ?? one)).length;
-  // The button that opened this may lie under one of these.
+  // The button that opened the dialog may be under one of its buttons: a double-click must not press it.
   const armed = useArmed(shown.map(markOf).join());
   const [chosen, setChosen] = useState<ReadonlySet<string>>(() => new Set(alike.map(idOf)));
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
@@ -32,9 +32,9 @@ export function BatchDialog({ alike, onClose }: BatchDialogProps): ReactNode {
     change(async () => {
       const { answers } = await decideMany(meant, decisions[verb], textIn(reason));
       const failed = answers.find(({ decided }) => !decided);
-      const told = saidOfMany(verb, answers);
-      if (failed === undefined) toast(told);
-      else toast(`${told} ${failed.error?.message ?? ""}`, "bad");
+      const message = saidOfMany(verb, answers);
+      if (failed === undefined) toast(message);
+      else toast(`${message} ${failed.error?.message ?? ""}`, "bad");
       reload();
     });
   const toggle = (id: string, isIn: boolean): void =>
@@ -42,7 +42,7 @@ export function BatchDialog({ alike, onClose }: BatchDialogProps): ReactNode {
   const ready = { isReady: chosen.size > 0 && armed.isArmed, takes: armed.takes };
   const approve = { look: "primary", icon: "check", ...ready, send: decide("approve") } as const;
   const choices: readonly Choice[] = [
-    { word: `Skip ${chosen.size}`, title: "The agent is told to go on without them", ...ready, send: decide("skip") },
+    { word: `Skip ${chosen.size}`, title: "The agent continues without them", ...ready, send: decide("skip") },
     { word: `Deny ${chosen.size}`, look: "danger", icon: "cross", ...ready, send: decide("deny") },
     ...(shown.every((one) => mayDecide(one, "approve"))
       ? [{ word: `Approve ${chosen.size}, each once`, ...approve }]

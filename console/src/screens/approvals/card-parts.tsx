@@ -6,10 +6,10 @@ import {
   Button,
   Card,
   Diff,
+  Disclosure,
   Facts,
   Hash,
   hunks,
-  Icon,
   mostInControl,
   Notice,
   Part,
@@ -39,39 +39,35 @@ export function WhyAsked({ approval }: CardPartProps): ReactNode {
     </span>
   );
   return (
-    <Card title="Why">
-      <div className="grid items-start gap-4 px-4 py-3 md:grid-cols-2">
-        <Part label="Why you are asked">
-          <ul className="grid gap-1.5">
-            {(asking.length > 0 ? asking : why).map(({ rule, says, where }) => (
-              <li key={`${rule} ${where}`} className="flex items-baseline gap-2">
-                <Badge tone={says === "CONFIRM" ? "accent" : says === "RAISE" ? "high" : "neutral"}>
-                  {effects.get(says) ?? says}
-                </Badge>
-                <span className="min-w-0">
-                  <Text className="font-medium">{rule}</Text>
-                  {where !== undefined && <Text className="mono text-ink-3">{` ${where}`}</Text>}
-                </span>
-              </li>
-            ))}
-          </ul>
-          <p className="text-ink-3">
-            Risk {risk_level}
-            {autonomy_level !== undefined && `, agents at autonomy ${autonomy_level}`}.
-          </p>
-        </Part>
-        <Part label={agentLabel}>
-          {reason === undefined ? (
-            <p className="text-ink-3">It gave no reason.</p>
-          ) : (
-            <blockquote className="border-l-2 border-medium pl-3 text-ink-2">
-              <Text lines limit={4_000}>
-                {reason}
-              </Text>
-            </blockquote>
-          )}
-        </Part>
-      </div>
+    <Card title="Why" body="grid items-start gap-4 md:grid-cols-2">
+      <Part label="Why you are asked">
+        <ul className="grid gap-1.5">
+          {(asking.length > 0 ? asking : why).map(({ rule, says, where }) => (
+            <li key={`${rule} ${where}`} className="flex items-baseline gap-2">
+              <StateBadge state={says} word={effects.get(says)} />
+              <span className="min-w-0">
+                <Text className="font-medium">{rule}</Text>
+                {where !== undefined && <Text className="mono text-ink-3">{` ${where}`}</Text>}
+              </span>
+            </li>
+          ))}
+        </ul>
+        <p className="text-ink-3">
+          Risk {risk_level}
+          {autonomy_level !== undefined && `, agents at autonomy ${autonomy_level}`}.
+        </p>
+      </Part>
+      <Part label={agentLabel}>
+        {reason === undefined ? (
+          <p className="text-ink-3">It gave no reason.</p>
+        ) : (
+          <blockquote className="border-l-2 border-medium pl-3 text-ink-2">
+            <Text lines limit={4_000}>
+              {reason}
+            </Text>
+          </blockquote>
+        )}
+      </Part>
     </Card>
   );
 }
@@ -88,26 +84,24 @@ export function Votes({ approval }: CardPartProps): ReactNode {
     </Badge>
   );
   return (
-    <Card title="Who decides" actions={progress}>
-      <div className="grid gap-2 px-4 py-3">
-        {namesIn(routed.to) !== "" && <Text>{namesIn(routed.to)}</Text>}
-        <Escalation approval={approval} />
-        {cast.length > 0 && (
-          <ul className="grid gap-1.5">
-            {cast.map((vote) => (
-              <li key={`${vote.by} ${vote.at}`} className="flex flex-wrap items-baseline gap-x-2">
-                <StateBadge state={vote.as} />
-                <Text className="font-medium">{actorText(vote.by, vote.via)}</Text>
-                {vote.on_behalf_of !== undefined && <Text className="text-ink-2">{`for ${vote.on_behalf_of}`}</Text>}
-                <span className="text-ink-3">
-                  <Time at={vote.at} />
-                </span>
-                {vote.reason !== undefined && <Text className="text-ink-2">{`“${vote.reason}”`}</Text>}
-              </li>
-            ))}
-          </ul>
-        )}
-      </div>
+    <Card title="Who decides" actions={progress} body="grid gap-2">
+      {namesIn(routed.to) !== "" && <Text>{namesIn(routed.to)}</Text>}
+      <Escalation approval={approval} />
+      {cast.length > 0 && (
+        <ul className="grid gap-1.5">
+          {cast.map((vote) => (
+            <li key={`${vote.by} ${vote.at}`} className="flex flex-wrap items-baseline gap-x-2">
+              <StateBadge state={vote.as} />
+              <Text className="font-medium">{actorText(vote.by, vote.via)}</Text>
+              {vote.on_behalf_of !== undefined && <Text className="text-ink-2">{`for ${vote.on_behalf_of}`}</Text>}
+              <span className="text-ink-3">
+                <Time at={vote.at} />
+              </span>
+              {vote.reason !== undefined && <Text className="text-ink-2">{`“${vote.reason}”`}</Text>}
+            </li>
+          ))}
+        </ul>
+      )}
     </Card>
   );
 }
@@ -140,14 +134,8 @@ function namesIn({ users = [], roles = [], groups = [] }: AddresseesView): strin
 export function Fingerprints({ approval }: CardPartProps): ReactNode {
   const { approval_id, binding, definition, preview_digest, policy_version, refs, trace_id, requested_by } = approval;
   return (
-    <details className="group rounded-lg border border-line bg-surface">
-      <summary className="flex list-none items-center gap-1.5 px-4 py-2.5 text-ink-2">
-        <span className="transition-transform group-open:rotate-90">
-          <Icon name="right" size={13} />
-        </span>
-        Fingerprints
-      </summary>
-      <div className="border-t border-line px-4 py-3">
+    <Disclosure title="Fingerprints" className="rounded-lg border border-line bg-surface text-ink-2">
+      <div className="border-t border-line px-4 py-3 text-ink">
         <Facts
           rows={{
             Request: <Hash value={approval_id} label="id" />,
@@ -161,7 +149,7 @@ export function Fingerprints({ approval }: CardPartProps): ReactNode {
           }}
         />
       </div>
-    </details>
+    </Disclosure>
   );
 }
 

@@ -4,10 +4,10 @@ import { saidOf } from "../../../../src/cli/said.ts";
 import {
   type ApprovalView,
   type Decision,
-  type Doubts,
   decide,
-  doubtsOf,
+  type Mismatches,
   markOf,
+  mismatchesOf,
   needsTyping,
   Problem,
   sentenceOf,
@@ -15,16 +15,16 @@ import {
 } from "../../api/index.ts";
 import { toast } from "../../kit/index.ts";
 
-/** Longer than the second half of a double-click, also of a slow hand. */
+/** Longer than a slow double-click. */
 const quietMs = 1_000;
 export const tooEarly = "This has just appeared: its buttons and keys work in a second.";
 
-/** When it was pressed, which may be long before the page comes to it. */
+/** The time of the press. A busy page may handle it much later. */
 export type Press = Pick<Event, "timeStamp">;
 
-export interface Armed {
+interface Armed {
   readonly isArmed: boolean;
-  /** Whether this press was made since then. A busy page may handle an older press later. */
+  /** Whether this press was made since then. */
   readonly takes: (press: Press) => boolean;
   /** Differs whenever the wait begins again. */
   readonly round: string;
@@ -33,8 +33,8 @@ export interface Armed {
 }
 
 /**
- * What has just appeared takes no press for a second: the press may be meant for what was there before.
- * @param what when it changes, the wait begins again at once
+ * Buttons that have just appeared accept no press for a second: the press may be meant for what was shown before.
+ * @param what when it changes, the wait begins again
  */
 export function useArmed(what: string): Armed {
   const [tries, setTries] = useState(0);
@@ -79,15 +79,15 @@ export function useKeys(keys: Readonly<Record<string, ((press: Press) => void) |
 }
 
 export interface Acknowledged {
-  /** What the person has seen, and means when they decide. */
+  /** The version that the person has seen: a decision applies to it. */
   readonly meant: ApprovalView | undefined;
-  /** Whether something else would run than what they saw. */
+  /** Whether the call that would run differs from what they saw. */
   readonly isChanged: boolean;
   /** The person has seen this one now. */
   readonly acknowledge: (approval: ApprovalView) => void;
 }
 
-/** A request may change while a person looks at it. Their decision means what they saw, until they acknowledge the change. */
+/** A request may change while a person looks at it. A decision applies to what they saw, until they acknowledge the change. */
 export function useAcknowledged(now: ApprovalView | undefined): Acknowledged {
   const [seen, setSeen] = useState(now);
   if (seen === undefined && now !== undefined) setSeen(now);
@@ -95,20 +95,20 @@ export function useAcknowledged(now: ApprovalView | undefined): Acknowledged {
   return { meant: isChanged ? seen : now, isChanged, acknowledge: setSeen };
 }
 
-/** Which parts of the card do not have their digest. An approval waits for this by itself. */
-export function useDoubts(approval: ApprovalView | undefined): Doubts {
-  const [found, setFound] = useState<{ readonly id: string; readonly doubts: Doubts }>();
+/** The parts of the card that do not have their digest. `decide` computes it too before it sends an approval. */
+export function useMismatches(approval: ApprovalView | undefined): Mismatches {
+  const [found, setFound] = useState<{ readonly id: string; readonly mismatches: Mismatches }>();
   useEffect(() => {
     let isCurrent = true;
     if (approval !== undefined)
-      void doubtsOf(approval).then((doubts) => {
-        if (isCurrent) setFound({ id: approval.approval_id, doubts });
+      void mismatchesOf(approval).then((mismatches) => {
+        if (isCurrent) setFound({ id: approval.approval_id, mismatches });
       });
     return () => {
       isCurrent = false;
     };
   }, [approval]);
-  return found?.id === approval?.approval_id ? found?.doubts : undefined;
+  return found?.id === approval?.approval_id ? found?.mismatches : undefined;
 }
 
 export interface Deciding {
@@ -125,7 +125,7 @@ export interface DecidingOptions {
   /** What the person saw: its digest is sent. */
   readonly meant: ApprovalView;
   /** It has changed since, and the person has not acknowledged it. */
-  readonly isHeld: boolean;
+  readonly hasChanged: boolean;
   /** The request after this person's decision. */
   readonly onDecided: (approval: ApprovalView) => void;
   /** The request as the server shows it beside a refusal. */
@@ -136,14 +136,14 @@ export interface DecidingOptions {
 }
 
 /** Sends one decision at a time. If two come through (two tabs, two people), the server takes one and refuses the other. */
-export function useDeciding({ meant, isHeld, onDecided, ...options }: DecidingOptions): Deciding {
+export function useDeciding({ meant, hasChanged, onDecided, ...options }: DecidingOptions): Deciding {
   const may = useMay();
   const isSending = useRef(false);
   const [busy, setBusy] = useState<Decision["verb"]>();
   const [nameFor, setNameFor] = useState<string>();
   const send = async (decision: Decision): Promise<string | undefined> => {
     if (isSending.current) return undefined;
-    if (isHeld) return "It changed while you looked at it. Press “Understood” first.";
+    if (hasChanged) return "It changed while you looked at it. Press “Understood” first.";
     isSending.current = true;
     setBusy(decision.verb);
     try {
@@ -171,7 +171,7 @@ function refused(error: unknown, { onFresh, onStale }: Pick<DecidingOptions, "on
   const { body, status, message } = error;
   const beside = typeof body === "object" && body !== null && "approval" in body ? body.approval : undefined;
   if (typeof beside === "object" && beside !== null) onFresh(beside as ApprovalView); // the contract has it whole or not at all
-  // Another person was quicker, or it changed: the card shows how it is now.
+  // Another person decided first, or it changed: the card is read again.
   if (status === 409 || status === 410 || status === 404) onStale();
   return message;
 }

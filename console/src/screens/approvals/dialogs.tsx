@@ -2,7 +2,7 @@
 import { type ComponentProps, type ReactNode, useState } from "react";
 import type { ApprovalView } from "../../api/index.ts";
 import { Button, Text, TextField } from "../../kit/index.ts";
-import { type Choice, ChoiceDialog } from "../dialogs.tsx";
+import { type Choice, ChoiceDialog, textIn } from "../dialogs.tsx";
 import type { Deciding } from "./deciding.ts";
 
 export interface DecideDialogProps {
@@ -15,11 +15,11 @@ export interface DecideDialogProps {
 
 type DecisionDialogProps = ComponentProps<typeof ChoiceDialog> & Pick<DecideDialogProps, "changed">;
 
-/** Decides nothing as long as a change is not acknowledged. */
+/** Its buttons are disabled until a change is acknowledged. */
 export function DecisionDialog({ choices, changed, children, ...rest }: DecisionDialogProps): ReactNode {
-  const isHeld = changed !== undefined;
+  const hasChanged = changed !== undefined;
   return (
-    <ChoiceDialog {...rest} choices={choices.map((one) => (isHeld ? { ...one, isReady: false } : one))}>
+    <ChoiceDialog {...rest} choices={choices.map((one) => (hasChanged ? { ...one, isReady: false } : one))}>
       {changed}
       {children}
     </ChoiceDialog>
@@ -28,24 +28,19 @@ export function DecisionDialog({ choices, changed, children, ...rest }: Decision
 
 type TextProps = Pick<ComponentProps<typeof TextField>, "value" | "onChange" | "first" | "hint">;
 
-/** Why a person decides as they do: kept with the decision. */
+/** The reason of a decision, kept with it. */
 export function Reason({ label = "Reason (optional)", ...rest }: TextProps & { readonly label?: string }): ReactNode {
   return <TextField label={label} maxLength={2_000} {...rest} />;
 }
 
-/** For a critical call the tool's name is typed, so that no habit approves it. */
+/** A critical call needs the tool's name typed, so that it is not approved by habit. */
 export function TypedName({ tool, ...rest }: TextProps & { readonly tool: string }): ReactNode {
   const label = (
     <>
       Type <Text className="mono font-semibold">{tool}</Text> to approve it
     </>
   );
-  return <TextField label={label} mono autoCapitalize="none" spellCheck={false} {...rest} />;
-}
-
-/** Undefined when nothing was written. */
-export function textIn(text: string): string | undefined {
-  return text.trim() === "" ? undefined : text.trim();
+  return <TextField label={label} mono autoCapitalize="none" {...rest} />;
 }
 
 /** For a request that needs the tool's name typed. */
@@ -78,12 +73,12 @@ export function DenyDialog({ approval, deciding, changed, onClose }: DecideDialo
   const [reason, setReason] = useState("");
   const send = (verb: "deny" | "skip") => () => deciding.send({ verb, reason: textIn(reason) });
   const choices: readonly Choice[] = [
-    { word: "Skip", title: "The agent is told to go on without it", send: send("skip") },
+    { word: "Skip", title: "The agent continues without it", send: send("skip") },
     { word: "Deny", look: "danger", icon: "cross", send: send("deny") },
   ];
   const hint = (
     <>
-      The agent is told. <Text>{approval.what.tool}</Text> does not run.
+      The agent reads the reason. <Text>{approval.what.tool}</Text> does not run.
     </>
   );
   return (

@@ -1,6 +1,7 @@
 import { type ReactNode, useMemo, useState } from "react";
 import { ArgumentsForm, Check, Diff, enteredOf, hunks, isSame, readEntered, rebased } from "../../kit/index.ts";
-import { type DecideDialogProps, DecisionDialog, Reason, TypedName, textIn } from "./dialogs.tsx";
+import { textIn } from "../dialogs.tsx";
+import { type DecideDialogProps, DecisionDialog, Reason, TypedName } from "./dialogs.tsx";
 import { useRemember } from "./remember.tsx";
 
 /** Other arguments, by form or as JSON. They pass every gate again; the log keeps both versions. */

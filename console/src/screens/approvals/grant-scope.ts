@@ -1,12 +1,12 @@
-/** The arguments that a grant can hold fixed, as conditions of a policy. */
+/** The arguments that a grant can fix, as conditions of a policy. */
 import type { Arguments } from "../../api/approvals.ts";
 
 /** Characters of JSON: of one value, and of all conditions together. */
 export const longestValue = 10_000;
 const longestConditions = 100_000;
 
-/** The arguments whose values can be held, beside those that must be absent. */
-export function holdable(given: Arguments, absent: readonly string[]): readonly string[] {
+/** The arguments whose values can be fixed, beside those that must be absent. */
+export function fixable(given: Arguments, absent: readonly string[]): readonly string[] {
   let left = longestConditions - JSON.stringify(conditionsFor({}, [], absent)).length;
   return Object.keys(given).filter((name) => {
     const { length } = JSON.stringify(conditionsFor(given, [name], []));

@@ -1,12 +1,12 @@
 /**
- * The requests that wait, kept fresh by the feed. When something happens to one request, it is read again; when too much
- * happens at once or something was missed, the list is.
+ * The waiting requests, kept fresh by the feed. After an event the page reads its request again; after many events at once
+ * or a missed one, it reads the whole list again.
  *
  * Invariant: nothing is shown as pending that the server did not send as pending. The list is the beginning of what
  * waits, by urgency and without a gap, as far as it was scrolled to.
  */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useMemo, useSyncExternalStore } from "react";
+import { useEffect, useMemo } from "react";
 import {
   type ApprovalPageView,
   type ApprovalView,
@@ -17,10 +17,11 @@ import {
   useMay,
   type WaitingCounts,
 } from "../../api/index.ts";
+import { SharedValue, useShared } from "../../kit/shared-value.ts";
 import { useFeed } from "../../live/feed.ts";
 import { byUrgency, urgencyOf } from "./urgency.ts";
 
-export interface InboxState {
+interface InboxState {
   readonly approvals: readonly ApprovalView[];
   readonly status: "loading" | "ready" | "failed";
   readonly error: unknown;
@@ -49,7 +50,7 @@ const mostReadAgain = 1_000;
 const longestPauseMs = 15_000;
 
 class Inbox {
-  #state = empty;
+  readonly state = new SharedValue(empty);
   #items = new Map<string, ApprovalView>();
   #after: string | undefined;
   /** The list was read up to this urgency; a less urgent request is shown when its page is read. */
@@ -64,19 +65,12 @@ class Inbox {
   #owner: string | undefined;
   /** Answers to requests of an earlier epoch are dropped. */
   #epoch = 0;
-  readonly #listeners = new Set<() => void>();
 
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  };
-  readonly state = (): InboxState => this.#state;
-
-  /** For this person: what another one saw is removed at once. */
+  /** Opens it for a person. What another person saw is removed at once. */
   open(owner: string): void {
     if (this.#owner !== undefined && this.#owner !== owner) {
       this.#items.clear();
-      this.#tell(empty);
+      this.#show(empty);
     }
     this.#owner = owner;
     void this.reload();
@@ -101,7 +95,7 @@ class Inbox {
   }
 
   async more(): Promise<void> {
-    if (this.#isReading || this.#isReloading || !this.#state.hasMore) return;
+    if (this.#isReading || this.#isReloading || !this.state.value.hasMore) return;
     this.#isReading = true;
     const epoch = this.#epoch;
     try {
@@ -109,9 +103,9 @@ class Inbox {
       if (epoch !== this.#epoch) return;
       for (const approval of page.approvals) this.#items.set(approval.approval_id, approval);
       this.#readAsFarAs(page);
-      this.#tell({ hasMore: page.next_after !== undefined });
+      this.#show({ hasMore: page.next_after !== undefined });
     } catch {
-      // The end of the list asks again when it is scrolled to.
+      // The list reads it again when its end is scrolled to.
     } finally {
       this.#isReading = false;
       const older = [...this.#touchedMeanwhile];
@@ -120,10 +114,10 @@ class Inbox {
     }
   }
 
-  /** Something happened to this request. Several at the same time are read together. */
+  /** Reads this request again. Several at the same time are read together. */
   touch(id: string): void {
     this.#touched.add(id);
-    if (this.#isReloading) this.#isStale = true; // what is being read may be older than this
+    if (this.#isReloading) this.#isStale = true; // the running read may be older than this event
     if (this.#isReading) this.#touchedMeanwhile.add(id);
     this.#timer ??= setTimeout(() => void this.#readTouched(), 15);
   }
@@ -132,7 +126,7 @@ class Inbox {
   put(approval: ApprovalView): void {
     if (approval.status === "pending") this.#items.set(approval.approval_id, approval);
     else if (!this.#items.delete(approval.approval_id)) return;
-    this.#tell({ status: "ready", error: undefined });
+    this.#show({ status: "ready", error: undefined });
   }
 
   /** Returns whether the list is fresh. */
@@ -148,15 +142,15 @@ class Inbox {
         pages.push(page);
         for (const approval of page.approvals) fresh.set(approval.approval_id, approval);
         after = page.next_after;
-      } while (after !== undefined && fresh.size < Math.min(this.#state.approvals.length, mostReadAgain));
+      } while (after !== undefined && fresh.size < Math.min(this.state.value.approvals.length, mostReadAgain));
     } catch (error) {
-      if (this.#items.size === 0) this.#tell({ status: "failed", error });
+      if (this.#items.size === 0) this.#show({ status: "failed", error });
       return error instanceof Problem && error.status > 0 && error.status < 500; // a refusal is final
     }
-    if (owner !== this.#owner) return true; // another person signed in: it is being read again
+    if (owner !== this.#owner) return true; // another person signed in, and the list is being read again
     this.#items = fresh;
     this.#readAsFarAs(pages.at(-1));
-    this.#tell({ status: "ready", error: undefined, hasMore: after !== undefined, waiting: pages[0]?.waiting });
+    this.#show({ status: "ready", error: undefined, hasMore: after !== undefined, waiting: pages[0]?.waiting });
     return true;
   }
 
@@ -174,7 +168,7 @@ class Inbox {
       if (approval !== undefined && approval.status === "pending") this.#items.set(id, approval);
       else this.#items.delete(id);
     });
-    this.#tell({});
+    this.#show({});
   }
 
   #readAsFarAs({ approvals, next_after }: ApprovalPageView = { approvals: [] }): void {
@@ -183,10 +177,9 @@ class Inbox {
     this.#readTo = next_after === undefined || last === undefined ? Infinity : urgencyOf(last);
   }
 
-  #tell(change: Partial<InboxState>): void {
+  #show(change: Partial<InboxState>): void {
     const shown = [...this.#items.values()].filter((approval) => urgencyOf(approval) <= this.#readTo);
-    this.#state = { ...this.#state, ...change, approvals: shown.sort(byUrgency) };
-    for (const listener of this.#listeners) listener();
+    this.state.set({ ...this.state.value, ...change, approvals: shown.sort(byUrgency) });
   }
 }
 
@@ -229,7 +222,7 @@ export function useInboxKept(userId: string | undefined): void {
 }
 
 export function useInbox(): InboxList & { readonly put: (approval: ApprovalView) => void } {
-  const state = useSyncExternalStore(inbox.subscribe, inbox.state);
+  const state = useShared(inbox.state, (state) => state);
   return useMemo(
     () => ({
       ...state,
@@ -243,14 +236,14 @@ export function useInbox(): InboxList & { readonly put: (approval: ApprovalView)
 
 /** How many wait, by risk. The server counts them when not all are here. Undefined until it is known. */
 export function useWaiting(): WaitingCounts | undefined {
-  const { approvals, hasMore, status, waiting } = useSyncExternalStore(inbox.subscribe, inbox.state);
+  const { approvals, hasMore, status, waiting } = useShared(inbox.state, (state) => state);
   const { data } = useQuery({
     queryKey: ["live", "approvals", "waiting"],
     queryFn: async ({ signal }) => (await listPending({ limit: 1 }, signal)).waiting ?? null,
     enabled: hasMore,
   });
   return useMemo(() => {
-    if (status === "loading") return undefined;
+    if (status !== "ready") return undefined;
     return hasMore ? (data ?? waiting) : countsOf(approvals);
   }, [approvals, hasMore, status, waiting, data]);
 }
@@ -269,7 +262,7 @@ function countsOf(approvals: readonly ApprovalView[]): WaitingCounts {
 export function usePendingCount(): string | undefined {
   const may = useMay();
   const decides = may("approvals:decide");
-  const { approvals, hasMore, status } = useSyncExternalStore(inbox.subscribe, inbox.state);
+  const { approvals, hasMore, status } = useShared(inbox.state, (state) => state);
   const all = useWaiting();
   const { data: mine } = useQuery({
     queryKey: ["live", "approvals", "mine"],
@@ -279,6 +272,6 @@ export function usePendingCount(): string | undefined {
   return useMemo(() => {
     if (!decides) return all && String(totalOf(all));
     if (hasMore) return mine ? String(totalOf(mine)) : undefined;
-    return status === "loading" ? undefined : String(approvals.filter((one) => mayDecide(one, "approve")).length);
+    return status === "ready" ? String(approvals.filter((one) => mayDecide(one, "approve")).length) : undefined;
   }, [decides, all, approvals, hasMore, status, mine]);
 }

@@ -1,9 +1,9 @@
 /** The list beside the card: what waits or what was decided, and what of it is shown. */
 import { memo, type ReactNode, useMemo } from "react";
+import { risks } from "../../../../src/core/risk.ts";
 import {
   type ApprovalView,
   approvalsOf,
-  ask,
   idOf,
   namesOf,
   usePages,
@@ -17,6 +17,7 @@ import {
   number,
   RiskBadge,
   RowLink,
+  SearchInput,
   Skeleton,
   StateBadge,
   Text,
@@ -27,6 +28,7 @@ import {
   VirtualList,
 } from "../../kit/index.ts";
 import { useLiveState } from "../../live/feed.ts";
+import { hasWords } from "../split-view.tsx";
 import { type InboxList, totalOf } from "./inbox.ts";
 
 /** Which requests are shown. */
@@ -42,14 +44,12 @@ export interface Wanted {
 
 /** Whether each word occurs in the tool, requester, run or description of the request. */
 export function isFound(approval: ApprovalView, words: string): boolean {
-  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
-  if (wanted.length === 0) return true;
   const { approval_id, what, requested_by, refs, preview, summary, reason } = approval;
   const { agent, user } = requested_by;
-  const all = [approval_id, what.tool, what.action, agent, user, refs.run, preview?.summary, summary, reason]
-    .join(" ")
-    .toLowerCase();
-  return wanted.every((word) => all.includes(word));
+  return hasWords(
+    [approval_id, what.tool, what.action, agent, user, refs.run, preview?.summary, summary, reason],
+    words,
+  );
 }
 
 type WaitingListProps = Readonly<{
@@ -95,12 +95,7 @@ type DecidedListProps = Readonly<{ open: string | undefined; words: string; isUn
 
 export function DecidedList({ open, words, isUnused }: DecidedListProps): ReactNode {
   const state = isUnused ? "approved" : "decided";
-  const pages = usePages({
-    queryKey: ["live", "approvals", "decided", state],
-    read: (after, signal) => ask("GET /v1/approvals", { state, limit: 100, after }, signal),
-    rowsOf: approvalsOf,
-    keyOf: idOf,
-  });
+  const pages = usePages("GET /v1/approvals", { state, limit: 100 }, { rowsOf: approvalsOf, keyOf: idOf });
   const { rows, error, again, more } = pages;
   const shown = useMemo(() => rows?.filter((one) => isFound(one, words)), [rows, words]);
   const isSearching = useReadOn(words.trim() !== "" && shown?.length === 0, pages);
@@ -169,8 +164,6 @@ const ApprovalRow = memo(function ApprovalRow({ approval, isOpen }: ApprovalRowP
   );
 });
 
-const risks = ["critical", "high", "medium", "safe"] as const;
-
 type ListHeadProps = Readonly<{
   /** Undefined until it is known. */
   waiting: WaitingCounts | undefined;
@@ -181,7 +174,7 @@ type ListHeadProps = Readonly<{
 
 export function ListHead({ waiting, wanted, mayDecide, onChange }: ListHeadProps): ReactNode {
   const { isDecided, isMine, isUnused, risk, words } = wanted;
-  const shownRisks = [undefined, ...risks.filter((one) => (waiting?.[one] ?? 0) > 0 || one === risk)];
+  const shownRisks = [undefined, ...risks.toReversed().filter((one) => (waiting?.[one] ?? 0) > 0 || one === risk)];
   return (
     <>
       <div className="flex h-11 shrink-0 items-center gap-2 px-3">
@@ -193,13 +186,12 @@ export function ListHead({ waiting, wanted, mayDecide, onChange }: ListHeadProps
             </Toggle>
           ))}
         </fieldset>
-        <input
-          type="search"
-          aria-label="Search requests"
+        <SearchInput
+          label="Search requests"
           placeholder="Search"
-          className="input h-8 min-w-0 flex-1"
-          value={words}
-          onChange={({ target }) => onChange({ words: target.value })}
+          className="h-8 min-w-0 flex-1"
+          words={words}
+          onChange={(typed) => onChange({ words: typed })}
         />
       </div>
       <fieldset className="flex h-11 min-w-0 shrink-0 items-center gap-1 overflow-x-auto border-b border-line px-3">

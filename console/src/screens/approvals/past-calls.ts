@@ -1,11 +1,11 @@
 /** Which calls of a run the card shows: it has room for a few, and safe ones never displace a bad one. */
+import { rankOf, risks } from "../../../../src/core/risk.ts";
 import type { TimelineCall } from "../../../../src/server/contract/runs.ts";
 
 export type PastCall = Pick<TimelineCall, "call_id" | "state" | "tool" | "action" | "risk_level" | "arrived_at">;
 
 const mostShown = 8;
 const wentWell: ReadonlySet<string> = new Set(["ok", "attempted", "queued", "suspended"]);
-const risks: readonly (string | undefined)[] = ["medium", "high", "critical"];
 
 /**
  * Calls that are held are left out: they did nothing yet. `more` counts the calls that are in none of the lines.
@@ -20,7 +20,7 @@ export function pastOf(calls: readonly PastCall[]) {
 
 /** A call that did not go well weighs more than any that did; of the same weight, the newer one comes first. */
 function weightOf({ state, risk_level: risk }: PastCall): number {
-  return (wentWell.has(state) ? 0 : risks.length + 1) + risks.indexOf(risk) + 1;
+  return (wentWell.has(state) ? 0 : risks.length) + (risk === undefined ? 0 : rankOf(risk));
 }
 
 /** The same call again and again is one line. */

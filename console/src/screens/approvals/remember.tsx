@@ -1,9 +1,9 @@
 /** An approval that holds for more than one call: for how long, for which arguments, and why. */
 import { type ReactNode, useState } from "react";
 import { type ApprovalView, type Remember, serverNow } from "../../api/index.ts";
-import { Check, Notice, Radios, Text, ToolName } from "../../kit/index.ts";
+import { Check, Group, Notice, Radios, Text, ToolName } from "../../kit/index.ts";
 import { type DecideDialogProps, DecisionDialog, Reason } from "./dialogs.tsx";
-import { conditionsFor, holdable, leftOut, takesMore } from "./grant-scope.ts";
+import { conditionsFor, fixable, leftOut, takesMore } from "./grant-scope.ts";
 
 const spans = [
   ["run", "for this run"],
@@ -29,32 +29,26 @@ export function RememberDialog({ approval, deciding, changed, onClose }: DecideD
   );
 }
 
-interface Remembering {
-  readonly fields: ReactNode;
-  readonly isReady: boolean;
-  readonly remember: () => Remember;
-}
-
 /** Says in one sentence which calls it holds for, before it is given. @param approval with the arguments that would run */
-export function useRemember(approval: ApprovalView): Remembering {
-  const [held, heldFields] = useHeld(approval);
+export function useRemember(approval: ApprovalView) {
+  const [chosen, argumentFields] = useFixedArguments(approval);
   const [isAny, setIsAny] = useState(false);
   const [span, setSpan] = useState<Span>("run");
   const [reason, setReason] = useState("");
-  const { fixed, absent, isNothing } = held;
+  const { fixed, absent, isNothing } = chosen;
   const word = spans.find(([id]) => id === span)?.[1] ?? "";
   const fields = (
     <>
       <Radios legend="How long?" value={span} options={spans} onChange={setSpan} />
-      {heldFields}
+      {argumentFields}
       {isNothing && (
         <Check isOn={isAny} onChange={setIsAny} className="font-medium text-high">
-          Yes, whatever the arguments: none of them is held to what you see here.
+          Yes, for all arguments: none of them is fixed to what you see here.
         </Check>
       )}
       <Reason label="Why is it safe not to ask?" value={reason} onChange={setReason} />
       <Notice tone="medium">
-        <Scope approval={approval} held={held} span={word} />
+        <Scope approval={approval} chosen={chosen} span={word} />
       </Notice>
     </>
   );
@@ -72,30 +66,32 @@ function untilOf(span: "hour" | "day"): string {
 }
 
 /** Names of arguments: which must be the same, which must be missing, which may be anything. */
-interface Held {
+interface FixedArguments {
   readonly fixed: readonly string[];
   readonly absent: readonly string[];
   readonly free: readonly string[];
-  /** No argument is held, and there is one to hold. */
+  /** No argument is fixed, and there is one to fix. */
   readonly isNothing: boolean;
 }
 
-/** As much as can be held, until the person frees it; also what an edit adds meanwhile. */
-function useHeld({ what: { arguments: given }, input_schema: schema }: ApprovalView): readonly [Held, ReactNode] {
+/** As many as can be fixed, until the person frees one; arguments that an edit adds too. */
+function useFixedArguments({
+  what: { arguments: given },
+  input_schema: schema,
+}: ApprovalView): readonly [FixedArguments, ReactNode] {
   const [freed, setFreed] = useState<readonly string[]>([]);
   const [isWithout, setIsWithout] = useState(true);
   const missing = leftOut(given, schema);
-  const names = holdable(given, missing);
+  const names = fixable(given, missing);
   const fixed = names.filter((name) => !freed.includes(name));
   const absent = isWithout ? missing : [];
   const free = Object.keys(given).filter((name) => !fixed.includes(name));
   const isNothing = fixed.length === 0 && (free.length > 0 || missing.length > absent.length);
-  const unheld = free.filter((name) => !names.includes(name));
+  const unfixable = free.filter((name) => !names.includes(name));
   const fields = (
     <>
       {names.length + missing.length > 0 && (
-        <fieldset className="grid min-w-0 gap-1.5">
-          <legend className="mb-1 font-medium">Only when these arguments are the same</legend>
+        <Group legend="Only when these arguments are the same">
           {names.map((name) => (
             <Check
               key={name}
@@ -113,12 +109,12 @@ function useHeld({ what: { arguments: given }, input_schema: schema }: ApprovalV
               without <Text className="mono">{missing.join(", ")}</Text>, as now
             </Check>
           )}
-        </fieldset>
+        </Group>
       )}
-      {unheld.length > 0 && (
+      {unfixable.length > 0 && (
         <p className="text-high">
-          <Text className="mono">{unheld.join(", ")}</Text> cannot be held to one value: it is too long for that, or has
-          no name.
+          <Text className="mono">{unfixable.join(", ")}</Text> cannot be fixed to one value: it is too long for that, or
+          has no name.
         </p>
       )}
     </>
@@ -126,9 +122,9 @@ function useHeld({ what: { arguments: given }, input_schema: schema }: ApprovalV
   return [{ fixed, absent, free, isNothing }, fields];
 }
 
-type ScopeProps = Readonly<{ approval: ApprovalView; held: Held; span: string }>;
+type ScopeProps = Readonly<{ approval: ApprovalView; chosen: FixedArguments; span: string }>;
 
-function Scope({ approval, held: { fixed, absent, free }, span }: ScopeProps): ReactNode {
+function Scope({ approval, chosen: { fixed, absent, free }, span }: ScopeProps): ReactNode {
   const { what, requested_by, input_schema } = approval;
   return (
     <>

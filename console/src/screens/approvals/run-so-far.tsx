@@ -1,6 +1,5 @@
-import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { type ApprovalView, ask } from "../../api/index.ts";
+import { type ApprovalView, useAnswer } from "../../api/index.ts";
 import { Card, NotYet, RiskBadge, StateBadge, TextLink, Time, ToolName } from "../../kit/index.ts";
 import { ProgressLine } from "../progress-line.tsx";
 import { pastOf } from "./past-calls.ts";
@@ -11,10 +10,7 @@ const limit = 200;
 /** What the run did before it asked, and does meanwhile. */
 export function RunSoFar({ approval }: { readonly approval: ApprovalView }): ReactNode {
   const id = approval.refs.run;
-  const { data, error, refetch } = useQuery({
-    queryKey: ["live", "run-so-far", id],
-    queryFn: ({ signal }) => ask("GET /v1/runs/{id}/timeline", { id, limit }, signal),
-  });
+  const { data, error, refetch } = useAnswer("GET /v1/runs/{id}/timeline", { id, limit });
   const to = `/runs/${encodeURIComponent(id)}`;
   return (
     <Card title="What this run did before" actions={<TextLink to={to}>Open the run</TextLink>}>

@@ -1,11 +1,6 @@
+import { rankOf, risks } from "../../../../src/core/risk.ts";
 import type { ApprovalView } from "../../api/approvals.ts";
 
-const calmness = new Map([
-  ["critical", 0],
-  ["high", 1],
-  ["medium", 2],
-  ["safe", 3],
-]);
 const minuteMs = 60_000;
 
 type Ordered = Pick<ApprovalView, "approval_id" | "expires_at" | "risk_level">;
@@ -19,8 +14,8 @@ export function urgencyOf(approval: Ordered): number {
   if (before !== undefined) return before;
   const endsMs = Date.parse(approval.expires_at);
   const minute = Math.floor(endsMs / minuteMs);
-  const risk = calmness.get(approval.risk_level) ?? 0;
-  const urgency = (minute * calmness.size + risk) * minuteMs + (endsMs - minute * minuteMs);
+  const riskiestFirst = risks.length - 1 - rankOf(approval.risk_level);
+  const urgency = (minute * risks.length + riskiestFirst) * minuteMs + (endsMs - minute * minuteMs);
   known.set(approval, urgency);
   return urgency;
 }

@@ -1,13 +1,26 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { memo, type ReactNode, useCallback, useEffect, useMemo, useState } from "react";
-import type { AuditEventView } from "../../../../src/server/contract/audit.ts";
-import { ask, type Sent, useMay } from "../../api/index.ts";
-import { Button, EmptyState, NotYet, number, RiskBadge, Text, Time, VirtualList } from "../../kit/index.ts";
+import { memo, type ReactNode, useMemo, useState } from "react";
+import type { AuditEventView, CheckedView } from "../../../../src/server/contract/audit.ts";
+import { type Answer, ask, type Sent, useMay, usePages, useReadOn } from "../../api/index.ts";
+import {
+  Button,
+  EmptyState,
+  Hash,
+  Icon,
+  NotYet,
+  number,
+  RiskBadge,
+  StateBadge,
+  save,
+  Text,
+  Time,
+  toast,
+  VirtualList,
+} from "../../kit/index.ts";
 import { useFeed } from "../../live/feed.ts";
-import { EventDetail, OutcomeBadge } from "./event-detail.tsx";
-import { type Filter, FilterBar, filterFrom } from "./filter.tsx";
-import { Integrity } from "./integrity.tsx";
+import { EventDetail } from "./event-detail.tsx";
+import { FilterBar, filterFrom } from "./filter.tsx";
 
 export function AuditScreen(): ReactNode {
   const { id = "" } = useParams({ strict: false });
@@ -21,24 +34,14 @@ export function AuditScreen(): ReactNode {
   return <Explorer seq={/^\d+$/.test(id) ? Number(id) : undefined} />;
 }
 
-function useEvents(filter: Filter) {
-  return useInfiniteQuery({
-    queryKey: ["audit", filter],
-    queryFn: ({ pageParam: before, signal }) => {
-      const sent = { ...filter, before, limit: 200 };
-      return ask("GET /v1/audit/latest", sent as Sent<"GET /v1/audit/latest">, signal); // the server refuses a wrong outcome
-    },
-    initialPageParam: undefined as number | undefined,
-    getNextPageParam: ({ next_before }) => next_before,
-    staleTime: Number.POSITIVE_INFINITY, // written events never change; new ones are offered by a button
-  });
-}
-
 function Explorer({ seq }: { readonly seq: number | undefined }): ReactNode {
   const search: Readonly<Record<string, unknown>> = useSearch({ strict: false });
   const filter = useMemo(() => filterFrom(search), [search]);
   const navigate = useNavigate();
-  const { data, error, hasNextPage, isFetching, fetchNextPage, refetch } = useEvents(filter);
+  const sent = { ...filter, limit: 200 } as Sent<"GET /v1/audit/latest">; // the server refuses a wrong outcome
+  // Written events never change; new ones are offered by a button.
+  const pages = usePages("GET /v1/audit/latest", sent, { rowsOf: eventsOf, keyOf: idOf, isFixed: true });
+  const { rows, first, last, error, again, more, hasMore, isReading } = pages;
   const [hasNew, setHasNew] = useState(false);
   useFeed(
     ({ id }) => {
@@ -46,20 +49,13 @@ function Explorer({ seq }: { readonly seq: number | undefined }): ReactNode {
     },
     () => setHasNew(true),
   );
-  const rows = useMemo(() => data?.pages.flatMap((page) => page.events), [data]);
-  const more = useCallback(() => {
-    if (hasNextPage && !isFetching) void fetchNextPage();
-  }, [hasNextPage, isFetching, fetchNextPage]);
   // A rare event may be far back: pages are read until the screen is full.
-  const isShort = rows !== undefined && rows.length < 50;
-  useEffect(() => {
-    if (isShort) more();
-  }, [isShort, more]);
+  useReadOn(rows !== undefined && rows.length < 50, pages);
   const open = (next: number | undefined): void =>
     void navigate({ to: next === undefined ? "/audit" : `/audit/${next}`, search: filter as never });
   const readLatest = (): void => {
     setHasNew(false);
-    void refetch();
+    again();
   };
   return (
     <div className="flex h-full min-h-0 flex-col">
@@ -67,12 +63,12 @@ function Explorer({ seq }: { readonly seq: number | undefined }): ReactNode {
         filter={filter}
         onChange={(next) => void navigate({ to: "/audit", search: filterFrom(next) as never })}
       />
-      <Integrity size={data?.pages[0]?.size} checked={data?.pages[0]?.checked} isNew={hasNew} onLatest={readLatest} />
+      <Integrity size={first?.size} checked={first?.checked} isNew={hasNew} onLatest={readLatest} />
       <div className="grid min-h-0 flex-1 grid-rows-1 lg:grid-cols-[minmax(0,1fr)_minmax(0,28rem)]">
         <div className="min-h-0 min-w-0 bg-surface">
-          {rows === undefined && <NotYet error={error} again={refetch} rows={12} />}
-          {rows?.length === 0 && !hasNextPage && <EmptyState icon="search" title="No event matches" />}
-          {rows !== undefined && (rows.length > 0 || hasNextPage) && (
+          {rows === undefined && <NotYet error={error} again={again} rows={12} />}
+          {rows?.length === 0 && !hasMore && <EmptyState icon="search" title="No event matches" />}
+          {rows !== undefined && (rows.length > 0 || hasMore) && (
             <VirtualList
               label="Events, new to old"
               rows={rows}
@@ -81,7 +77,7 @@ function Explorer({ seq }: { readonly seq: number | undefined }): ReactNode {
               selected={seq === undefined ? undefined : rows.findIndex((event) => event.seq === seq)}
               onEnd={more}
               row={(event) => <EventRow event={event} isChosen={event.seq === seq} onChoose={open} />}
-              after={<Foot isFetching={isFetching} next={data?.pages.at(-1)?.next_before} onMore={more} />}
+              after={<Foot isReading={isReading} next={last?.next_before} onMore={more} />}
             />
           )}
         </div>
@@ -91,17 +87,16 @@ function Explorer({ seq }: { readonly seq: number | undefined }): ReactNode {
   );
 }
 
-function idOf({ audit_id }: AuditEventView): string {
-  return audit_id;
-}
+const eventsOf = ({ events }: Answer<"GET /v1/audit/latest">): readonly AuditEventView[] => events;
+const idOf = ({ audit_id }: AuditEventView): string => audit_id;
 
-type FootProps = Readonly<{ isFetching: boolean; next: number | undefined; onMore: () => void }>;
+type FootProps = Readonly<{ isReading: boolean; next: number | undefined; onMore: () => void }>;
 
-function Foot({ isFetching, next, onMore }: FootProps): ReactNode {
+function Foot({ isReading, next, onMore }: FootProps): ReactNode {
   if (next === undefined) return <p className="px-4 py-3 text-ink-3">This is where the log begins.</p>;
   return (
     <p role="status" className="flex items-center gap-3 px-4 py-3 text-ink-3">
-      {isFetching ? `Reading back from event ${number(next)} …` : <Button onClick={onMore}>Read on</Button>}
+      {isReading ? `Reading back from event ${number(next)} …` : <Button onClick={onMore}>Read on</Button>}
     </p>
   );
 }
@@ -130,7 +125,7 @@ const EventRow = memo(
           <span className="flex min-w-0 flex-wrap items-center gap-x-2">
             <Text className="mono font-medium">{type}</Text>
             {risk_level !== undefined && <RiskBadge risk={risk_level} />}
-            {outcome !== "info" && <OutcomeBadge outcome={outcome} />}
+            {outcome !== "info" && <StateBadge state={outcome} />}
           </span>
           <span className="block truncate text-ink-2">
             <Text limit={300}>{summary}</Text>
@@ -151,3 +146,81 @@ const EventRow = memo(
   },
   (one, other) => one.event === other.event && one.isChosen === other.isChosen,
 );
+
+type IntegrityProps = Readonly<{
+  size: number | undefined;
+  /** The last check that Postern made by itself. */
+  checked: CheckedView | undefined;
+  isNew: boolean;
+  onLatest: () => void;
+}>;
+
+/** How long the log is, whether it is intact, and its export. */
+function Integrity({ size, checked, isNew, onLatest }: IntegrityProps): ReactNode {
+  const may = useMay();
+  const { data: last, refetch } = useQuery<CheckedView>({
+    queryKey: ["audit-verified"],
+    queryFn: async () => ({ ...(await ask("GET /v1/audit/verify")), at: new Date().toISOString() }),
+    enabled: false,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: Number.POSITIVE_INFINITY, // shown until the page is closed
+  });
+  const check = useMutation({ mutationFn: () => refetch({ throwOnError: true }) });
+  const download = useMutation({
+    mutationFn: () => save("/v1/audit/export", "audit.log"),
+    onError: ({ message }) => toast(message, "bad"),
+  });
+  const shown = last !== undefined && (checked === undefined || checked.at < last.at) ? last : checked;
+  return (
+    <div className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line bg-surface px-4 py-2">
+      {size !== undefined && <span className="tabular text-ink-2">{number(size)} events</span>}
+      {isNew && (
+        <Button size="small" onClick={onLatest}>
+          Show new events
+        </Button>
+      )}
+      <span className="ml-auto flex flex-wrap items-center gap-x-3 gap-y-1" role="status">
+        {check.isPending && <span className="text-ink-2">Reading every entry again …</span>}
+        {check.error !== null && <Text className="text-critical">{check.error.message}</Text>}
+        {!check.isPending && check.error === null && shown !== undefined && <Found found={shown} />}
+        <Button size="small" busy={check.isPending} onClick={() => check.mutate()}>
+          Check the whole log
+        </Button>
+        {may("audit:export") && (
+          <Button size="small" icon="download" busy={download.isPending} onClick={() => download.mutate()}>
+            Export
+          </Button>
+        )}
+      </span>
+    </div>
+  );
+}
+
+function Found({ found }: { readonly found: CheckedView }): ReactNode {
+  if (!found.intact) {
+    const { unreadable, first_broken: entry, why } = found;
+    const what = unreadable === undefined ? `Broken at entry ${entry}` : `Unreadable from entry ${entry} on`;
+    return (
+      <span className="font-medium text-critical">
+        {what}: <Text>{why}</Text> (<Time at={found.at} />
+        {unreadable === "failing" && "; it is tried again"})
+      </span>
+    );
+  }
+  const { events, problems, at, head } = found;
+  if (problems !== undefined)
+    return (
+      <span className="font-medium text-critical">
+        {number(events)} intact, but: <Text>{problems.join(" ")}</Text> (<Time at={at} />)
+      </span>
+    );
+  return (
+    <span className="flex flex-wrap items-center gap-1.5 text-safe">
+      <Icon name="check" size={14} />
+      <span>
+        {number(events)} intact, checked <Time at={at} />, head
+      </span>
+      <Hash value={head} label="head" />
+    </span>
+  );
+}

@@ -4,7 +4,6 @@ import type { AuditEventView, EventProof } from "../../../../src/server/contract
 import { ask } from "../../api/index.ts";
 import {
   actorText,
-  Badge,
   Button,
   Copy,
   EmptyState,
@@ -17,27 +16,15 @@ import {
   Part,
   RiskBadge,
   RunLink,
+  StateBadge,
   Text,
   TextLink,
   Time,
-  type Tone,
 } from "../../kit/index.ts";
 import { type Checked, checkProof } from "./proof.ts";
 
-const tones = new Map<string, Tone>([
-  ["success", "safe"],
-  ["failure", "critical"],
-  ["suppressed", "medium"],
-]);
-
-export function OutcomeBadge({ outcome }: { readonly outcome: string }): ReactNode {
-  return <Badge tone={tones.get(outcome) ?? "neutral"}>{outcome}</Badge>;
-}
-
-type EventDetailProps = Readonly<{ seq: number | undefined; onClose: () => void }>;
-
 /** One event: what it says, where it is in the log, and whether it is what was signed. */
-export function EventDetail({ seq, onClose }: EventDetailProps): ReactNode {
+export function EventDetail({ seq, onClose }: Readonly<{ seq: number | undefined; onClose: () => void }>): ReactNode {
   if (seq === undefined)
     return (
       <aside aria-label="Event" className="border-line max-lg:hidden lg:border-l">
@@ -84,7 +71,7 @@ function Event({ seq }: { readonly seq: number }): ReactNode {
         <p className="flex flex-wrap items-center gap-2">
           <Text className="mono font-semibold">{event.type}</Text>
           {event.risk_level !== undefined && <RiskBadge risk={event.risk_level} />}
-          <OutcomeBadge outcome={event.outcome} />
+          <StateBadge state={event.outcome} />
         </p>
         <Text className="text-ink-2">{event.summary}</Text>
       </div>
@@ -97,10 +84,8 @@ function Event({ seq }: { readonly seq: number }): ReactNode {
   );
 }
 
-type ProofProps = Readonly<{ proof: EventProof; checked: Checked }>;
-
 /** What this browser found when it checked that the event is in the log. */
-function Proof({ proof, checked }: ProofProps): ReactNode {
+function Proof({ proof, checked }: Readonly<{ proof: EventProof; checked: Checked }>): ReactNode {
   return (
     <Part label="In the log">
       <Notice tone={checked.holds ? "safe" : "critical"}>

@@ -1,8 +1,8 @@
 import { type ReactNode, useState } from "react";
-import { Button, classNames, Field, Select } from "../../kit/index.ts";
+import { Button, Field, type Options, SearchInput, Select, TextField } from "../../kit/index.ts";
 
 /** As the server's query names them. The address of the page has the same names, so a search can be sent as a link. */
-export const filterNames = [
+const filterNames = [
   "text",
   "type",
   "tool",
@@ -16,7 +16,7 @@ export const filterNames = [
   "until",
 ] as const;
 
-export type Filter = Readonly<Partial<Record<(typeof filterNames)[number], string>>>;
+type Filter = Readonly<Partial<Record<(typeof filterNames)[number], string>>>;
 
 export function filterFrom(search: Readonly<Record<string, unknown>>): Filter {
   const given = filterNames.flatMap((name) => {
@@ -49,7 +49,6 @@ const moreFields = [
   ["call_id", "Call"],
 ] as const;
 
-type Options = readonly (readonly [value: string, word: string])[];
 type FilterBarProps = Readonly<{ filter: Filter; onChange: (filter: Filter) => void }>;
 
 export function FilterBar({ filter, onChange }: FilterBarProps): ReactNode {
@@ -92,17 +91,13 @@ export function FilterBar({ filter, onChange }: FilterBarProps): ReactNode {
             </Field>
           ))}
           {(["since", "until"] as const).map((name) => (
-            <Field key={name} label={name === "since" ? "From" : "To"}>
-              {(wired) => (
-                <input
-                  {...wired}
-                  type="datetime-local"
-                  className="input"
-                  value={localOf(filter[name])}
-                  onChange={({ target }) => set(name, target.value === "" ? "" : new Date(target.value).toISOString())}
-                />
-              )}
-            </Field>
+            <TextField
+              key={name}
+              label={name === "since" ? "From" : "To"}
+              type="datetime-local"
+              value={localOf(filter[name])}
+              onChange={(text) => set(name, text === "" ? "" : new Date(text).toISOString())}
+            />
           ))}
         </div>
       )}
@@ -145,20 +140,18 @@ function TypedFilter({ id, label, value, onSet, className, placeholder }: TypedF
   }
   return (
     <form
-      className={classNames(className)}
+      className={className}
       onSubmit={(event) => {
         event.preventDefault();
         onSet(typed.trim());
       }}
     >
-      <input
+      <SearchInput
         id={id}
-        type="search"
-        className="input"
-        aria-label={label}
+        label={label}
         placeholder={placeholder}
-        value={typed}
-        onChange={({ target }) => setTyped(target.value)}
+        words={typed}
+        onChange={setTyped}
         onBlur={() => typed.trim() !== value && onSet(typed.trim())}
       />
     </form>

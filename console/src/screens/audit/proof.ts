@@ -3,8 +3,9 @@
  * lead to the root (RFC 6962 2.1.1), and the log's key signed that root (a C2SP signed note, Ed25519).
  */
 import type { EventProof } from "../../../../src/server/contract/audit.ts";
+import { hex } from "../../kit/canonical.ts";
 
-export interface Step {
+interface Step {
   readonly word: string;
   readonly holds: boolean;
   readonly more: string;
@@ -90,10 +91,6 @@ function concat(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
     at += part.length;
   }
   return all;
-}
-
-function hex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 function fromHex(text: string): Uint8Array<ArrayBuffer> {

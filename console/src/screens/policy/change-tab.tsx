@@ -1,8 +1,20 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { PolicyTextView } from "../../../../src/server/contract/policy.ts";
-import { ask, Problem, saveText, useMay } from "../../api/index.ts";
-import { Button, Card, Copy, Diff, EmptyState, hunks, Notice, NotYet, Text, toast, Unseen } from "../../kit/index.ts";
+import { ask, Problem, useMay } from "../../api/index.ts";
+import {
+  Button,
+  Card,
+  Diff,
+  EmptyState,
+  hunks,
+  Notice,
+  NotYet,
+  Text,
+  TextActions,
+  toast,
+  Unseen,
+} from "../../kit/index.ts";
 import { ReasonDialog, type WithReason } from "../dialogs.tsx";
 import { draftOf, keepDraft } from "./draft.ts";
 import { AskBar, type Asked, AskedResult } from "./simulation.tsx";
@@ -50,14 +62,7 @@ function Change({ document, isOld, again }: ChangeProps): ReactNode {
   };
   const actions = (
     <span className="flex items-center gap-1">
-      <Copy text={text} label="Copy the policy" />
-      <Button
-        look="plain"
-        size="small"
-        icon="down_tray"
-        aria-label="Download the policy"
-        onClick={() => saveText(text, "policy.yaml")}
-      />
+      <TextActions text={text} what="the policy" fileName="policy.yaml" />
     </span>
   );
   return (
@@ -93,10 +98,8 @@ function Change({ document, isOld, again }: ChangeProps): ReactNode {
       <div className="grid min-w-0 gap-4">
         <AskedResult asked={asked} text={text} />
         {isChanged && (
-          <Card title="Your change">
-            <div className="p-3">
-              <Diff text={hunks(document.text, text, document.line)} />
-            </div>
+          <Card title="Your change" body="">
+            <Diff text={hunks(document.text, text, document.line)} />
           </Card>
         )}
       </div>

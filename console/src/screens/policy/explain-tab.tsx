@@ -1,78 +1,57 @@
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useEffect, useState } from "react";
+import { autonomies } from "../../../../src/core/risk.ts";
 import { withHiddenShown } from "../../../../src/core/system/card-text.ts";
 import type { CallView } from "../../../../src/server/contract/calls.ts";
 import type { ExplanationView } from "../../../../src/server/contract/policy.ts";
-import { ask, refusalText, type Sent } from "../../api/index.ts";
+import { ask, refusalText, type Sent, useAnswer } from "../../api/index.ts";
 import {
   Button,
   Card,
   EmptyState,
   ErrorNotice,
-  Field,
   Hash,
   Notice,
   NotYet,
+  type Options,
   RiskBadge,
   readObject,
   SelectField,
   Text,
-  TextArea,
   TextField,
   Time,
 } from "../../kit/index.ts";
 import { Decision, Verdict } from "./verdict.tsx";
 
 /** A call in the form. All is text; what is empty is the default. */
-interface TypedCall {
-  readonly tool: string;
-  readonly action: string;
-  readonly agent: string;
-  readonly user: string;
-  /** Separated by commas. Empty: all that the tool needs. */
-  readonly scopes: string;
-  readonly autonomy: string;
-  readonly run: string;
-  readonly arguments: string;
-}
-
-const emptyCall: TypedCall = {
+const emptyCall = {
   tool: "",
   action: "default",
   agent: "local-agent",
   user: "",
+  /** Separated by commas. Empty: all that the tool needs. */
   scopes: "",
   autonomy: "",
-  run: "",
+  run_id: "",
   arguments: "{}",
 };
+type TypedCall = Readonly<typeof emptyCall>;
 
-function typedFrom(call: CallView): TypedCall {
-  return {
-    tool: call.tool,
-    action: call.action,
-    agent: call.requested_by.agent,
-    user: call.requested_by.user ?? "",
-    scopes: "",
-    autonomy: call.autonomy_level ?? "",
-    run: call.run_id,
-    arguments: JSON.stringify(call.arguments, null, 2),
-  };
+function typedFrom({ tool, action, requested_by, autonomy_level, run_id, arguments: given }: CallView): TypedCall {
+  const { agent, user = "" } = requested_by;
+  const text = JSON.stringify(given, null, 2);
+  return { ...emptyCall, tool, action, agent, user, autonomy: autonomy_level ?? "", run_id, arguments: text };
 }
 
-function sentFrom({ tool, action, agent, user, scopes, autonomy, run, arguments: given }: TypedCall) {
+function sentFrom({ scopes, arguments: given, ...typed }: TypedCall) {
   const read = readObject(given);
   const names = scopes.split(",").map((scope) => scope.trim());
   return {
-    tool,
+    agent: emptyCall.agent,
+    ...Object.fromEntries(Object.entries(typed).filter(([, text]) => text !== "")),
     arguments: "value" in read ? read.value : {}, // a form with a problem is not sent
-    agent: agent === "" ? "local-agent" : agent,
-    ...(action !== "" && { action }),
-    ...(user !== "" && { user }),
     ...(scopes.trim() !== "" && { scopes: names.filter((scope) => scope !== "") }),
-    ...(autonomy !== "" && { autonomy }),
-    ...(run !== "" && { run_id: run }),
-  } as Sent<"POST /v1/policy/explain">; // the autonomy is one of the options
+  } as Sent<"POST /v1/policy/explain">; // the tool is there, and the autonomy is one of the options
 }
 
 /** A recorded call is explained by its id, with the authority that it had. A typed or changed one is sent as typed. */
@@ -127,10 +106,7 @@ export function ExplainTab({ pastCall }: { readonly pastCall: string | undefined
 }
 
 function PastCalls({ onChoose }: { readonly onChoose: (call: CallView) => void }): ReactNode {
-  const { data } = useQuery({
-    queryKey: ["live", "calls", "last"],
-    queryFn: ({ signal }) => ask("GET /v1/calls", { limit: 50 }, signal),
-  });
+  const { data } = useAnswer("GET /v1/calls", { limit: 50 });
   const calls = data?.calls ?? [];
   if (calls.length === 0) return null;
   const options = calls.map((call) => [call.call_id, optionOf(call)] as const);
@@ -163,7 +139,7 @@ const fields = [
 type CallFieldsProps = Readonly<{ typed: TypedCall; onChange: (typed: TypedCall) => void }>;
 
 function CallFields({ typed, onChange }: CallFieldsProps): ReactNode {
-  const { data } = useQuery({ queryKey: ["live", "tools"], queryFn: ({ signal }) => ask("GET /v1/tools", {}, signal) });
+  const { data } = useAnswer("GET /v1/tools", {});
   const tools = [...new Set(data?.tools.map(({ tool }) => tool))];
   const chooseTool = (tool: string): void => {
     const action = data?.tools.find((one) => one.tool === tool)?.action ?? typed.action;
@@ -173,24 +149,12 @@ function CallFields({ typed, onChange }: CallFieldsProps): ReactNode {
   return (
     <>
       <div className="grid gap-3 sm:grid-cols-2">
-        <Field label="Tool">
-          {(wired) => (
-            <>
-              <input
-                {...wired}
-                list="policy-tools"
-                className="input"
-                value={typed.tool}
-                onChange={({ target }) => chooseTool(target.value)}
-              />
-              <datalist id="policy-tools">
-                {tools.map((tool) => (
-                  <option key={tool} value={tool} />
-                ))}
-              </datalist>
-            </>
-          )}
-        </Field>
+        <TextField label="Tool" list="policy-tools" value={typed.tool} onChange={chooseTool} />
+        <datalist id="policy-tools">
+          {tools.map((tool) => (
+            <option key={tool} value={tool} />
+          ))}
+        </datalist>
         {fields.map(([name, label]) => (
           <TextField
             key={name}
@@ -201,7 +165,7 @@ function CallFields({ typed, onChange }: CallFieldsProps): ReactNode {
         ))}
         <AutonomyField value={typed.autonomy} onChange={(autonomy) => onChange({ ...typed, autonomy })} />
       </div>
-      <TextArea
+      <TextField
         label="Arguments"
         error={"problem" in read ? read.problem : undefined}
         mono
@@ -213,10 +177,7 @@ function CallFields({ typed, onChange }: CallFieldsProps): ReactNode {
   );
 }
 
-const levels = [
-  ["", "current level"],
-  ...["A0", "A1", "A2", "A3", "A4"].map((level) => [level, level] as const),
-] as const;
+const levels: Options = [["", "current level"], ...autonomies.map((level) => [level, level] as const)];
 
 type AutonomyFieldProps = Readonly<{ value: string; onChange: (value: string) => void }>;
 

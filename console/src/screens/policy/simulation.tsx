@@ -1,4 +1,4 @@
-/** What a policy text would decide: recorded calls are put to it, or its own tests. Nothing is run or written. */
+/** What a policy text decides about recorded calls, and the results of its own tests. Nothing is run or written. */
 import { type ReactNode, useMemo, useState } from "react";
 import type {
   PolicyTest,
@@ -10,6 +10,7 @@ import { ask, sentenceOf } from "../../api/index.ts";
 import {
   Button,
   Card,
+  Disclosure,
   EmptyState,
   ErrorNotice,
   Icon,
@@ -83,13 +84,11 @@ export function AskedResult({ asked, text }: AskedResultProps): ReactNode {
   return (
     <Card title="What it would change">
       {asked !== undefined && asked.text !== text && (
-        <p className="border-b border-line px-4 py-2 text-medium">
-          The text has changed since; this is about the one before.
-        </p>
+        <p className="border-b border-line px-4 py-2 text-medium">The text has changed since this result.</p>
       )}
       {asked === undefined && (
         <EmptyState icon="policy" title="Not simulated yet">
-          Recorded calls are put to this text; nothing is run and nothing is written.
+          This text decides about recorded calls. Nothing runs and nothing is written.
         </EmptyState>
       )}
       {asked !== undefined && "simulation" in asked && <Simulated simulation={asked.simulation} />}
@@ -145,9 +144,7 @@ function Simulated({ simulation }: { readonly simulation: SimulationView }): Rea
   );
 }
 
-function callIdOf({ call_id }: VerdictChangeView): string {
-  return call_id;
-}
+const callIdOf = ({ call_id }: VerdictChangeView): string => call_id;
 
 /** How many change from which verdict to which. */
 function Moves({ changes }: { readonly changes: readonly VerdictChangeView[] }): ReactNode {
@@ -178,19 +175,20 @@ function Move({ before, after }: { readonly before: string; readonly after: stri
 function Change({ change }: { readonly change: VerdictChangeView }): ReactNode {
   const { tool, action, before, after, at, requested_by, run_id, call_id } = change;
   return (
-    <details className="group border-b border-line">
-      <summary className="flex list-none flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2 hover:bg-hover">
-        <span className="text-ink-3 group-open:rotate-90">
-          <Icon name="right" size={12} />
-        </span>
-        <span className="min-w-0 flex-1">
-          <ToolName tool={tool} action={action} className="font-medium" />
-        </span>
-        <Move before={before.verdict} after={after.verdict} />
-        <span className="text-ink-3">
-          <Time at={at} />
-        </span>
-      </summary>
+    <Disclosure
+      className="border-b border-line"
+      title={
+        <>
+          <span className="min-w-0 flex-1">
+            <ToolName tool={tool} action={action} className="font-medium" />
+          </span>
+          <Move before={before.verdict} after={after.verdict} />
+          <span className="text-ink-3">
+            <Time at={at} />
+          </span>
+        </>
+      }
+    >
       <div className="grid gap-3 bg-sunken px-4 pt-1 pb-4">
         <p className="text-ink-2">
           <Text>{requested_by.agent}</Text> in <RunLink id={run_id} />, <span className="mono">{call_id}</span>
@@ -199,7 +197,7 @@ function Change({ change }: { readonly change: VerdictChangeView }): ReactNode {
         <Json value={change.arguments} />
         <Decision decision={after} />
       </div>
-    </details>
+    </Disclosure>
   );
 }
 

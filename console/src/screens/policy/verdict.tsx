@@ -4,31 +4,20 @@ import type {
   PolicyWarningView,
   ReasonView,
 } from "../../../../src/server/contract/policy.ts";
-import { Badge, classNames, Notice, RiskBadge, Text, type Tone } from "../../kit/index.ts";
+import { classNames, Notice, RiskBadge, StateBadge, Text } from "../../kit/index.ts";
 
-const tones = new Map<string, Tone>([
-  ["ALLOW", "safe"],
-  ["CONFIRM", "accent"],
-  ["PREVIEW", "medium"],
-  ["BLOCK", "critical"],
-  ["DENY", "critical"],
-]);
-
+const refused = "It is refused; no approval can allow it.";
 const meanings = new Map([
   ["ALLOW", "It runs."],
   ["CONFIRM", "It needs approval."],
   ["PREVIEW", "It only shows what it would do."],
-  ["BLOCK", "It is refused, whatever a person says."],
-  ["DENY", "It is refused, whatever a person says."],
+  ["BLOCK", refused],
+  ["DENY", refused],
   ["depends", "It depends on the action or its arguments: the Policy screen explains a call."],
 ]);
 
 export function Verdict({ verdict }: { readonly verdict: string }): ReactNode {
-  return (
-    <Badge tone={tones.get(verdict) ?? "neutral"} title={meanings.get(verdict)}>
-      {verdict}
-    </Badge>
-  );
+  return <StateBadge state={verdict} title={meanings.get(verdict)} />;
 }
 
 /** A decision and its reasons in order; those that gave the verdict are marked. */

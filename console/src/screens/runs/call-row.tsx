@@ -1,7 +1,7 @@
 import { memo, type ReactNode } from "react";
 import type { Chain } from "../../../../src/server/contract/chains.ts";
 import type { TimelineCall } from "../../../../src/server/contract/runs.ts";
-import { refusalText, save } from "../../api/index.ts";
+import { refusalText } from "../../api/index.ts";
 import {
   classNames,
   duration,
@@ -10,6 +10,7 @@ import {
   Icon,
   RiskBadge,
   StateBadge,
+  save,
   Text,
   TextLink,
   Time,
@@ -64,7 +65,7 @@ export const CallRow = memo(function CallRow(props: CallRowProps): ReactNode {
           <span className="ml-auto flex shrink-0 items-center gap-2">
             {call.artifacts.length > 0 && (
               <span className="tabular inline-flex items-center gap-1 text-ink-3" title="Its artifacts">
-                <Icon name="down_tray" size={12} /> {call.artifacts.length}
+                <Icon name="download" size={12} /> {call.artifacts.length}
                 <span className="sr-only">{call.artifacts.length === 1 ? "artifact" : "artifacts"}</span>
               </span>
             )}
@@ -102,9 +103,7 @@ const words: Readonly<Record<Part, string>> = {
   running: "executing",
 };
 
-type TrackProps = Readonly<{ row: Row; scale: Scale }>;
-
-function Track({ row: { segments, call }, scale }: TrackProps): ReactNode {
+function Track({ row: { segments, call }, scale }: Readonly<{ row: Row; scale: Scale }>): ReactNode {
   const wordsFor = ({ part, from, to }: Segment): string => `${words[part]} ${duration(to - from)}`;
   return (
     <span role="img" aria-label={segments.map(wordsFor).join(", ")} className="relative block h-4 w-full">
@@ -229,7 +228,7 @@ function Artifacts({ call }: { readonly call: TimelineCall }): ReactNode {
             title={digest}
             className="inline-flex max-w-72 items-center gap-1.5 rounded-full border border-line-strong bg-surface px-2.5 py-1 hover:bg-hover"
           >
-            <Icon name="down_tray" size={13} />
+            <Icon name="download" size={13} />
             <Text className="truncate">{name ?? digest.slice(0, 12)}</Text>
             {media_type !== undefined && <Text className="text-ink-3">{media_type}</Text>}
           </button>

@@ -1,21 +1,9 @@
 import { useParams } from "@tanstack/react-router";
 import { type ReactNode, useMemo, useState } from "react";
 import type { RunPageView, RunView } from "../../../../src/server/contract/runs.ts";
-import { ask, Problem, usePages, useReadOn } from "../../api/index.ts";
-import {
-  Badge,
-  EmptyState,
-  NotYet,
-  number,
-  RowLink,
-  SearchField,
-  Skeleton,
-  Text,
-  Time,
-  type Tone,
-  VirtualList,
-} from "../../kit/index.ts";
-import { SplitView } from "../split-view.tsx";
+import { Problem, usePages, useReadOn } from "../../api/index.ts";
+import { Badge, EmptyState, NotYet, number, RowLink, StateBadge, Text, Time } from "../../kit/index.ts";
+import { hasWords, SearchList, SplitView } from "../split-view.tsx";
 import { Timeline } from "./timeline.tsx";
 
 export function RunsScreen(): ReactNode {
@@ -39,12 +27,7 @@ const runsOf = ({ runs }: RunPageView): readonly RunView[] => runs;
 const idOf = ({ run_id }: RunView): string => run_id;
 
 function RunList({ chosen }: { readonly chosen: string | undefined }): ReactNode {
-  const pages = usePages({
-    queryKey: ["live", "runs"],
-    read: (after, signal) => ask("GET /v1/runs", { limit: 250, after }, signal),
-    rowsOf: runsOf,
-    keyOf: idOf,
-  });
+  const pages = usePages("GET /v1/runs", { limit: 250 }, { rowsOf: runsOf, keyOf: idOf });
   const { rows, error, again, more } = pages;
   const [words, setWords] = useState("");
   const found = useMemo(() => rows?.filter((run) => isFound(run, words)), [rows, words]);
@@ -57,45 +40,30 @@ function RunList({ chosen }: { readonly chosen: string | undefined }): ReactNode
     );
   if (rows === undefined || found === undefined) return <NotYet error={error} again={again} rows={8} />;
   return (
-    <div className="flex h-full min-h-0 flex-col">
-      <SearchField label="Search runs" placeholder="Run, agent, task or state" words={words} onChange={setWords} />
-      {isSearching && <Skeleton rows={8} />}
-      {!isSearching && found.length === 0 && (
+    <SearchList
+      label="Runs"
+      placeholder="Run, agent, task or state"
+      words={words}
+      onWords={setWords}
+      isReading={isSearching}
+      nothing={
         <EmptyState icon="runs" title={rows.length === 0 ? "No runs yet" : "No run matches"}>
           {rows.length === 0 && "The first call of an agent begins one."}
         </EmptyState>
-      )}
-      {found.length > 0 && (
-        <div className="min-h-0 flex-1">
-          <VirtualList
-            label="Runs"
-            rows={found}
-            keyOf={idOf}
-            estimate={72}
-            selected={found.findIndex((run) => idOf(run) === chosen)}
-            onEnd={more}
-            row={(run) => <RunRow run={run} isChosen={idOf(run) === chosen} />}
-          />
-        </div>
-      )}
-    </div>
+      }
+      rows={found}
+      keyOf={idOf}
+      estimate={72}
+      selected={found.findIndex((run) => idOf(run) === chosen)}
+      onEnd={more}
+      row={(run) => <RunRow run={run} isChosen={idOf(run) === chosen} />}
+    />
   );
 }
 
 function isFound({ run_id, principal, task_id, state }: RunView, words: string): boolean {
-  const all = [run_id, principal?.agent, principal?.user, task_id, state].join(" ").toLowerCase();
-  return words
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => all.includes(word));
+  return hasWords([run_id, principal?.agent, principal?.user, task_id, state], words);
 }
-
-const tones = new Map<string, Tone>([
-  ["passed", "safe"],
-  ["failed", "critical"],
-  ["blocked", "high"],
-  ["incomplete", "neutral"],
-]);
 
 function RunRow({ run, isChosen }: { readonly run: RunView; readonly isChosen: boolean }): ReactNode {
   const { counts, governance } = run;
@@ -124,7 +92,7 @@ function RunRow({ run, isChosen }: { readonly run: RunView; readonly isChosen: b
         </span>
         {counts.waiting > 0 && <Badge tone="accent">{counts.waiting} waiting</Badge>}
         {run.state !== "running" && run.state !== "started" && (
-          <Badge tone={tones.get(governance.result) ?? "neutral"}>{run.state}</Badge>
+          <StateBadge state={governance.result} word={run.state} />
         )}
       </span>
     </RowLink>

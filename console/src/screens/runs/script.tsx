@@ -1,9 +1,20 @@
-import { useQuery } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import type { Chain } from "../../../../src/server/contract/chains.ts";
 import type { TimelineCall } from "../../../../src/server/contract/runs.ts";
-import { ask } from "../../api/index.ts";
-import { Button, classNames, Notice, NotYet, number, Part, StateBadge, Text, TextLink, Time } from "../../kit/index.ts";
+import { useAnswer } from "../../api/index.ts";
+import {
+  classNames,
+  Notice,
+  NotYet,
+  number,
+  Part,
+  Preformatted,
+  StateBadge,
+  Text,
+  TextLink,
+  Time,
+  useFirst,
+} from "../../kit/index.ts";
 
 /** In the row of a frozen script: the line it waits in. */
 export function WaitsAt({ chain: { waiting } }: { readonly chain: Chain }): ReactNode {
@@ -25,14 +36,10 @@ const languages = new Map<unknown, string>([
 
 /** How often the calls of one line ended with which status. */
 type Outcomes = ReadonlyMap<string, number>;
-type ScriptProps = Readonly<{ call: TimelineCall; chain: Chain | undefined }>;
 
 /** The script as it was sent, with the calls of each line and the line it waits in. */
-export function Script({ call, chain }: ScriptProps): ReactNode {
-  const { data, error, refetch } = useQuery({
-    queryKey: ["live", "script", call.call_id],
-    queryFn: ({ signal }) => ask("GET /v1/calls/{id}", { id: call.call_id }, signal),
-  });
+export function Script({ call, chain }: Readonly<{ call: TimelineCall; chain: Chain | undefined }>): ReactNode {
+  const { data, error, refetch } = useAnswer("GET /v1/calls/{id}", { id: call.call_id });
   const code = data?.arguments["code"];
   const language = chain?.language ?? data?.arguments["language"];
   const result = data?.outcome?.structured;
@@ -45,7 +52,7 @@ export function Script({ call, chain }: ScriptProps): ReactNode {
         <Listing code={code} outcomes={outcomesByLine(result)} waiting={chain?.waiting ?? []} />
       )}
       <Output label="What it printed" text={memberOf(result, "logs")} />
-      <Output label="What it answered" text={memberOf(result, "output_text")} />
+      <Output label="What it returned" text={memberOf(result, "output_text")} />
     </Part>
   );
 }
@@ -71,80 +78,59 @@ function Frozen({ chain: { waiting, since, expires_at } }: { readonly chain: Cha
   );
 }
 
-type OutputProps = Readonly<{ label: string; text: unknown }>;
-
-/** What a script said; its result has all of it. */
-function Output({ label, text }: OutputProps): ReactNode {
+/** The output of a script; its result has all of it. */
+function Output({ label, text }: Readonly<{ label: string; text: unknown }>): ReactNode {
   if (typeof text !== "string" || text === "") return null;
   return (
     <div className="mt-2 grid gap-1.5">
       <h4 className="label">{label}</h4>
-      <section
-        aria-label={label}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-        tabIndex={0}
-        className="mono max-h-64 overflow-auto rounded-md bg-canvas px-3 py-2 leading-relaxed"
-      >
-        <Text lines limit={20_000}>
-          {text}
-        </Text>
-      </section>
+      <Preformatted label={label} lines limit={20_000}>
+        {text}
+      </Preformatted>
     </div>
   );
 }
 
-const mostLines = 200;
-
 type ListingProps = Readonly<{ code: string; outcomes: ReadonlyMap<number, Outcomes>; waiting: Chain["waiting"] }>;
 
 function Listing({ code, outcomes, waiting }: ListingProps): ReactNode {
-  const [all, setAll] = useState(false);
-  const lines = code.split(/\r\n|[\r\n]/);
-  const shown = all ? lines : lines.slice(0, mostLines);
+  const [lines, more] = useFirst(code.split(/\r\n|[\r\n]/), { noun: "lines", first: 200 });
   return (
     <>
       <ol aria-label="Lines of the script" className="mono overflow-x-auto rounded-md bg-canvas py-2 leading-relaxed">
-        {shown.map((text, at) => {
-          const number = at + 1;
-          const waits = waiting.filter(({ line }) => line === number);
+        {lines.map((text, at) => {
+          const line = at + 1;
+          const waits = waiting.filter((one) => one.line === line);
           return (
             <li
-              key={number}
+              key={line}
               className={classNames(
                 "grid grid-cols-[2rem_minmax(0,1fr)_auto] items-baseline gap-x-3 pr-3 sm:grid-cols-[3rem_minmax(0,1fr)_auto]",
                 waits.length > 0 && "bg-accent-tint",
               )}
             >
               <span aria-hidden="true" className="tabular text-right text-ink-3 select-none">
-                {number}
+                {line}
               </span>
               <Text lines>{text}</Text>
               <span className="flex gap-1.5 font-sans">
                 {waits.map(({ approval_id }) => (
                   <StateBadge key={approval_id} state="held" />
                 ))}
-                <LineOutcomes outcomes={outcomes.get(number) ?? new Map()} />
+                {[...(outcomes.get(line) ?? [])].map(([status, times]) => (
+                  <span key={status} className="inline-flex items-center gap-1">
+                    <StateBadge state={status} />
+                    {times > 1 && <span className="tabular text-[0.8571rem] text-ink-2">×{number(times)}</span>}
+                  </span>
+                ))}
               </span>
             </li>
           );
         })}
       </ol>
-      {shown.length < lines.length && (
-        <Button size="small" className="justify-self-start" onClick={() => setAll(true)}>
-          All {number(lines.length)} lines
-        </Button>
-      )}
+      {more}
     </>
   );
-}
-
-function LineOutcomes({ outcomes }: { readonly outcomes: Outcomes }): ReactNode {
-  return [...outcomes].map(([status, times]) => (
-    <span key={status} className="inline-flex items-center gap-1">
-      <StateBadge state={status} />
-      {times > 1 && <span className="tabular text-[0.8571rem] text-ink-2">×{number(times)}</span>}
-    </span>
-  ));
 }
 
 /** From the trace of a script that has ended. Only entries of the right shape count: a script made it. */

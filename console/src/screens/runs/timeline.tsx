@@ -1,8 +1,7 @@
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
 import type { Chain } from "../../../../src/server/contract/chains.ts";
 import type { TimelineCall, TimelinePage } from "../../../../src/server/contract/runs.ts";
-import { ask, useMay } from "../../api/index.ts";
+import { useAnswer, useMay, usePages } from "../../api/index.ts";
 import {
   Button,
   classNames,
@@ -20,31 +19,25 @@ import { compressedScale, ended, type Row, rowsOf, trueScale, wallTime } from ".
 
 /** One run as a waterfall: what was called, what waited for approval, how it ended. */
 export function Timeline({ runId }: { readonly runId: string }): ReactNode {
-  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
-    queryKey: ["live", "timeline", runId],
-    queryFn: ({ pageParam: before, signal }) =>
-      ask("GET /v1/runs/{id}/timeline", { id: runId, limit: 250, before }, signal),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ next_before }) => next_before,
-  });
-  const calls = useMemo(() => data && callsOf(data.pages), [data]);
-  if (calls === undefined) return <NotYet error={error} again={refetch} rows={10} />;
+  const sent = { id: runId, limit: 250 };
+  const pages = usePages("GET /v1/runs/{id}/timeline", sent, { rowsOf: callsOf, keyOf: idOf });
+  const { rows: calls, error, again, more, hasMore, isReading } = pages;
+  if (calls === undefined) return <NotYet error={error} again={again} rows={10} />;
   if (calls.length === 0)
     return (
       <EmptyState icon="runs" title="No call in this run yet">
         Its calls are shown as they come.
       </EmptyState>
     );
-  const earlier = hasNextPage ? { load: () => void fetchNextPage(), isLoading: isFetchingNextPage } : undefined;
+  const earlier = hasMore ? { load: more, isLoading: isReading } : undefined;
   const View = calls.some(({ state }) => !ended.has(state)) ? GrowingWaterfall : Waterfall;
   return <View runId={runId} calls={calls} earlier={earlier} now={latestIn(calls)} />;
 }
 
-/** Each once: a script whose calls are on a later page comes with that page too. */
-function callsOf(pages: readonly TimelinePage[]): readonly TimelineCall[] {
-  const all = pages.flatMap(({ calls, scripts = [] }) => [...scripts, ...calls]);
-  return [...new Map(all.map((call) => [call.call_id, call])).values()];
-}
+/** A script whose calls are on a later page comes with that page too. */
+const callsOf = ({ calls, scripts = [] }: TimelinePage): readonly TimelineCall[] => [...scripts, ...calls];
+const rowIdOf = ({ call }: Row): string => call.call_id;
+const idOf = ({ call_id }: TimelineCall): string => call_id;
 
 function latestIn(calls: readonly TimelineCall[]): number {
   return calls.reduce((latest, call) => Math.max(latest, Date.parse(call.ended_at ?? call.arrived_at)), 0);
@@ -52,11 +45,8 @@ function latestIn(calls: readonly TimelineCall[]): number {
 
 /** The scripts of this run that have not ended, by their call. */
 function useChains(runId: string, calls: readonly TimelineCall[]): ReadonlyMap<string, Chain> {
-  const { data } = useQuery({
-    queryKey: ["live", "chains", runId],
-    queryFn: ({ signal }) => ask("GET /v1/chains", { run_id: runId, limit: 1_000 }, signal),
-    enabled: calls.some(({ tool }) => tool === chainTool),
-  });
+  const enabled = calls.some(({ tool }) => tool === chainTool);
+  const { data } = useAnswer("GET /v1/chains", { run_id: runId, limit: 1_000 }, { enabled });
   return useMemo(() => new Map(data?.chains.map((chain) => [chain.call_id, chain] as const)), [data]);
 }
 
@@ -95,7 +85,7 @@ function Waterfall({ runId, calls, earlier, now }: WaterfallProps): ReactNode {
         <VirtualList
           label="Calls of this run"
           rows={rows}
-          keyOf={callIdOf}
+          keyOf={rowIdOf}
           estimate={44}
           row={(row) => (
             <CallRow
@@ -111,10 +101,6 @@ function Waterfall({ runId, calls, earlier, now }: WaterfallProps): ReactNode {
       </div>
     </div>
   );
-}
-
-function callIdOf({ call }: Row): string {
-  return call.call_id;
 }
 
 type HeadProps = Readonly<{

@@ -1,26 +1,19 @@
 import { type ReactNode, useState } from "react";
 import { ask, type Sent } from "../../api/index.ts";
-import { Button, Notice, Radios, Text, toast } from "../../kit/index.ts";
-import { ReasonDialog, useSending, type WithReason } from "../dialogs.tsx";
+import { Button, Notice, Radios } from "../../kit/index.ts";
+import { ChangeButton, ReasonDialog, type WithReason } from "../dialogs.tsx";
 
-type Word = Sent<"POST /v1/calls/{id}/settle">["outcome"];
+type Outcome = Sent<"POST /v1/calls/{id}/settle">["outcome"];
 
-const choices: readonly (readonly [word: Word, label: string, more: string])[] = [
+const choices: readonly (readonly [outcome: Outcome, label: string, more: string])[] = [
   ["succeeded", "It happened", "The call counts as done and is never run again."],
   ["failed", "It did not happen", "The call counts as failed."],
   ["retry", "Run it when asked again", "The next time the same call is sent, it runs."],
 ];
 
-type UnknownProps = Readonly<{ callId: string; maySettle: boolean }>;
-
 /** The outcome of the call is not known: says what to do, and takes the answer of a person who has looked. */
-export function Unknown({ callId, maySettle }: UnknownProps): ReactNode {
+export function Unknown({ callId, maySettle }: Readonly<{ callId: string; maySettle: boolean }>): ReactNode {
   const [isOpen, setIsOpen] = useState(false);
-  const { isBusy, problem, send } = useSending();
-  const reconcile = async (): Promise<void> => {
-    if (await send(() => ask("POST /v1/calls/{id}/reconcile", { id: callId })))
-      toast("The tool knew how the call ended.");
-  };
   return (
     <>
       <Notice tone="medium">
@@ -29,16 +22,19 @@ export function Unknown({ callId, maySettle }: UnknownProps): ReactNode {
           Postern stopped, the connection broke, or the time limit passed. Look where the call should have had its
           effect. The same call is refused until a person settles this one.
         </p>
-        {problem !== undefined && <Text className="block text-critical">{problem}</Text>}
         {maySettle && (
-          <p className="mt-2 flex flex-wrap gap-2">
-            <Button size="small" busy={isBusy} onClick={() => void reconcile()}>
+          <div className="mt-2 flex flex-wrap gap-2">
+            <ChangeButton
+              size="small"
+              change={() => ask("POST /v1/calls/{id}/reconcile", { id: callId })}
+              done="The tool knew how the call ended."
+            >
               Ask the tool
-            </Button>
+            </ChangeButton>
             <Button size="small" onClick={() => setIsOpen(true)}>
               I have looked
             </Button>
-          </p>
+          </div>
         )}
       </Notice>
       {isOpen && <SettleDialog callId={callId} onClose={() => setIsOpen(false)} />}
@@ -46,13 +42,10 @@ export function Unknown({ callId, maySettle }: UnknownProps): ReactNode {
   );
 }
 
-type SettleDialogProps = Readonly<{ callId: string; onClose: () => void }>;
-
-function SettleDialog({ callId, onClose }: SettleDialogProps): ReactNode {
-  const [outcome, setOutcome] = useState<Word>();
+function SettleDialog({ callId, onClose }: Readonly<{ callId: string; onClose: () => void }>): ReactNode {
+  const [outcome, setOutcome] = useState<Outcome>();
   const settle = async ({ reason = "" }: WithReason): Promise<void> => {
     if (outcome !== undefined) await ask("POST /v1/calls/{id}/settle", { id: callId, outcome, reason });
-    toast("Settled, and written into the audit log.");
   };
   return (
     <ReasonDialog
@@ -62,15 +55,16 @@ function SettleDialog({ callId, onClose }: SettleDialogProps): ReactNode {
       needsReason
       isReady={outcome !== undefined}
       onSend={settle}
+      done="Settled, and written into the audit log."
       onClose={onClose}
     >
       <Radios
         legend="Outcome"
         value={outcome}
         onChange={setOutcome}
-        options={choices.map(([word, label, more]) => [
-          word,
-          <span key={word}>
+        options={choices.map(([id, label, more]) => [
+          id,
+          <span key={id}>
             <span className="block font-medium">{label}</span>
             <span className="text-ink-2">{more}</span>
           </span>,

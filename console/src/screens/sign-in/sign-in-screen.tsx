@@ -127,10 +127,8 @@ function PasswordForm(): ReactNode {
   );
 }
 
-type LinkHintProps = Readonly<{ isOnly: boolean; command: string }>;
-
 /** Before there are accounts, the operator signs in with a link that the command line prints. */
-function LinkHint({ isOnly, command }: LinkHintProps): ReactNode {
+function LinkHint({ isOnly, command }: Readonly<{ isOnly: boolean; command: string }>): ReactNode {
   if (!isOnly)
     return (
       <p className="grid justify-items-center gap-1 text-ink-2">
@@ -164,10 +162,8 @@ function useLink(): { readonly busy: boolean; readonly error: string | undefined
   return { busy: token !== undefined && error === undefined, error };
 }
 
-type WithoutRolesProps = Readonly<{ session: Session; again: () => void }>;
-
 /** For a person with an account and no role: who gives roles, and how. */
-export function WithoutRoles({ session, again }: WithoutRolesProps): ReactNode {
+export function WithoutRoles({ session, again }: Readonly<{ session: Session; again: () => void }>): ReactNode {
   const { out } = useSignIn();
   const { name, display_name } = session.user;
   return (

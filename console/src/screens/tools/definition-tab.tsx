@@ -1,17 +1,13 @@
-import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { ask, useMay } from "../../api/index.ts";
-import { actorText, Button, Diff, Facts, Hash, Notice, NotYet, Part, Text, Time, toast } from "../../kit/index.ts";
-import { useSending } from "../dialogs.tsx";
+import { ask, useAnswer, useMay } from "../../api/index.ts";
+import { actorText, Diff, Facts, Hash, Notice, NotYet, Part, Text, Time } from "../../kit/index.ts";
+import { ChangeButton } from "../dialogs.tsx";
 
-function useChanges(tool: string) {
-  return useQuery({
-    queryKey: ["live", "changes", tool],
-    queryFn: ({ signal }) => ask("GET /v1/tools/{name}/changes", { name: tool }, signal),
-  });
+function useChanges(name: string) {
+  return useAnswer("GET /v1/tools/{name}/changes", { name });
 }
 
-/** The same for the page that clients show for a tool; nothing before a client has read it. */
+/** The same for the page that MCP clients show for a tool. It is empty until a client has read the page. */
 export function PageDefinition({ tool }: { readonly tool: string }): ReactNode {
   const page = `${tool}.ui`;
   if (useChanges(page).data === undefined) return null;
@@ -43,7 +39,11 @@ export function DefinitionTab({ tool }: { readonly tool: string }): ReactNode {
           Approved: pinned && (
             <>
               <Hash value={pinned.definition} /> <Time at={pinned.at} />,{" "}
-              {pinned.by === undefined ? "at first sight" : <Text>{`by ${actorText(pinned.by, pinned.via)}`}</Text>}
+              {pinned.by === undefined ? (
+                "automatically, when it was first offered"
+              ) : (
+                <Text>{`by ${actorText(pinned.by, pinned.via)}`}</Text>
+              )}
             </>
           ),
           Offered: offered && (
@@ -59,30 +59,29 @@ export function DefinitionTab({ tool }: { readonly tool: string }): ReactNode {
         </Part>
       ))}
       {state !== "pinned" && offered !== undefined && (
-        <Approve tool={tool} definition={offered.definition} onDone={() => void refetch()} />
+        <Approve tool={tool} definition={offered.definition} onEnd={() => void refetch()} />
       )}
     </div>
   );
 }
 
-type ApproveProps = Readonly<{ tool: string; definition: string; onDone: () => void }>;
+/** `onEnd` is called after a refusal too: the definition may have changed again. */
+type ApproveProps = Readonly<{ tool: string; definition: string; onEnd: () => void }>;
 
-function Approve({ tool, definition, onDone }: ApproveProps): ReactNode {
+function Approve({ tool, definition, onEnd }: ApproveProps): ReactNode {
   const may = useMay();
-  const { isBusy, problem, send } = useSending();
   if (!may("tools:approve")) return null;
-  const approve = async (): Promise<void> => {
-    const isDone = await send(() => ask("POST /v1/tools/{name}/approve", { name: tool, definition }));
-    if (isDone) toast("Approved. It can be used.");
-    onDone(); // also after a refusal: the definition may have changed again
-  };
   return (
     <div className="flex flex-wrap items-center gap-3">
-      <Button look="primary" busy={isBusy} onClick={() => void approve()}>
+      <ChangeButton
+        look="primary"
+        change={() => ask("POST /v1/tools/{name}/approve", { name: tool, definition })}
+        done="Approved. It can be used."
+        onEnd={onEnd}
+      >
         Approve this definition
-      </Button>
+      </ChangeButton>
       <span className="text-ink-2">Exactly the one above; a later change needs approval again.</span>
-      {problem !== undefined && <Text className="text-critical">{problem}</Text>}
     </div>
   );
 }

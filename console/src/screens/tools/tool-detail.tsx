@@ -1,7 +1,8 @@
 import { type ReactNode, useState } from "react";
 import type { ActionStatisticsView, ToolView as ToolAction } from "../../../../src/server/contract/tools.ts";
-import { typed, useMay } from "../../api/index.ts";
+import { ask, useMay, withCommandName } from "../../api/index.ts";
 import {
+  Button,
   Card,
   classNames,
   duration,
@@ -18,14 +19,12 @@ import {
   Text,
   Time,
 } from "../../kit/index.ts";
+import { ReasonDialog } from "../dialogs.tsx";
 import { DefinitionTab, PageDefinition } from "./definition-tab.tsx";
-import { ToolSwitch } from "./tool-switch.tsx";
 import { TryTab } from "./try-tab.tsx";
 import type { Tool } from "./use-tools.ts";
 
-type ToolDetailProps = Readonly<{ tool: Tool; since: string | undefined }>;
-
-export function ToolDetail({ tool, since }: ToolDetailProps): ReactNode {
+export function ToolDetail({ tool, since }: Readonly<{ tool: Tool; since: string | undefined }>): ReactNode {
   const may = useMay();
   const [chosen, setChosen] = useState(tool.actions[0]?.action ?? "default");
   const hasDefinition = tool.server !== undefined && may("tools:approve");
@@ -60,7 +59,7 @@ export function ToolDetail({ tool, since }: ToolDetailProps): ReactNode {
             onChange={setChosen}
           />
         )}
-        <ErrorNotice>{action.unavailable && `It cannot be called: ${typed(action.unavailable)}`}</ErrorNotice>
+        <ErrorNotice>{action.unavailable && `It cannot be called: ${withCommandName(action.unavailable)}`}</ErrorNotice>
       </header>
       <div className="px-4 py-4 lg:px-6">
         <Tabs label="Tool" tabs={tabs} selected={tab} onSelect={setTab}>
@@ -86,14 +85,14 @@ function About({ tool, action, since }: AboutProps): ReactNode {
   const { ui, guess, scopes } = action;
   return (
     <div className="grid gap-4">
-      <Sheet title={tool.server === undefined ? "Description" : "Description, in the server's own words"}>
+      <Card title={tool.server === undefined ? "Description" : "Description by the server"} body="">
         <Text lines className="max-w-prose">
           {action.description}
         </Text>
-      </Sheet>
+      </Card>
       <Figures statistics={statistics} since={since} />
       <Health action={action} statistics={statistics} />
-      <Sheet title="Details">
+      <Card title="Details" body="">
         <Facts
           rows={{
             Risk: (
@@ -111,7 +110,7 @@ function About({ tool, action, since }: AboutProps): ReactNode {
             Definition: <Hash value={action.definition} label="definition digest" />,
           }}
         />
-      </Sheet>
+      </Card>
     </div>
   );
 }
@@ -141,16 +140,6 @@ function riskSource({ risk, risk_source: source, guess }: ToolAction): string {
   const isStated = source === "declared" || source === "operator";
   if (isStated || guess === undefined || guess.risk === risk) return sources.get(source) ?? source;
   return `not stated: ${risk} until you do; by its name and description it would be ${guess.risk}`;
-}
-
-type SheetProps = Readonly<{ title: string; children: ReactNode }>;
-
-function Sheet({ title, children }: SheetProps): ReactNode {
-  return (
-    <Card title={title}>
-      <div className="px-4 py-3">{children}</div>
-    </Card>
-  );
 }
 
 type FiguresProps = Readonly<{ statistics: ActionStatisticsView | undefined; since: string | undefined }>;
@@ -191,7 +180,7 @@ type HealthProps = Readonly<{ action: ToolAction; statistics: ActionStatisticsVi
 function Health({ action: { health }, statistics }: HealthProps): ReactNode {
   if (health === undefined) return null;
   return (
-    <Sheet title="Health">
+    <Card title="Health" body="">
       <Facts
         rows={{
           State: health.status,
@@ -206,7 +195,7 @@ function Health({ action: { health }, statistics }: HealthProps): ReactNode {
           "Rate limit ends": health.rate_limit_resets_at && <Time at={health.rate_limit_resets_at} />,
         }}
       />
-    </Sheet>
+    </Card>
   );
 }
 
@@ -222,5 +211,44 @@ function Schemas({ action }: { readonly action: ToolAction }): ReactNode {
         </Part>
       )}
     </div>
+  );
+}
+
+type ToolSwitchProps = Readonly<{ kind: "tools" | "servers"; name: string; isOff: boolean }>;
+
+/** Switches a tool or a server off for all callers, with a reason for the audit log. */
+export function ToolSwitch({ kind, name, isOff }: ToolSwitchProps): ReactNode {
+  const may = useMay();
+  const [isOpen, setIsOpen] = useState(false);
+  const word = isOff ? "Switch on" : "Switch off";
+  if (!may("tools:switch")) return isOff ? <span className="text-critical">off</span> : null;
+  return (
+    <>
+      <Button
+        size="small"
+        look={isOff ? "primary" : "quiet"}
+        onClick={() => setIsOpen(true)}
+        aria-label={`${word}: ${name}`}
+      >
+        {word}
+      </Button>
+      {isOpen && (
+        <ReasonDialog
+          title={`${word} ${kind === "tools" ? "this tool" : "this server with all its tools"}?`}
+          word={word}
+          look={isOff ? "primary" : "danger"}
+          onSend={(reason) => ask(`POST /v1/controls/${kind}/{name}`, { name, enabled: isOff, ...reason })}
+          done={isOff ? "It can be called again." : "It cannot be called now."}
+          onClose={() => setIsOpen(false)}
+        >
+          <p>
+            <Text className="mono font-medium">{name}</Text>{" "}
+            {isOff
+              ? "can be called again, as the policy says."
+              : "is refused to all callers at once; calls that run now finish."}
+          </p>
+        </ReasonDialog>
+      )}
+    </>
   );
 }

@@ -1,6 +1,6 @@
 import { useParams } from "@tanstack/react-router";
 import { type ReactNode, useMemo, useState } from "react";
-import { typed } from "../../api/index.ts";
+import { withCommandName } from "../../api/index.ts";
 import {
   Badge,
   classNames,
@@ -11,14 +11,11 @@ import {
   number,
   RiskBadge,
   RowLink,
-  SearchField,
   Text,
-  VirtualList,
 } from "../../kit/index.ts";
 import { Verdict } from "../policy/verdict.tsx";
-import { SplitView } from "../split-view.tsx";
-import { ToolDetail } from "./tool-detail.tsx";
-import { ToolSwitch } from "./tool-switch.tsx";
+import { hasWords, SearchList, SplitView } from "../split-view.tsx";
+import { ToolDetail, ToolSwitch } from "./tool-detail.tsx";
 import { type Group, riskOf, type Tool, useTools } from "./use-tools.ts";
 
 export function ToolsScreen(): ReactNode {
@@ -60,9 +57,8 @@ function keyOf({ group, tool }: Row): string {
 }
 
 function rowsOf(groups: readonly Group[], words: string): readonly Row[] {
-  const wanted = words.toLowerCase();
   const isWanted = ({ name, server, actions }: Tool): boolean =>
-    [name, server, ...actions.map(({ description }) => description)].join(" ").toLowerCase().includes(wanted);
+    hasWords([name, server, ...actions.map(({ description }) => description)], words);
   return groups.flatMap((group) => {
     const tools = group.tools.filter(isWanted);
     const isShown = tools.length > 0 || (words === "" && group.server !== undefined);
@@ -70,31 +66,25 @@ function rowsOf(groups: readonly Group[], words: string): readonly Row[] {
   });
 }
 
-type ToolListProps = Readonly<{ groups: readonly Group[]; chosen: string | undefined }>;
-
-function ToolList({ groups, chosen }: ToolListProps): ReactNode {
+function ToolList({ groups, chosen }: Readonly<{ groups: readonly Group[]; chosen: string | undefined }>): ReactNode {
   const [words, setWords] = useState("");
   const rows = useMemo(() => rowsOf(groups, words), [groups, words]);
   return (
-    <div className="flex h-full min-h-0 flex-col">
-      <SearchField label="Search tools" placeholder="Name, server or description" words={words} onChange={setWords} />
-      {rows.length === 0 && <EmptyState icon="tools" title={words === "" ? "No tools yet" : "No tool matches"} />}
-      {rows.length > 0 && (
-        <div className="min-h-0 flex-1">
-          <VirtualList
-            label="Tools"
-            rows={rows}
-            keyOf={keyOf}
-            isHead={isHead}
-            estimate={60}
-            selected={rows.findIndex(({ tool }) => tool !== undefined && tool.name === chosen)}
-            row={({ group, tool }) =>
-              tool === undefined ? <GroupHead group={group} /> : <ToolRow tool={tool} isChosen={tool.name === chosen} />
-            }
-          />
-        </div>
-      )}
-    </div>
+    <SearchList
+      label="Tools"
+      placeholder="Name, server or description"
+      words={words}
+      onWords={setWords}
+      nothing={<EmptyState icon="tools" title={words === "" ? "No tools yet" : "No tool matches"} />}
+      rows={rows}
+      keyOf={keyOf}
+      isHead={isHead}
+      estimate={60}
+      selected={rows.findIndex(({ tool }) => tool !== undefined && tool.name === chosen)}
+      row={({ group, tool }) =>
+        tool === undefined ? <GroupHead group={group} /> : <ToolRow tool={tool} isChosen={tool.name === chosen} />
+      }
+    />
   );
 }
 
@@ -113,7 +103,7 @@ function GroupHead({ group: { server, health, tools, isOff } }: { readonly group
       </header>
       {health?.problem !== undefined && (
         <p className="line-clamp-3 border-b border-line bg-surface px-4 py-2 text-critical">
-          <Text>{typed(health.problem)}</Text>
+          <Text>{withCommandName(health.problem)}</Text>
         </p>
       )}
     </>
@@ -129,9 +119,7 @@ function problemOf({ isOff, actions: [first] }: Tool): string | undefined {
   return first?.health?.status === "degraded" ? "degraded" : undefined;
 }
 
-type ToolRowProps = Readonly<{ tool: Tool; isChosen: boolean }>;
-
-function ToolRow({ tool, isChosen }: ToolRowProps): ReactNode {
+function ToolRow({ tool, isChosen }: Readonly<{ tool: Tool; isChosen: boolean }>): ReactNode {
   const { name, server, statistics, verdict } = tool;
   const problem = problemOf(tool);
   const sum = (count: "calls" | "errors" | "refused"): number =>

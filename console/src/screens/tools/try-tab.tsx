@@ -9,6 +9,7 @@ import {
   ErrorNotice,
   enteredOf,
   Hash,
+  hex,
   Json,
   Notice,
   Part,
@@ -64,8 +65,7 @@ function useFollowed(): { readonly callId: string | undefined; readonly follow: 
     () => undefined,
   );
   const follow = (): string => {
-    const bytes = crypto.getRandomValues(new Uint8Array(16));
-    traceId.current = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    traceId.current = hex(crypto.getRandomValues(new Uint8Array(16)));
     setCallId(undefined);
     return traceId.current;
   };
@@ -87,7 +87,11 @@ function Outcome({ outcome }: { readonly outcome: OutcomeView }): ReactNode {
           It waits for approval: <TextLink to={`/approvals/${approval_id}`}>the request</TextLink>
         </p>
       )}
-      {text !== "" && refusal === undefined && <Preformatted lines>{text}</Preformatted>}
+      {text !== "" && refusal === undefined && (
+        <Preformatted label="Text of the outcome" lines>
+          {text}
+        </Preformatted>
+      )}
       {structured !== undefined && <Json value={structured} />}
       <p className="text-ink-3">
         Call <Hash value={call_id} label="call id" />

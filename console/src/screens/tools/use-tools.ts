@@ -1,5 +1,6 @@
-import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
+import type { Risk } from "../../../../src/core/call.ts";
+import { rankOf } from "../../../../src/core/risk.ts";
 import type { ControlsView } from "../../../../src/server/contract/controls.ts";
 import type { EffectiveLineView } from "../../../../src/server/contract/policy.ts";
 import type {
@@ -7,7 +8,7 @@ import type {
   ServerHealth,
   ToolView as ToolAction,
 } from "../../../../src/server/contract/tools.ts";
-import { ask, useControls, useMay } from "../../api/index.ts";
+import { useAnswer, useControls, useMay } from "../../api/index.ts";
 
 /** A tool with all its actions: they share its health, its switch and its definition. */
 export interface Tool {
@@ -30,12 +31,7 @@ export interface Group {
 }
 
 export function useStatistics(enabled = true) {
-  return useQuery({
-    queryKey: ["live", "statistics"],
-    queryFn: ({ signal }) => ask("GET /v1/statistics", {}, signal),
-    enabled,
-    refetchInterval: 30_000,
-  });
+  return useAnswer("GET /v1/statistics", {}, { enabled, refetchInterval: 30_000 });
 }
 
 export function useTools(): {
@@ -45,15 +41,11 @@ export function useTools(): {
   readonly again: () => void;
 } {
   const may = useMay();
-  const tools = useQuery({ queryKey: ["live", "tools"], queryFn: ({ signal }) => ask("GET /v1/tools", {}, signal) });
-  const health = useQuery({ queryKey: ["live", "health"], queryFn: ({ signal }) => ask("GET /v1/health", {}, signal) });
+  const tools = useAnswer("GET /v1/tools", {});
+  const health = useAnswer("GET /v1/health", {});
   const statistics = useStatistics(may("controls:read"));
   const controls = useControls();
-  const policy = useQuery({
-    queryKey: ["live", "policy", "local-agent", ""],
-    queryFn: ({ signal }) => ask("GET /v1/policy", { agent: "local-agent" }, signal),
-    enabled: may("policy:read"),
-  });
+  const policy = useAnswer("GET /v1/policy", { agent: "local-agent" }, { enabled: may("policy:read") });
   const groups = useMemo(() => {
     const known = { statistics: statistics.data?.tools, controls, lines: policy.data?.lines ?? undefined };
     return tools.data && groupsOf(tools.data.tools, health.data?.servers ?? [], known);
@@ -102,7 +94,6 @@ function groupsOf(
 }
 
 /** The highest of its actions. */
-export function riskOf({ actions }: Tool): string {
-  const levels = ["safe", "medium", "high", "critical"];
-  return actions.reduce((worst, { risk }) => (levels.indexOf(risk) > levels.indexOf(worst) ? risk : worst), "safe");
+export function riskOf({ actions }: Tool): Risk {
+  return actions.reduce<Risk>((worst, { risk }) => (rankOf(risk) > rankOf(worst) ? risk : worst), "safe");
 }

@@ -1,23 +1,23 @@
 import { afterEach, expect, it } from "vitest";
 import { problemOf } from "../../console/src/api/client.ts";
-import { refusalText, typeAs, typed } from "../../console/src/api/typed.ts";
+import { refusalText, setCommandName, withCommandName } from "../../console/src/api/command-name.ts";
 
 const elsewhere = "npx postern --data '/srv/$& and $1'";
 
-afterEach(() => typeAs());
+afterEach(() => setCommandName());
 
-it("names commands as the server says they are typed, and plainly before it has said so", () => {
-  expect(typed("Run `postern alarms` and `postern audit verify`.")).toBe(
+it("writes commands as the session gives them, and plainly before it is known", () => {
+  expect(withCommandName("Run `postern alarms` and `postern audit verify`.")).toBe(
     "Run `postern alarms` and `postern audit verify`.",
   );
-  typeAs(elsewhere);
-  expect(typed("Run `postern alarms` and `postern audit verify`.")).toBe(
+  setCommandName(elsewhere);
+  expect(withCommandName("Run `postern alarms` and `postern audit verify`.")).toBe(
     `Run \`${elsewhere} alarms\` and \`${elsewhere} audit verify\`.`,
   );
 });
 
-it("tells what the server says no with as it is typed there, but leaves a tool's own words alone", async () => {
-  typeAs(elsewhere);
+it("rewrites commands in refusals of the server, and not in the text of a tool", async () => {
+  setCommandName(elsewhere);
   const answered = (code: string): Response =>
     Response.json({ error: { code, message: "see `postern tools`" } }, { status: 404 });
   expect((await problemOf(answered("tool_unknown"))).message).toBe(`see \`${elsewhere} tools\``);

@@ -11,16 +11,16 @@ export type { FeedEventView };
 /** `crowded`: the server has no connection left; what is shown is read again every few seconds. */
 export type LiveState = "connecting" | "live" | "reconnecting" | "crowded";
 
-/** `breath`: the connection is alive. `ended`: the session has ended. */
-export type Word =
+/** `alive`: the connection is alive. `ended`: the session has ended. */
+export type Message =
   | { readonly kind: "event"; readonly event: FeedEventView }
   | { readonly kind: "reset"; readonly id: string }
   | { readonly kind: "state"; readonly state: LiveState; readonly lastId: string | undefined }
-  | { readonly kind: "breath" }
+  | { readonly kind: "alive" }
   | { readonly kind: "ended" };
 
 /** Its state when another page had it, or before. */
-export interface LineBefore {
+interface ConnectionState {
   readonly state: LiveState;
   readonly lastId: string | undefined;
 }
@@ -29,31 +29,35 @@ export interface LineBefore {
 export const silenceMs = 40_000;
 const longestWaitMs = 5_000;
 
-export async function keepOpen(before: LineBefore, tell: (word: Word) => void, closing: AbortSignal): Promise<void> {
-  const line = new Line(before, tell);
+export async function keepOpen(
+  before: ConnectionState,
+  publish: (message: Message) => void,
+  closing: AbortSignal,
+): Promise<void> {
+  const connection = new Connection(before, publish);
   for (let attempt = 0; !closing.aborted; attempt += 1) {
     const began = Date.now();
-    const ended = await line.read(closing);
+    const ended = await connection.read(closing);
     if (closing.aborted) return;
     if (ended === 401) {
-      tell({ kind: "ended" });
+      publish({ kind: "ended" });
       return;
     }
-    line.broke(ended === 503);
+    connection.ended(ended === 503);
     if (Date.now() - began > 10_000) attempt = 0;
     await wait(Math.min(longestWaitMs, 150 * 2 ** Math.min(attempt, 6)), closing);
   }
 }
 
-class Line {
+class Connection {
   #state: LiveState;
   #lastId: string | undefined;
-  readonly #tell: (word: Word) => void;
+  readonly #publish: (message: Message) => void;
 
-  constructor({ state, lastId }: LineBefore, tell: (word: Word) => void) {
+  constructor({ state, lastId }: ConnectionState, publish: (message: Message) => void) {
     this.#state = state;
     this.#lastId = lastId;
-    this.#tell = tell;
+    this.#publish = publish;
   }
 
   /** Reads to the end. Returns the status it ended with; 0 when there was none. */
@@ -62,10 +66,10 @@ class Line {
     const abort = (): void => controller.abort();
     closing.addEventListener("abort", abort);
     let silence = setTimeout(abort, silenceMs);
-    const heard = (): void => {
+    const onPiece = (): void => {
       clearTimeout(silence);
       silence = setTimeout(abort, silenceMs);
-      this.#tell({ kind: "breath" });
+      this.#publish({ kind: "alive" });
     };
     try {
       const lastId = this.#lastId;
@@ -74,11 +78,11 @@ class Line {
         headers: { accept: "text/event-stream", ...(lastId !== undefined && { "last-event-id": lastId }) },
       });
       if (!response.ok || response.body === null) return response.status;
-      const wasThere = this.#state !== "connecting";
+      const wasConnected = this.#state !== "connecting";
       this.#become("live");
       // What is shown may be old after a break without an id.
-      if (lastId === undefined && wasThere) this.#tell({ kind: "reset", id: "" });
-      await parseStream(response.body, heard, (frame) => this.#take(frame));
+      if (lastId === undefined && wasConnected) this.#publish({ kind: "reset", id: "" });
+      await parseStream(response.body, onPiece, (frame) => this.#take(frame));
       return response.status;
     } catch {
       return 0; // the next connection resumes
@@ -89,23 +93,23 @@ class Line {
   }
 
   /** @param isCrowded the server has no connection left: everything is read again at every try */
-  broke(isCrowded: boolean): void {
+  ended(isCrowded: boolean): void {
     this.#become(isCrowded ? "crowded" : "reconnecting");
-    if (isCrowded) this.#tell({ kind: "reset", id: "" });
+    if (isCrowded) this.#publish({ kind: "reset", id: "" });
   }
 
   #become(state: LiveState): void {
     this.#state = state;
-    this.#tell({ kind: "state", state, lastId: this.#lastId });
+    this.#publish({ kind: "state", state, lastId: this.#lastId });
   }
 
   #take({ event, id, data }: { readonly event: string; readonly id: string; readonly data: string }): void {
     if (id !== "") this.#lastId = id;
-    if (event === "reset") this.#tell({ kind: "reset", id });
+    if (event === "reset") this.#publish({ kind: "reset", id });
     else if (data === "") this.#become(this.#state);
     else {
       const sent = JSON.parse(data) as FeedEventView; // as the contract has it
-      if (typeof sent.type === "string") this.#tell({ kind: "event", event: sent });
+      if (typeof sent.type === "string") this.#publish({ kind: "event", event: sent });
     }
   }
 }

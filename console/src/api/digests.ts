@@ -6,21 +6,21 @@ import { canonical, sha256 } from "../kit/canonical.ts";
 import type { ApprovalView, PreviewView } from "./approvals.ts";
 
 /** The parts whose digest differs. Undefined when the browser has no WebCrypto. */
-export type Doubts = readonly ("arguments" | "preview" | "card")[] | undefined;
+export type Mismatches = readonly ("arguments" | "preview" | "card")[] | undefined;
 
 /** An approval that was read never changes, so it is hashed once. */
-const known = new WeakMap<ApprovalView, Promise<Doubts>>();
+const known = new WeakMap<ApprovalView, Promise<Mismatches>>();
 const texts = new WeakMap<object, string>();
 
 /** @throws Error with a sentence for a person, when a digest differs */
-export async function assured(approvals: readonly ApprovalView[]): Promise<void> {
-  for (const doubts of await Promise.all(approvals.map(doubtsOf))) {
-    const told = doubtText(doubts);
-    if (told !== undefined) throw new Error(told);
+export async function assertDigests(approvals: readonly ApprovalView[]): Promise<void> {
+  for (const mismatches of await Promise.all(approvals.map(mismatchesOf))) {
+    const message = mismatchText(mismatches);
+    if (message !== undefined) throw new Error(message);
   }
 }
 
-export function doubtsOf(approval: ApprovalView): Promise<Doubts> {
+export function mismatchesOf(approval: ApprovalView): Promise<Mismatches> {
   const before = known.get(approval);
   if (before !== undefined) return before;
   const found = hashed(approval);
@@ -36,15 +36,15 @@ export function exactText({ what: { arguments: given } }: ApprovalView): string 
 }
 
 /** A sentence for a person. Undefined when nothing differs. */
-export function doubtText(doubts: Doubts): string | undefined {
-  if (doubts === undefined || doubts.length === 0) return undefined;
-  const what = doubts.map((one) => words[one]).join(" and ");
-  return `What you see is not what would be approved: ${what} of this request ${doubts.length > 1 ? "do" : "does"} not have the digest that it is sent with. It cannot be approved here. Reload the page, and tell the operator of Postern if this stays.`;
+export function mismatchText(mismatches: Mismatches): string | undefined {
+  if (mismatches === undefined || mismatches.length === 0) return undefined;
+  const what = mismatches.map((one) => words[one]).join(" and ");
+  return `What you see is not what would be approved: ${what} of this request ${mismatches.length > 1 ? "do" : "does"} not have the digest that it is sent with. It cannot be approved here. Reload the page. If this stays, report it to the operator of Postern.`;
 }
 
 const words = { arguments: "the arguments", preview: "the preview", card: "the card" } as const;
 
-async function hashed(approval: ApprovalView): Promise<Doubts> {
+async function hashed(approval: ApprovalView): Promise<Mismatches> {
   const { binding, digest, preview, preview_digest, shown_digest } = approval;
   const given = await sha256(exactText(approval));
   if (given === undefined) return undefined;

@@ -1,8 +1,7 @@
 /** Decisions that hold for more than one request: remembered approvals, and who decides for whom. */
-import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useState } from "react";
 import type { DelegationView, GrantView } from "../../../../src/server/contract/grants.ts";
-import { ask, serverNow, useMay, useSession } from "../../api/index.ts";
+import { ask, serverNow, useAnswer, useMay, useSession } from "../../api/index.ts";
 import {
   actorText,
   Button,
@@ -22,15 +21,11 @@ import {
   ToolName,
   toast,
 } from "../../kit/index.ts";
-import { useSending } from "../dialogs.tsx";
-import { textIn } from "./dialogs.tsx";
+import { ChangeButton, textIn, useSending } from "../dialogs.tsx";
 
 export function Grants(): ReactNode {
   const [isAll, setIsAll] = useState(false);
-  const { data, error, refetch } = useQuery({
-    queryKey: ["live", "grants"],
-    queryFn: ({ signal }) => ask("GET /v1/grants", {}, signal),
-  });
+  const { data, error, refetch } = useAnswer("GET /v1/grants", {});
   if (data === undefined) return <NotYet error={error} again={refetch} rows={3} />;
   const live = data.grants.filter(({ status }) => status === "live");
   const past = data.grants.filter(({ status }) => status !== "live");
@@ -60,12 +55,7 @@ const endings = new Map([
 
 function GrantItem({ grant }: { readonly grant: GrantView }): ReactNode {
   const may = useMay();
-  const { isBusy, problem, send } = useSending();
   const { scope, granted_to: to, by, via, on_behalf_of: behalf, revoked, status } = grant;
-  const revoke = async (): Promise<void> => {
-    const isDone = await send(() => ask("POST /v1/grants/{id}/revoke", { id: grant.grant_id }));
-    if (isDone) toast(`Revoked: ${scope.tool} needs approval again.`);
-  };
   const isLive = status === "live";
   return (
     <li className={classNames("grid gap-2 rounded-md border border-line p-3", isLive ? "bg-surface" : "bg-raised")}>
@@ -74,9 +64,15 @@ function GrantItem({ grant }: { readonly grant: GrantView }): ReactNode {
         <RiskBadge risk={grant.risk_level} />
         {!isLive && <StateBadge state={status} />}
         {isLive && may("grants:write") && (
-          <Button look="danger" size="small" className="ml-auto" busy={isBusy} onClick={() => void revoke()}>
+          <ChangeButton
+            look="danger"
+            size="small"
+            className="ml-auto"
+            change={() => ask("POST /v1/grants/{id}/revoke", { id: grant.grant_id })}
+            done={`Revoked: ${scope.tool} needs approval again.`}
+          >
             Revoke
-          </Button>
+          </ChangeButton>
         )}
       </div>
       <p className="text-ink-2">
@@ -105,7 +101,6 @@ function GrantItem({ grant }: { readonly grant: GrantView }): ReactNode {
           It does not hold at present: <Text>{grant.silent}</Text>
         </Notice>
       )}
-      <ErrorNotice>{problem}</ErrorNotice>
       {scope.arguments !== undefined && <Json value={scope.arguments} />}
     </li>
   );
@@ -114,10 +109,7 @@ function GrantItem({ grant }: { readonly grant: GrantView }): ReactNode {
 /** While a person is away another one decides for them. Both names are kept. */
 export function Delegations(): ReactNode {
   const may = useMay();
-  const { data, error, refetch } = useQuery({
-    queryKey: ["live", "delegations"],
-    queryFn: ({ signal }) => ask("GET /v1/delegations", {}, signal),
-  });
+  const { data, error, refetch } = useAnswer("GET /v1/delegations", {});
   if (data === undefined) return <NotYet error={error} again={refetch} rows={2} />;
   const live = data.delegations.filter(({ status }) => status === "live");
   return (
@@ -135,11 +127,6 @@ export function Delegations(): ReactNode {
 
 function DelegationItem({ delegation }: { readonly delegation: DelegationView }): ReactNode {
   const { delegation_id: id, from, to, until, reason } = delegation;
-  const { isBusy, problem, send } = useSending();
-  const end = async (): Promise<void> => {
-    const isDone = await send(() => ask("POST /v1/delegations/{id}/revoke", { id }));
-    if (isDone) toast(`Ended: ${to} does not decide for ${from} any more.`);
-  };
   return (
     <li className="flex flex-wrap items-center justify-between gap-2 rounded-md border border-line p-3">
       <span className="min-w-0">
@@ -150,11 +137,15 @@ function DelegationItem({ delegation }: { readonly delegation: DelegationView })
         </span>
       </span>
       {delegation.ends && (
-        <Button look="danger" size="small" busy={isBusy} onClick={() => void end()}>
+        <ChangeButton
+          look="danger"
+          size="small"
+          change={() => ask("POST /v1/delegations/{id}/revoke", { id })}
+          done={`Ended: ${to} does not decide for ${from} any more.`}
+        >
           End it
-        </Button>
+        </ChangeButton>
       )}
-      <ErrorNotice>{problem}</ErrorNotice>
     </li>
   );
 }

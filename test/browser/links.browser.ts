@@ -1,23 +1,23 @@
-/** Who comes in by a link, without a role, or only to administer: each finds a page that is meant for them. */
+/** Links into the console, a person without a role, and an administrator of deputies. */
 import { describe, expect, it } from "vitest";
 import { noticeFrom, noticeTypes } from "../../src/observe/notify/notice.ts";
 import { mail } from "./card.ts";
 import { everyRole, password } from "./console-fixture.ts";
-import { stage } from "./stage.ts";
+import { setUp } from "./set-up.ts";
 
 const people = { grace: everyRole, root: ["admin"], newcomer: [], ann: ["approver"] };
-const { house, open, at } = stage({ people });
+const { postern, open, at } = setUp({ people });
 
-describe("whoever comes by a link of a message", () => {
-  it("finds what it is about, whatever the message says", async () => {
+describe("a person who follows the link of a message", () => {
+  it("reaches the page of its subject", async () => {
     await using grace = await at("/approvals");
-    const id = await house.ask("send_email", mail("linked"));
-    const entry = { timestamp: "", tenant: "default", summary: "", refs: {} } as never; // what of an entry makes no link
+    const id = await postern.ask("send_email", mail("linked"));
+    const entry = { timestamp: "", tenant: "default", summary: "", refs: {} } as never; // the fields of an entry that are not in the link
     const links = noticeTypes.map((type) => {
       const approval = type.startsWith("approval.") ? ({ id } as never) : undefined;
-      return noticeFrom({ id: "msg_1", type, entry, approval, console: house.url }).link ?? "";
+      return noticeFrom({ id: "msg_1", type, entry, approval, console: postern.url }).link ?? "";
     });
-    expect(new Set(links)).toEqual(new Set([`${house.url}/approvals/${id}`, `${house.url}/alarms`]));
+    expect(new Set(links)).toEqual(new Set([`${postern.url}/approvals/${id}`, `${postern.url}/alarms`]));
     for (const link of new Set(links)) {
       await grace.page.goto(link);
       await grace.live();
@@ -30,8 +30,8 @@ describe("whoever comes by a link of a message", () => {
 });
 
 describe("an alarm", () => {
-  it("that a call raised leads to its run", async () => {
-    for (let number = 0; number < 5; number += 1) await house.call("flaky_fetch", { number }, { run_id: "run-loop" });
+  it("raised by a call links to its run", async () => {
+    for (let number = 0; number < 5; number += 1) await postern.call("flaky_fetch", { number }, { run_id: "run-loop" });
     await using grace = await at("/alarms");
     await grace.page.getByRole("link", { name: "Look at its run" }).click();
     await grace.page.waitForURL("**/runs/run-loop");
@@ -42,8 +42,8 @@ describe("an alarm", () => {
   });
 });
 
-describe("somebody without any role", () => {
-  it("is told so and whom to ask, may leave, and is let in once they have one", async () => {
+describe("a person without a role", () => {
+  it("reads whom to ask, can sign out, and gets in after a role is given", async () => {
     await using person = await open();
     await person.page.goto("/approvals");
     const signIn = async (): Promise<void> => {
@@ -61,7 +61,7 @@ describe("somebody without any role", () => {
     await heading.waitFor();
     await person.page.reload();
     await heading.waitFor();
-    await house.operator("PATCH", "/v1/accounts/newcomer", { roles: ["viewer"] });
+    await postern.operator("PATCH", "/v1/accounts/newcomer", { roles: ["viewer"] });
     await person.page.getByRole("button", { name: "Try again" }).click();
     await person.live();
     expect(await heading.count()).toBe(0);
@@ -72,8 +72,8 @@ describe("somebody without any role", () => {
 describe("deputies", () => {
   const until = new Date(Date.now() + 3_600_000).toISOString();
 
-  it("are ended by who administers, and by nobody whose they are not; the audit log has it among approvals", async () => {
-    await house.operator("POST", "/v1/delegations", { to: "grace", until });
+  it("are ended by an administrator and by no other person; the audit log shows it", async () => {
+    await postern.operator("POST", "/v1/delegations", { to: "grace", until });
     const dialog = async (name: string) => {
       const person = await at("/approvals", name);
       await person.page.getByRole("button", { name: "Deputies" }).click();

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ApprovalView } from "../../console/src/api/approvals.ts";
-import { doubtsOf, doubtText } from "../../console/src/api/checked.ts";
+import { mismatchesOf, mismatchText } from "../../console/src/api/digests.ts";
 import { bind, previewDigest } from "../../src/approvals/binding.ts";
 import { digestOf } from "../../src/core/json.ts";
 import type { Preview } from "../../src/core/outcome.ts";
@@ -25,18 +25,18 @@ function sent(preview: Preview | undefined): ApprovalView {
 }
 
 it.each([undefined, ...previews])(
-  "finds in the browser the digests that the server binds a yes to, with preview %j",
+  "computes the digests that the server binds an approval to, with preview %j",
   async (preview) => {
-    expect(await doubtsOf(sent(preview))).toEqual([]);
-    expect(doubtText([])).toBeUndefined();
+    expect(await mismatchesOf(sent(preview))).toEqual([]);
+    expect(mismatchText([])).toBeUndefined();
   },
 );
 
-it("doubts what was shown with other arguments, another preview, risk, reason or word of the tool than was hashed", async () => {
+it("finds a card whose arguments, preview, risk, reason or summary differ from the digest", async () => {
   const approval = sent(previews[2]);
   const { preview, what } = approval;
   if (preview === undefined) throw new Error("It has one.");
-  const changed = (change: Partial<ApprovalView>) => doubtsOf({ ...approval, ...change });
+  const changed = (change: Partial<ApprovalView>) => mismatchesOf({ ...approval, ...change });
   expect(await changed({ what: { ...what, arguments: { to: "mallory" } } })).toEqual(["arguments"]);
   expect(await changed({ digest: "0".repeat(64) })).toEqual(["arguments", "card"]);
   expect(await changed({ preview: { ...preview, summary: "No rows" } })).toEqual(["preview"]);
@@ -50,6 +50,6 @@ it("doubts what was shown with other arguments, another preview, risk, reason or
   expect(await changed({ requested_by: { ...approval.requested_by, agent: "other" } })).toEqual(["card"]);
   expect(await changed({ expires_at: "2030-01-01T00:00:00.000Z" })).toEqual(["card"]);
   const { preview: _, ...without } = approval;
-  expect(await doubtsOf(without)).toEqual(["preview"]);
-  expect(doubtText(["arguments", "card"])).toContain("the arguments and the card of this request do not");
+  expect(await mismatchesOf(without)).toEqual(["preview"]);
+  expect(mismatchText(["arguments", "card"])).toContain("the arguments and the card of this request do not");
 });

@@ -1,17 +1,17 @@
-/** What is said for longer than one request: deputies, alarms, the two switches for everything. */
+/** Deputies, alarms, remembered approvals, and the controls for all agents. */
 import { describe, expect, it } from "vitest";
-import { stumbles } from "./axe.ts";
+import { problemsOfAxe } from "./axe.ts";
 import { everyRole } from "./console-fixture.ts";
-import { stage } from "./stage.ts";
+import { setUp } from "./set-up.ts";
 
 const routes =
   "  routes: [{ name: graces, match: { tools: [send_email] }, to: { users: [grace] } }, { name: linuss, match: { tools: [post_text] }, to: { users: [linus] } }]\n";
-const { house, at } = stage({ people: { grace: everyRole, linus: ["approver"] }, approvals: routes });
+const { postern, at } = setUp({ people: { grace: everyRole, linus: ["approver"] }, approvals: routes });
 
 describe("for me", () => {
-  it("shows what is routed to the person, and their deputy sees and decides it too, with both names kept", async () => {
-    const graces = await house.ask("send_email", { to: "ada@example.org", subject: "hers", body: "x" });
-    const linuss = await house.ask("post_text", { text: "his alone" });
+  it("shows what is routed to the person; their deputy decides it too, with both names kept", async () => {
+    const graces = await postern.ask("send_email", { to: "ada@example.org", subject: "hers", body: "x" });
+    const linuss = await postern.ask("post_text", { text: "his alone" });
     await using linus = await at("/approvals", "linus");
     const list = linus.page.getByRole("region", { name: "Requests that wait" });
     await list.getByRole("link", { name: /send_email/ }).waitFor();
@@ -33,30 +33,30 @@ describe("for me", () => {
     await dialog.getByLabel("Reason").fill("holidays");
     await dialog.getByRole("button", { name: "Delegate" }).click();
     await dialog.getByRole("listitem").filter({ hasText: "linus for grace" }).waitFor();
-    expect(await stumbles(grace.page)).toEqual([]);
+    expect(await problemsOfAxe(grace.page)).toEqual([]);
 
     await list.getByRole("link", { name: /send_email/ }).click();
     await linus.page.getByRole("button", { name: "Approve once" }).click();
     await expect
-      .poll(async () => (await house.approval(graces))["decision"])
+      .poll(async () => (await postern.approval(graces))["decision"])
       .toMatchObject({ by: "linus", on_behalf_of: "grace" });
     await dialog.getByRole("button", { name: "End it" }).click();
     await dialog.getByText("All people decide for themselves.").waitFor();
-    const { delegations } = await house.operator("GET", "/v1/delegations");
+    const { delegations } = await postern.operator("GET", "/v1/delegations");
     expect(delegations).toMatchObject([{ status: "revoked", from: "grace", to: "linus", reason: "holidays" }]);
     expect([...grace.problems, ...linus.problems]).toEqual([]);
   });
 });
 
 describe("alarms", () => {
-  it("say what they mean and since when, are known and over with a reason, and stay readable", async () => {
-    for (let number = 0; number < 6; number += 1) await house.call("flaky_fetch", { number });
+  it("show their meaning and start, are acknowledged and resolved with a reason, and stay readable", async () => {
+    for (let number = 0; number < 6; number += 1) await postern.call("flaky_fetch", { number });
     await using grace = await at("/overview");
     await grace.page.getByRole("button", { name: "Alarms: 1 open" }).click();
     const dialog = grace.page.getByRole("dialog", { name: "Alarms" });
     await dialog.getByText("failed 5 times in a row").waitFor();
     await dialog.getByText("Look at its last error under Tools").waitFor();
-    expect(await stumbles(grace.page)).toEqual([]);
+    expect(await problemsOfAxe(grace.page)).toEqual([]);
     await dialog.getByRole("button", { name: "Acknowledge…" }).click();
     const known = grace.page.getByRole("dialog", { name: "Acknowledge this alarm" });
     await known.getByLabel("What is done about it?").fill("the provider is told");
@@ -72,7 +72,7 @@ describe("alarms", () => {
     await dialog.getByText("tool_errors").click();
     await dialog.getByText("“the provider is told”").waitFor();
     await dialog.getByText("grace (session:grace)").first().waitFor();
-    const { alarms } = await house.operator("GET", "/v1/alarms");
+    const { alarms } = await postern.operator("GET", "/v1/alarms");
     expect(alarms).toMatchObject([{ state: "resolved", acked: { by: "grace" }, resolved: { by: "grace" } }]);
     expect(grace.problems).toEqual([]);
   });
@@ -98,20 +98,20 @@ describe("the alarm of a store that is broken", () => {
     await dialog.getByText(told).waitFor();
     const texts = await dialog.getByText(/Every call is refused until|Make room/).count();
     expect(texts).toBe(1);
-    expect(await stumbles(grace.page)).toEqual([]);
+    expect(await problemsOfAxe(grace.page)).toEqual([]);
   });
 });
 
-describe("the switches for everything", () => {
-  it("stop all calls and let them pass again, each with a reason, and every screen says so meanwhile", async () => {
+describe("the controls for all agents", () => {
+  it("stop and resume all calls, each with a reason, and every screen shows the pause", async () => {
     await using linus = await at("/runs", "linus");
     await using grace = await at("/overview");
     await grace.page.getByRole("button", { name: "Stop all calls…" }).click();
     await grace.page.getByLabel("Reason").fill("an incident");
     await grace.page.getByRole("button", { name: "Stop all calls", exact: true }).click();
     await grace.page.getByText("Paused", { exact: true }).waitFor();
-    expect(await house.call("clock_now", {})).toMatchObject({ refusal: { code: "paused" } });
-    // To everybody, whatever they look at, with who did it and why.
+    expect(await postern.call("clock_now", {})).toMatchObject({ refusal: { code: "paused" } });
+    // Every person sees it on every screen, with the operator and the reason.
     const badge = linus.page.getByRole("banner").getByTitle("By grace: an incident");
     expect(await badge.innerText()).toBe("Paused");
     for (const screen of ["Approvals", "Tools", "Policy", "Overview"]) {
@@ -123,12 +123,12 @@ describe("the switches for everything", () => {
     await grace.page.getByRole("button", { name: "Resume calls", exact: true }).click();
     await grace.page.getByText("Paused", { exact: true }).waitFor({ state: "detached" });
     await badge.waitFor({ state: "detached" });
-    expect(await house.call("clock_now", { again: true })).toMatchObject({ status: "ok" });
-    const { changes } = await house.operator("GET", "/v1/controls/history");
+    expect(await postern.call("clock_now", { again: true })).toMatchObject({ status: "ok" });
+    const { changes } = await postern.operator("GET", "/v1/controls/history");
     expect(changes).toMatchObject([{ change: "resume" }, { change: "pause", by: "grace", reason: "an incident" }]);
   });
 
-  it("are not offered to those who may not turn them", async () => {
+  it("are not offered to a person who may not use them", async () => {
     await using linus = await at("/overview", "linus");
     await linus.page.getByText("Waiting for approval").waitFor();
     expect(await linus.page.getByRole("button", { name: "Stop all calls…" }).count()).toBe(0);
@@ -136,21 +136,21 @@ describe("the switches for everything", () => {
   });
 });
 
-describe("what is remembered", () => {
-  it("says why it does not count, when who gave it may no longer decide", async () => {
-    const asked = await house.ask("edit_file", { path: "a", from: "b", to: "c" });
+describe("remembered approvals", () => {
+  it("show why they do not apply when the approver may no longer decide", async () => {
+    const asked = await postern.ask("edit_file", { path: "a", from: "b", to: "c" });
     await using linus = await at(`/approvals/${asked}`, "linus");
     await linus.page.getByRole("button", { name: "Remember…" }).click();
     await linus.page.getByLabel("Why is it safe not to ask?").fill("the same file");
     await linus.page.getByRole("button", { name: "Approve and remember" }).click();
-    await expect.poll(async () => (await house.approval(asked))["status"]).toBe("approved");
-    await house.operator("PATCH", "/v1/accounts/linus", { roles: ["viewer"] });
+    await expect.poll(async () => (await postern.approval(asked))["status"]).toBe("approved");
+    await postern.operator("PATCH", "/v1/accounts/linus", { roles: ["viewer"] });
     await using grace = await at("/approvals");
     await grace.page.getByRole("button", { name: "Remembered" }).click();
     const dialog = grace.page.getByRole("dialog", { name: "Remembered approvals" });
     await dialog.getByText("It does not hold at present").waitFor();
     await dialog.getByText(/linus.* has no role that decides/).waitFor();
-    expect(await stumbles(grace.page)).toEqual([]);
-    await house.operator("PATCH", "/v1/accounts/linus", { roles: ["approver"] });
+    expect(await problemsOfAxe(grace.page)).toEqual([]);
+    await postern.operator("PATCH", "/v1/accounts/linus", { roles: ["approver"] });
   });
 });
