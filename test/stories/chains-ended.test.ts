@@ -166,7 +166,7 @@ describe("the trace of a script", () => {
     const code = 'await call("work", { to: "a" }); await call("mail", { to: "m" }); return "sent";';
     const cut = await h.runtime.runChain({ code }, asker);
     expect(traceOf(cut)).toEqual(["work ok"]);
-    expect(resultOf(cut)["error"]).toContain("the disk is full. What it did is on record");
+    expect(resultOf(cut)["error"]).toContain("the disk is full. Its calls are recorded");
     failing.isOn = false;
     const pending = await h.runtime.runChain({ code }, asker);
     await h.runtime.approvals.decide(pending.approvalId ?? "", approval);
