@@ -53,7 +53,6 @@ export interface FrozenWait {
   readonly line?: number;
 }
 
-/** The sealed part. */
 export interface FrozenScript {
   readonly header: FrozenHeader;
   readonly session: SessionState;

@@ -49,9 +49,7 @@ export interface PreviewNote {
 
 /** The used budget of a script beside its calls and its time, which its session counts. */
 interface UsedBudget {
-  /** Questions to Postern. */
   readonly hostCalls: number;
-  /** Bytes of stored artifacts. */
   readonly putBytes: number;
   /** Bytes that were stored again when pieces were joined. */
   readonly joinedBytes: number;
@@ -132,7 +130,6 @@ export class Journal {
     return this.#lines.size;
   }
 
-  /** In the order of the script's calls. */
   get lines(): readonly CallLine[] {
     return inOrder([...this.#lines.values()]);
   }

@@ -28,7 +28,6 @@ export type Explanation = (
     }
   | { readonly reached: "refused"; readonly refusal: Refusal; readonly decision?: Decision }
 ) & {
-  /** Only for a recorded call. */
   readonly recorded?: RecordedVerdict;
 };
 

@@ -58,7 +58,6 @@ export interface Settlement {
 }
 
 export interface LedgerOptions {
-  /** Durability of settles. */
   readonly durability?: "committed" | "synced";
   readonly history?: CallHistory | undefined;
 }
@@ -80,7 +79,6 @@ export class Ledger {
   readonly #clock: Clock;
   readonly #policyVersion: string;
   readonly #settleDurability: "committed" | "synced";
-  /** Undefined if no rule looks back. */
   readonly history: CallHistory | undefined;
 
   constructor(
@@ -101,7 +99,6 @@ export class Ledger {
     return this.#store.lost;
   }
 
-  /** Writes what is answered and not yet written. */
   flush(): Promise<void> {
     return this.#store.flush();
   }
@@ -110,7 +107,6 @@ export class Ledger {
     return this.#store.call(by);
   }
 
-  /** The child calls of a call, newest first. */
   calledBy(parentId: string): Promise<readonly CallRecord[]> {
     return this.#store.calls({ parentId });
   }

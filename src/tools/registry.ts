@@ -205,7 +205,6 @@ export class Registry implements AsyncDisposable {
     return this.#entries.size;
   }
 
-  /** In alphabetical order. */
   names(): readonly string[] {
     return [...this.#entries.keys()].sort();
   }
@@ -224,7 +223,6 @@ export class Registry implements AsyncDisposable {
     return this.all().filter(({ health }) => health.status === "healthy");
   }
 
-  /** All that can be called, healthy or degraded. */
   listCallable(): readonly RegisteredTool[] {
     return this.all().filter(({ health }) => health.status !== "unavailable");
   }

@@ -13,7 +13,6 @@ import type { ActiveSkills, SkillRequest } from "../../policy/policy.ts";
 
 /** @public */
 export interface Skill {
-  /** Its id. */
   readonly name: string;
   readonly description: string;
   readonly version: string;

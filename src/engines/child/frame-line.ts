@@ -31,7 +31,6 @@ export interface SandboxEnd {
   kill(): void;
 }
 
-/** The connection to a sandbox. */
 export interface FrameCarrier {
   write(bytes: Buffer): void;
   kill(): void;

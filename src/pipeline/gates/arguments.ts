@@ -53,7 +53,6 @@ async function checkReferences(call: FoundCall, parts: ArgumentParts): Promise<V
   }
 }
 
-/** Names the argument that holds the secret. */
 function secretText(given: Json, redactor: Redactor): string {
   const path = secretPath(given, redactor, []);
   const where = path === undefined ? "Several arguments together hold" : `\`${redactor.redact(pathText(path))}\` holds`;
@@ -91,7 +90,6 @@ async function bytesFault(call: ValidCall, { artifacts, redactor }: ArgumentPart
   }
 }
 
-/** Limit of a schema check, in milliseconds. */
 const checkingTimeoutMs = 10_000;
 
 async function parsed({ found, arguments: given }: FoundCall, clock: Clock): Promise<Parsed> {

@@ -31,7 +31,6 @@ const mostSummaryLength = 2_000;
 
 const strictness: readonly Decision["verdict"][] = [...verdicts, "DENY"];
 
-/** Used if no rule looks back. */
 const noHistory: Histories = {};
 
 /**
