@@ -110,7 +110,7 @@ describe("the policy in the operator's file", () => {
       return read.whyNot;
     };
     expect(await whyNot(before, { mayEdit: false })).toContain("console.edit_policy: true");
-    expect(await whyNot('{"policy":{}}', { name: "postern.json" })).toContain("no YAML file");
+    expect(await whyNot('{"policy":{}}', { name: "postern.json" })).toContain("not a YAML file");
     expect(await whyNot("{ policy: {} }")).toContain("separated");
     expect(await whyNot("a: &x [1]\npolicy:\n  rules: *x\n")).toContain("separated");
     expect(await whyNot("policy: [")).toContain("separated");

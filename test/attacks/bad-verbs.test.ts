@@ -196,7 +196,7 @@ const verbs: Readonly<Record<string, Nonsense | string>> = {
   "pins.trusts": ofTheHouse,
   "pins.read": ofTheHouse,
   "pins.follow": ofTheHouse,
-  "pins.sight": ofTheHouse,
+  "pins.recordSeen": ofTheHouse,
   "feed.open": [
     ...noObject,
     ...[{}, { tenant: 5, also: "nothing" }, { tenant: "t", also: "all" }].map((filter) => [filter, undefined, reader]),
