@@ -30,6 +30,7 @@ export interface AgentPlace {
   open(run: AgentRunId): UsableTools;
 }
 
+/** The settings of an agent, wherever it works. */
 export interface AgentSettings {
   readonly model: AgentModel;
   /** The system prompt; the instructions of active skills are appended to it. */

@@ -196,7 +196,10 @@ function ownRequestProblem(
   return credential === asker ? problem(credential, "credential") : undefined;
 }
 
-/** If accounts exist, any person may hold the operator's token. So it counts neither as a second person nor as another person than the one who asked. */
+/**
+ * If accounts exist, any person may hold the operator's token. So it counts neither as a second person nor as another
+ * person than the one who asked.
+ */
 function operatorProblem({ approval, by, demand, context }: EligibilityCheck): EligibilityProblem | undefined {
   if (!context.accountsExist || !isDataFolderUser(by)) return undefined;
   const { tool, principal } = approval;

@@ -16,6 +16,7 @@ export const readArtifactName = "read_artifact";
 const besideBytes = 512;
 /** At least so much of an artifact is read at once. */
 const leastBytes = 256;
+/** Length of one line with a match. */
 const lineBytes = 500;
 /** A longer line is searched in pieces of this length. */
 const longestLine = 64 * 1024;

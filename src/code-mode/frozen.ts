@@ -53,6 +53,7 @@ export interface FrozenWait {
   readonly line?: number;
 }
 
+/** The sealed part. */
 export interface FrozenScript {
   readonly header: FrozenHeader;
   readonly session: SessionState;

@@ -49,7 +49,9 @@ export interface PreviewNote {
 
 /** The used budget of a script beside its calls and its time, which its session counts. */
 interface UsedBudget {
+  /** Questions to Postern. */
   readonly hostCalls: number;
+  /** Bytes of stored artifacts. */
   readonly putBytes: number;
   /** Bytes that were stored again when pieces were joined. */
   readonly joinedBytes: number;
@@ -130,6 +132,7 @@ export class Journal {
     return this.#lines.size;
   }
 
+  /** In the order of the script's calls. */
   get lines(): readonly CallLine[] {
     return inOrder([...this.#lines.values()]);
   }

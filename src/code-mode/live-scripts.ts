@@ -26,6 +26,7 @@ export class ScriptWatch implements Disposable {
     }
   }
 
+  /** The signal for the script's calls. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }

@@ -42,7 +42,10 @@ export function parseStrict(text: string): Strict {
   }
 }
 
-/** One pass over the text before it is parsed. Malformed text may pass here, because the parser refuses it afterwards; well-formed text is read exactly. */
+/**
+ * One pass over the text before it is parsed. Malformed text may pass here, because the parser refuses it afterwards;
+ * well-formed text is read exactly.
+ */
 class Scan {
   readonly #text: string;
   readonly #frames: JsonFrame[] = [];

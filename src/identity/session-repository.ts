@@ -55,7 +55,10 @@ export interface KnownSession {
   readonly cookie?: string;
 }
 
-/** Sessions of one person at a time; a new one replaces the one that was unused for longest. Documents are never removed, so places are used again. */
+/**
+ * Sessions of one person at a time; a new one replaces the one that was unused for longest. Documents are never
+ * removed, so places are used again.
+ */
 const places = 10;
 const rotateAfterMs = 15 * 60_000;
 const overlapMs = 60_000;

@@ -13,6 +13,7 @@ import type { LazySignal } from "../tools/run-foreign.ts";
 import type { ToolArtifacts, ToolContext } from "../tools/tool.ts";
 import type { ClaimedCall } from "./gates/stages.ts";
 
+/** Makes a child call with its parent's authority. */
 export type CallChild = (
   parent: ClaimedCall,
   number: number,

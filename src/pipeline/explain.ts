@@ -28,6 +28,7 @@ export type Explanation = (
     }
   | { readonly reached: "refused"; readonly refusal: Refusal; readonly decision?: Decision }
 ) & {
+  /** Only for a recorded call. */
   readonly recorded?: RecordedVerdict;
 };
 

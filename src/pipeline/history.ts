@@ -80,6 +80,7 @@ const begun: ReadonlySet<CallState> = new Set<CallState>(["attempted", "suspende
 
 export interface HistoryOptions {
   readonly runs: Pick<RunOwners, "countedIn" | "mayUse">;
+  /** All scopes that the policy looks at. */
   readonly reads: Reads;
   readonly store: Pick<Store, "calls">;
   readonly clock: Clock;
@@ -152,6 +153,7 @@ export class CallHistory {
     return { key, places };
   }
 
+  /** The claim was won. */
   claimWon(entered: EnteredCall): void {
     for (const { entry } of entered.places) entry.before = undefined;
     if (entered.places.length > 0) this.#open.set(entered.key, entered);
@@ -185,6 +187,7 @@ export class CallHistory {
     run.version += 1;
   }
 
+  /** An `unknown` call was settled. */
   settled({ key, call, state, outcome }: CallRecord): void {
     for (const name of scopeNames) {
       const entries = this.#scopes.get(this.#nameOf(name, call.authority))?.calls ?? [];

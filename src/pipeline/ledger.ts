@@ -58,6 +58,7 @@ export interface Settlement {
 }
 
 export interface LedgerOptions {
+  /** Durability of settles. */
   readonly durability?: "committed" | "synced";
   readonly history?: CallHistory | undefined;
 }
@@ -79,6 +80,7 @@ export class Ledger {
   readonly #clock: Clock;
   readonly #policyVersion: string;
   readonly #settleDurability: "committed" | "synced";
+  /** Undefined if no rule looks back. */
   readonly history: CallHistory | undefined;
 
   constructor(
@@ -99,6 +101,7 @@ export class Ledger {
     return this.#store.lost;
   }
 
+  /** Writes what is answered and not yet written. */
   flush(): Promise<void> {
     return this.#store.flush();
   }
@@ -107,6 +110,7 @@ export class Ledger {
     return this.#store.call(by);
   }
 
+  /** The child calls of a call, newest first. */
   calledBy(parentId: string): Promise<readonly CallRecord[]> {
     return this.#store.calls({ parentId });
   }

@@ -6,6 +6,7 @@ import type { Store } from "../store/store.ts";
 
 const kind = "agent_run";
 
+/** Agent runs as documents of the store. */
 export function storedAgentRuns(store: Pick<Store, "commit" | "documents">, redactor: Redactor): AgentRuns {
   return {
     async load(run) {

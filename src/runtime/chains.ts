@@ -116,6 +116,7 @@ export class OpenChains implements Chains {
     return Promise.all(newToOld.slice(0, limit).map((record) => this.#summary(record)));
   }
 
+  /** Scripts that run in this process. */
   async #live({ tenant, runId, principal, before }: ScriptFilter): Promise<readonly CallRecord[]> {
     const found = await Promise.all(this.#host.live.all.map(({ callId }) => this.#store.call({ key: callId })));
     return found
@@ -136,6 +137,7 @@ export class OpenChains implements Chains {
     );
   }
 
+  /** Ends the running scripts, because the runtime closes. */
   stop(): void {
     this.#host.live[Symbol.dispose]();
   }
@@ -167,6 +169,7 @@ export class OpenChains implements Chains {
   }
 }
 
+/** Whether it waits or was interrupted. */
 function isOpen({ state, retryable }: CallRecord): boolean {
   return state === "suspended" || (state === "unknown" && retryable);
 }

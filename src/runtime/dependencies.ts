@@ -28,6 +28,7 @@ import { internalsOf, type RegisteredTools, Registry } from "../tools/registry.t
 import type { RuntimeBase } from "./base.ts";
 import type { RuntimeOptions } from "./options.ts";
 
+/** The parts that do not need the path of a call. */
 type FixedParts = Omit<Parts, "announce" | "listen" | "visible" | "preview" | "consult" | "executor" | "child">;
 
 export interface RuntimeDependencies {

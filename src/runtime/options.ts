@@ -78,9 +78,11 @@ export interface RuntimeOptions {
   readonly artifacts?: OwnArtifactStore | false;
   /** Folders of skills (active skills survive a restart), or skills that are already open. */
   readonly skills?: SkillsOptions | Skills;
+  /** Code mode: scripts that call tools. Off if left out. */
   readonly chains?: ChainOptions;
   /** Where people are notified, and from where they may answer. */
   readonly channels?: ChannelsOptions;
+  /** Upstream MCP servers by name. */
   readonly servers?: Readonly<Record<string, ServerConfig>>;
   /** How long `createRuntime` waits for servers, in milliseconds. Default 8,000. Others connect in the background. */
   readonly serverWaitMs?: number;

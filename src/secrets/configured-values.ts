@@ -35,7 +35,10 @@ export function secretsUnder(name: string, value: string): readonly string[] {
   return how.toLowerCase() === "basic" ? [rest, ...passwordIn(rest)] : [rest];
 }
 
-/** The parts to mask in an environment variable that a configuration passes on. A variable counts as a secret unless its name clearly says otherwise. */
+/**
+ * The parts to mask in an environment variable that a configuration passes on. A variable counts as a secret unless its
+ * name clearly says otherwise.
+ */
 export function secretsInVariable(name: string, value: string): readonly string[] {
   if (isAddress(value)) return credentialsIn(value);
   if (looksSecret(name, value)) return [value];

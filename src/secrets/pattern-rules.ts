@@ -28,7 +28,10 @@ interface Report {
   readonly message: { readonly messageId: string; readonly data?: Readonly<Record<string, unknown>> };
 }
 
-/** Rules that are not run. One lets a text exclude itself (`secretlint-disable`), which an attacker could use; the other reads files by their name. */
+/**
+ * Rules that are not run. One lets a text exclude itself (`secretlint-disable`), which an attacker could use; the other
+ * reads files by their name.
+ */
 const notRun: ReadonlySet<string> = new Set(["filter-comments", "gcp"]);
 
 const combined = (one: readonly string[], other: readonly string[]): readonly string[] =>

@@ -95,7 +95,10 @@ const mostRemembered = 1_000;
 const markStart = suspectMark("").slice(0, -1);
 const mark = /\[possible secret: ([a-z0-9 ]{1,60})\]/g;
 
-/** Records findings one after the other, beside the calls. When they come too fast some are dropped and the log says so, so that memory stays bounded. */
+/**
+ * Records findings one after the other, beside the calls. When they come too fast some are dropped and the log says so,
+ * so that memory stays bounded.
+ */
 class Suspicions {
   readonly #patterns: SecretPatterns | undefined;
   readonly #log: (problem: string) => void;

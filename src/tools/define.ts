@@ -77,6 +77,7 @@ export function legacyTool(bare: object): LocalTool | ProviderDefinedTool {
   return Object.freeze({ ...assumed, ...members }) as unknown as LocalTool; // registration names what is missing
 }
 
+/** Includes the members of its classes. */
 function memberNames(bare: object): ReadonlySet<string> {
   const names = new Set<string>();
   for (let at: object | null = bare; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at) as object)
@@ -125,6 +126,7 @@ export function suspend(image: string, approvalId: string, expiresAt?: number): 
   return suspended({ suspended: image, approvalId, ...(expiresAt !== undefined && { expiresAt }) });
 }
 
+/** The same with all members given. */
 export function suspended(answer: Suspended): Suspended {
   const made = Object.freeze({ ...answer });
   suspensions.add(made);

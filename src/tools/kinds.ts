@@ -44,9 +44,11 @@ export interface ActionSpec {
 export interface DeclaredUi extends Partial<Omit<ToolUi, "resourceUri">> {
   /** `ui://…` */
   readonly resourceUri: string;
+  /** The page itself: one HTML document. */
   readonly html?: string;
 }
 
+/** Runs here. */
 export interface LocalTool extends ActionSpec {
   readonly name: string;
   readonly description: string;

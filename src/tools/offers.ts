@@ -67,6 +67,7 @@ export interface OfferOptions {
   readonly provider?: string;
 }
 
+/** The arguments of a tool that takes none. */
 export const noArguments: JsonObject = Object.freeze({
   type: "object",
   properties: Object.freeze({}),

@@ -27,6 +27,7 @@ export interface ToolBlock {
 export interface RegisteredTool {
   readonly toolName: string;
   readonly connectorId: string;
+  /** Its actions. */
   readonly capabilities: readonly string[];
   readonly scopes: readonly string[];
   readonly riskDefault: Risk;

@@ -205,6 +205,7 @@ export class Registry implements AsyncDisposable {
     return this.#entries.size;
   }
 
+  /** In alphabetical order. */
   names(): readonly string[] {
     return [...this.#entries.keys()].sort();
   }
@@ -223,6 +224,7 @@ export class Registry implements AsyncDisposable {
     return this.all().filter(({ health }) => health.status === "healthy");
   }
 
+  /** All that can be called, healthy or degraded. */
   listCallable(): readonly RegisteredTool[] {
     return this.all().filter(({ health }) => health.status !== "unavailable");
   }

@@ -22,6 +22,7 @@ export interface ActionStatistics {
   /** Wall clock, milliseconds. */
   readonly lastCallAt?: number;
   readonly lastErrorAt?: number;
+  /** The refusal's code. */
   readonly lastErrorCode?: string;
 }
 

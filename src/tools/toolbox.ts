@@ -52,10 +52,12 @@ export class Toolbox {
     return this.#tools.has(name);
   }
 
+  /** In the order they were added. */
   all(): readonly AnyTool[] {
     return [...this.#tools.values()];
   }
 
+  /** The same as `all`, because a box is a toolset. */
   tools(): readonly AnyTool[] {
     return this.all();
   }

@@ -79,6 +79,7 @@ export function fileTools(options: FileToolOptions): readonly LocalTool[] {
   return fileToolsOn(options, realDisk);
 }
 
+/** With a disk of the caller's: tests pass a full one. */
 export function fileToolsOn(options: FileToolOptions, disk: Disk): readonly LocalTool[] {
   const kit = fileKit(options, disk);
   return [

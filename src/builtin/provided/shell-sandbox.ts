@@ -13,6 +13,7 @@ import { Bubblewrap, ownNamespaces } from "../../core/system/bubblewrap.ts";
 
 export interface ShellLimits {
   readonly timeoutMs: number;
+  /** Limit of each of the two streams. */
   readonly maxOutputBytes: number;
   readonly memoryBytes: number;
   readonly processes: number;

@@ -13,6 +13,7 @@ import type { ActiveSkills, SkillRequest } from "../../policy/policy.ts";
 
 /** @public */
 export interface Skill {
+  /** Its id. */
   readonly name: string;
   readonly description: string;
   readonly version: string;

@@ -31,6 +31,7 @@ export interface SandboxEnd {
   kill(): void;
 }
 
+/** The connection to a sandbox. */
 export interface FrameCarrier {
   write(bytes: Buffer): void;
   kill(): void;

@@ -7,6 +7,7 @@ import { emptyFolder } from "./fences.ts";
 const sandboxNiceness = 10;
 const mostErrorBytes = 8_192;
 
+/** How a process ended. */
 export interface ProcessEnd {
   readonly code: number | null;
   readonly signal: string | null;

@@ -5,6 +5,7 @@ import { FrameLine, type ReceivedFrame, type SandboxEnd } from "./frame-line.ts"
 import type { FrameLimits } from "./frames.ts";
 import { type PoolOptions, SandboxPool } from "./pool.ts";
 
+/** The connection to a remote sandbox. */
 export interface Carrier {
   write(bytes: Buffer): void;
   /** Closes the connection and starts to remove the sandbox. */

@@ -11,6 +11,7 @@ import { isJsonObject } from "../../core/json.ts";
 export const slotNames = ["settle", "drain", "tick", "follow", "begin", "notice"] as const;
 export type Slots<T = number> = Readonly<Record<(typeof slotNames)[number], T>>;
 
+/** Makes a value for each function of the prelude. */
 export function slotsOf<T>(make: (name: keyof Slots) => T): Slots<T> {
   return Object.fromEntries(slotNames.map((name) => [name, make(name)])) as Slots<T>; // every name is there
 }

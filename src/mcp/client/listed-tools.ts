@@ -4,6 +4,7 @@ import type { ServerConfig } from "./server-config.ts";
 import type { UpstreamList, UpstreamTool } from "./upstream.ts";
 
 export interface ListedTools {
+  /** By public name. */
   readonly wanted: ReadonlyMap<string, UpstreamTool>;
   /** Why tools of a list cannot be offered, by public name. */
   readonly refused: ReadonlyMap<string, string>;

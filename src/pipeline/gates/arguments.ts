@@ -53,6 +53,7 @@ async function checkReferences(call: FoundCall, parts: ArgumentParts): Promise<V
   }
 }
 
+/** Names the argument that holds the secret. */
 function secretText(given: Json, redactor: Redactor): string {
   const path = secretPath(given, redactor, []);
   const where = path === undefined ? "Several arguments together hold" : `\`${redactor.redact(pathText(path))}\` holds`;
@@ -90,6 +91,7 @@ async function bytesFault(call: ValidCall, { artifacts, redactor }: ArgumentPart
   }
 }
 
+/** Limit of a schema check, in milliseconds. */
 const checkingTimeoutMs = 10_000;
 
 async function parsed({ found, arguments: given }: FoundCall, clock: Clock): Promise<Parsed> {

@@ -53,6 +53,7 @@ export function logFailure({ guardrail, failure }: GuardrailAnswer, call: ToolCa
   log(`The guardrail \`${guardrail}\` ${failure}, for the call \`${call.id}\` of \`${call.tool}\`.`, call);
 }
 
+/** The findings of one guardrail, or its failure. */
 export interface GuardrailAnswer {
   readonly guardrail: string;
   readonly open: boolean;

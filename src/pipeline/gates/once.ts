@@ -40,6 +40,7 @@ export async function once(call: WeighedCall, parts: OnceParts): Promise<FreshCa
   return judge(call, await findRecord(call, { key, match }, parts.ledger), { key, match }, parts);
 }
 
+/** Looks up the call by its key, or by its arguments if it has none. */
 function findRecord(
   { resumes, idempotencyKey, toolCallId, batch }: WeighedCall,
   { key, match }: { readonly key: string; readonly match: string | undefined },
@@ -191,6 +192,7 @@ async function replayOutcome({ outcome, call, key }: CallRecord, parts: ReplayPa
   return (await hasAllArtifacts(outcome, principal, parts.artifacts)) ? end : gone;
 }
 
+/** Whether all artifacts of the outcome are still there. */
 async function hasAllArtifacts(
   { artifact, files = [] }: ToolOutcome,
   principal: Principal,

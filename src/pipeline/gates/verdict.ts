@@ -31,6 +31,7 @@ const mostSummaryLength = 2_000;
 
 const strictness: readonly Decision["verdict"][] = [...verdicts, "DENY"];
 
+/** Used if no rule looks back. */
 const noHistory: Histories = {};
 
 /**

@@ -7,6 +7,7 @@ import { invalid } from "../problem.ts";
 import { parsePath, wrong } from "../rules/argument-path.ts";
 import type { CedarArguments } from "../schema.ts";
 
+/** A value that Cedar accepts. */
 export type CedarValue = string | number | boolean | readonly CedarValue[] | { readonly [name: string]: CedarValue };
 
 /** The facts of one call, or why Cedar cannot receive them. */

@@ -74,6 +74,7 @@ interface LoadedPolicies {
   readonly cedar: Cedar;
   readonly kept: string;
   readonly cross: ReturnType<typeof cedarInput>;
+  /** Whether the policy of this name asks a person. */
   readonly gates: ReadonlyMap<string, boolean>;
 }
 

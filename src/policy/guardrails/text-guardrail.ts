@@ -15,7 +15,9 @@ export interface TextGuardrailOptions {
 
 interface TextSearch {
   readonly name: string;
+  /** What it examines by default. */
   readonly on: "arguments" | "result";
+  /** Its finding by default. */
   readonly says: { readonly arguments: ArgumentSays; readonly result: ResultSays };
   readonly ready?: () => Promise<void>;
   /** Why the text is a finding, one sentence each. */

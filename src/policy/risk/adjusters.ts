@@ -17,6 +17,7 @@ type SettingsOf<Name extends keyof AdjusterOptions> = Exclude<AdjusterOptions[Na
 type Raise = (facts: Facts) => string | undefined;
 
 export interface Adjusters {
+  /** By the tool alone. */
   readonly ofTool: (tool: ToolFacts) => string | undefined;
   /** By the call. */
   readonly ofCall: readonly Raise[];

@@ -8,6 +8,7 @@ import type { SchemaResult } from "./schema-worker.ts";
 
 /** Schema parts × value parts that may be checked in process: some 20 ms in the worst case. */
 const inProcessBudget = 250_000;
+/** The number of compiled schemas that are kept. */
 const maxKept = 2_000;
 
 /**
@@ -56,6 +57,7 @@ interface GuardParts {
   readonly nullIsAbsent: boolean;
 }
 
+/** One schema that checks values. */
 export class SchemaGuard {
   readonly vetted: VettedSchema;
   /** Rejects with RuntimeFault `schema_refused` when it turns out to be no valid schema. */

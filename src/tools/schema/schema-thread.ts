@@ -7,6 +7,7 @@ import type { VettedSchema } from "./preflight.ts";
 import type { SchemaAnswer, SchemaJob, SchemaResult } from "./schema-worker.ts";
 
 export interface SchemaThreadOptions {
+  /** The longest time of one check. */
   readonly deadlineMs?: number;
   /** How many checks may wait. Further ones fail at once. */
   readonly maxWaiting?: number;

@@ -7,6 +7,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly version: 1;
     readonly vendor: string;
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
+    /** Never present at run time. */
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
     readonly jsonSchema?:
       | {
@@ -25,6 +26,7 @@ export interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
+/** The types of schemas for a tool's arguments. */
 export type ToolInput = StandardSchema | JsonObject;
 
 /** The input of `execute`: the schema's output, or the arguments themselves for a JSON Schema. */
