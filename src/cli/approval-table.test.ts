@@ -3,7 +3,7 @@ import { routed } from "../../test/fakes/deciders.ts";
 import { ownFolder } from "../../test/fakes/own-folder.ts";
 import { asker, runtimeFixture } from "../../test/fakes/runtime-fixture.ts";
 import { openCredentials } from "../server/credentials.ts";
-import { createHttpDoor } from "../server/http/http-server.ts";
+import { createHttpServer } from "../server/http/http-server.ts";
 import type { Host } from "./host.ts";
 import { createProgram } from "./program.ts";
 
@@ -13,7 +13,7 @@ async function room(...given: Parameters<typeof runtimeFixture>) {
   const h = await runtimeFixture(...given);
   const hosts = () => ["postern.inside"];
   const credentials = await openCredentials(folder);
-  const door = createHttpDoor({ runtime: h.runtime, credentials, clock: h.clock, hosts });
+  const http = createHttpServer({ runtime: h.runtime, credentials, clock: h.clock, hosts });
   const said: string[] = [];
   const out = (text: string) => void said.push(text);
   const host = {
@@ -21,7 +21,7 @@ async function room(...given: Parameters<typeof runtimeFixture>) {
     clock: h.clock,
     dataFolder: async () => folder,
     wantedPort: () => undefined,
-    startInside: async () => ({ url: "http://postern.inside", send: door.fetch, close: async () => {} }),
+    startInside: async () => ({ url: "http://postern.inside", send: http.fetch, close: async () => {} }),
   } as unknown as Host; // what a list needs
   const listed = async (): Promise<string> => {
     await createProgram(host, "1.2.3").run(["approvals"]);

@@ -1,8 +1,8 @@
 import { type CallView, calls } from "../../server/contract/calls.ts";
 import type { CommandGroup } from "../command.ts";
+import { actionText } from "../decision-text.ts";
 import { flagsOf, ofRun, ofTool, readField, rowLimit } from "../flags.ts";
 import { ago, type Columns, printAnswer, riskCell, type Work } from "../print.ts";
-import { actionText } from "../said.ts";
 import { paintRisk } from "../terminal.ts";
 import { duration, labelled, visible, visibleLines, whose } from "../text.ts";
 import { UsageProblem } from "../usage-problem.ts";

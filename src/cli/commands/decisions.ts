@@ -5,10 +5,10 @@ import type { Input } from "../../server/contract/route.ts";
 import { approvalCard } from "../card.ts";
 import type { CommandGroup } from "../command.ts";
 import { asTypedHere } from "../command-name.ts";
+import { decidedWords, decisionsText, decisionText } from "../decision-text.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import { type FieldFlags, flagsOf, later } from "../flags.ts";
 import { allPages, type CommandInput, printAnswer, type Work } from "../print.ts";
-import { decidedWords, saidOf, saidOfMany } from "../said.ts";
 import { minuteOf, visible } from "../text.ts";
 import { UsageProblem } from "../usage-problem.ts";
 import { objectOf } from "./arguments.ts";
@@ -70,7 +70,7 @@ export function decisionCommands(group: CommandGroup): void {
       flags: flagsOf(approvals[verb].body, {}),
       ask: async (work, { id, reason }) =>
         work.operator.approvals[verb]({ id: await wholeApprovalId(work, id), reason }),
-      text: (approval, work) => `${approvalCard(approval, work.now(), work)}${visible(saidOf(verb, approval))}\n`,
+      text: (approval, work) => `${approvalCard(approval, work.now(), work)}${visible(decisionText(verb, approval))}\n`,
     });
 }
 
@@ -105,7 +105,7 @@ function decidedText(verb: DecisionVerb, approval: ApprovalView, work: Work): st
   const { grant, status } = approval;
   const whenItRuns = status === "approved" ? " It runs when the agent sends it again or is still waiting." : "";
   const kept = grant === undefined ? "" : `Remembered as ${grant.grant_id}, until ${minuteOf(grant.until)}.\n`;
-  return `${approvalCard(approval, work.now(), work)}${visible(saidOf(verb, approval))}${whenItRuns}\n${kept}`;
+  return `${approvalCard(approval, work.now(), work)}${visible(decisionText(verb, approval))}${whenItRuns}\n${kept}`;
 }
 
 /** Similar requests of one run. Each is decided alone; exit code 1 if one is not. */
@@ -139,7 +139,7 @@ function decideMany(
         });
       },
       text: ({ answers }, work) =>
-        `${answers.map((one) => answerLine(work, one)).join("")}${saidOfMany(verb, answers)}\n`,
+        `${answers.map((one) => answerLine(work, one)).join("")}${decisionsText(verb, answers)}\n`,
       code: ({ answers }) => (answers.every(({ decided }) => decided) ? exitCodes.ok : exitCodes.failed),
     },
   );

@@ -37,10 +37,10 @@ describe("a store that fails", () => {
     const [clock, ops] = [new FakeClock(), listener()];
     const failing: Failing = new Map();
     await using h = await runtimeFixture({ store: new FaultyStore(clock, failing), clock, channels: { also: [ops] } });
-    await using door = await httpFixture(h.runtime, { clock });
-    const alarm = async () => (await bodyOf(await door.ask("/v1/alarms", { as: "operator" })))["alarms"];
+    await using http = await httpFixture(h.runtime, { clock });
+    const alarm = async () => (await bodyOf(await http.ask("/v1/alarms", { as: "operator" })))["alarms"];
     const say = async (verb: string) =>
-      (await door.ask(`/v1/alarms/alm_store_broken/${verb}`, { as: "operator", body: { reason: "seen" } })).status;
+      (await http.ask(`/v1/alarms/alm_store_broken/${verb}`, { as: "operator", body: { reason: "seen" } })).status;
     const refused = async (times: number) => {
       failing.set("claim", times).set("note", times);
       for (let i = 0; i < times; i += 1)
@@ -124,9 +124,9 @@ describe("a log that is edited under a Postern that runs", () => {
       ...{ store: `sqlite:${join(folder, "postern.db")}`, folder, channels: { also: [ops] } },
       limits: { maxToolCalls: 100_000 },
     });
-    await using door = await httpFixture(h.runtime, { clock: h.clock });
+    await using http = await httpFixture(h.runtime, { clock: h.clock });
     const ask = async (path: string, body?: object) =>
-      bodyOf(await door.ask(path, { as: "operator", ...(body !== undefined && { body }) }));
+      bodyOf(await http.ask(path, { as: "operator", ...(body !== undefined && { body }) }));
     const first = (await h.runtime.invoke(echo, asker)).callId;
     for (let i = 0; i < 40; i += 1) await Promise.all(Array.from({ length: 250 }, () => h.runtime.invoke(echo, asker))); // more than is kept in memory
     await h.runtime.audit.checkpoint();
@@ -161,8 +161,8 @@ describe("a log that is edited under a Postern that runs", () => {
       ...{ store: `sqlite:${join(folder, "postern.db")}`, folder, channels: { also: [ops] } },
       log: (problem) => said.push(problem),
     });
-    await using door = await httpFixture(h.runtime, { clock: h.clock });
-    const ask = async (path: string) => bodyOf(await door.ask(path, { as: "operator" }));
+    await using http = await httpFixture(h.runtime, { clock: h.clock });
+    const ask = async (path: string) => bodyOf(await http.ask(path, { as: "operator" }));
     const minutes = async (count: number) => {
       await h.clock.advance(count * 61_000);
       await settled(50);
@@ -187,8 +187,8 @@ describe("a log that is edited under a Postern that runs", () => {
 
   it("is raised for a torn page, and not intact until it can be read", async () => {
     await using h = await runtimeFixture({ store: `sqlite:${join(folder, "postern.db")}`, folder });
-    await using door = await httpFixture(h.runtime, { clock: h.clock });
-    const ask = async (path: string) => bodyOf(await door.ask(path, { as: "operator" }));
+    await using http = await httpFixture(h.runtime, { clock: h.clock });
+    const ask = async (path: string) => bodyOf(await http.ask(path, { as: "operator" }));
     const ids: string[] = [];
     for (let i = 0; i < 300; i += 1) ids.push((await h.runtime.invoke(echo, asker)).callId);
     await h.runtime.audit.checkpoint();

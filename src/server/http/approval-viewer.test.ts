@@ -34,15 +34,15 @@ async function scene(...routes: readonly ApprovalRoute[]): Promise<Scene> {
     await accounts.add({ name, roles, password: goodPassword }, holder);
     sessions.set(name, inSession(entered(await accounts.signIn(name, goodPassword, here))));
   }
-  const door = await httpFixture(inside.runtime, { accounts, clock: inside.clock });
+  const http = await httpFixture(inside.runtime, { accounts, clock: inside.clock });
   const as = (name: string) =>
     name === "operator" ? ({ as: "operator" } as const) : { headers: sessions.get(name) ?? {} };
   return {
     runtime: inside.runtime,
     now: () => inside.clock.now(),
     viewer: async (id, name) => {
-      const detail = await bodyOf(await door.ask(`/v1/approvals/${id}`, as(name)));
-      const list = (await bodyOf(await door.ask("/v1/approvals", as(name))))["approvals"] as Record<string, unknown>[];
+      const detail = await bodyOf(await http.ask(`/v1/approvals/${id}`, as(name)));
+      const list = (await bodyOf(await http.ask("/v1/approvals", as(name))))["approvals"] as Record<string, unknown>[];
       expect(list.find((one) => one["approval_id"] === id)?.["viewer"]).toEqual(detail["viewer"]);
       return detail["viewer"] as Record<string, unknown>;
     },
@@ -50,16 +50,16 @@ async function scene(...routes: readonly ApprovalRoute[]): Promise<Scene> {
       const body = { ...(verb === "modify" && { arguments: { to: "other" } }), confirmation: "drop" };
       const { confirmation: _, ...no } = body;
       const said = verb === "approve" || verb === "modify" ? body : no;
-      const answered = await door.ask(`/v1/approvals/${id}/${verb}`, { ...as(name), body: said });
+      const answered = await http.ask(`/v1/approvals/${id}/${verb}`, { ...as(name), body: said });
       return [answered.status, ((await bodyOf(answered))["error"] as { message?: unknown } | undefined)?.message];
     },
     asks: async (name, tool = "mail") => {
       const call = { tool, arguments: { to: String(Math.random()) } };
-      const asked = await bodyOf(await door.ask("/v1/calls", { ...as(name), body: call }));
+      const asked = await bodyOf(await http.ask("/v1/calls", { ...as(name), body: call }));
       return String(asked["approval_id"]);
     },
     [Symbol.asyncDispose]: async () => {
-      await door[Symbol.asyncDispose]();
+      await http[Symbol.asyncDispose]();
       await inside[Symbol.asyncDispose]();
     },
   };

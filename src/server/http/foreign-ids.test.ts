@@ -74,7 +74,7 @@ let folder: string;
 let runtime: Runtime;
 let memory: OpenMemory;
 const atTheDoor = new FakeClock();
-let house: HttpFixture;
+let http: HttpFixture;
 const owned = new Map<string, Belongings>();
 
 beforeAll(async () => {
@@ -97,13 +97,13 @@ beforeAll(async () => {
     channels: { also: [channel] },
     accounts: { passwordCost: cheap },
   });
-  house = await httpFixture(runtime, { accounts: runtime.accounts, memory: memory.candidates, clock: atTheDoor });
+  http = await httpFixture(runtime, { accounts: runtime.accounts, memory: memory.candidates, clock: atTheDoor });
   await runtime.controls.pause(actor("all-default"), "lunch of -default");
   await runtime.controls.resume(actor("all-default"));
   for (const tenant of ["default", "acme"]) owned.set(tenant, await settle(tenant));
 }, 60_000);
 afterAll(async () => {
-  await house[Symbol.asyncDispose]();
+  await http[Symbol.asyncDispose]();
   await runtime.close();
   memory.close();
   await rm(folder, { recursive: true });
@@ -185,7 +185,7 @@ describe.each([
       const { body } = matrix[route] ?? {};
       const answered = async (id: string): Promise<readonly [number, string]> => {
         await atTheDoor.advance(1_000); // who is refused often has to wait
-        const response = await house.ask(path.replace(/\{\w+\}/, id), {
+        const response = await http.ask(path.replace(/\{\w+\}/, id), {
           ...{ method: method.toUpperCase(), headers },
           ...(body !== undefined && { body }),
         });
@@ -213,7 +213,7 @@ describe.each([
       const narrowed = ["/v1/calls", "/v1/approvals", "/v1/chains", "/v1/audit/latest", "/v1/memory/candidates"];
       const asked = [`${path}${query}`, ...(narrowed.includes(path) ? [`${path}?run_id=${run}`] : [])];
       for (const one of asked) {
-        const said = await (await house.ask(one, { headers })).text();
+        const said = await (await http.ask(one, { headers })).text();
         for (const word of [
           ...Object.values(ids).filter((id) => id.length > 8),
           `${other} likes`,
@@ -236,7 +236,7 @@ describe.each([
 
   it("begins a run of its own under that name, and is told nothing of the other", async () => {
     const { run = "" } = owned.get(other) ?? {};
-    const begun = await house.ask(begin.replace("{id}", run), { headers: await headersOf(own), body: {} });
+    const begun = await http.ask(begin.replace("{id}", run), { headers: await headersOf(own), body: {} });
     expect(await bodyOf(begun)).toMatchObject({ run_id: run, tenant: own, counts: { started: 0 } });
     expect(await runtime.runs?.get({ runId: run, tenant: other })).toMatchObject({
       principal: { agent: `agent-${other}` },
@@ -245,7 +245,7 @@ describe.each([
 
   it("counts the calls of its own alone", async () => {
     const headers = await headersOf(own);
-    const said = await bodyOf(await house.ask("/v1/statistics", { headers }));
+    const said = await bodyOf(await http.ask("/v1/statistics", { headers }));
     const sums = (said["tools"] as { tool: string; calls: number }[]).map(({ tool: name, calls }) => [name, calls]);
     expect(sums).toContainEqual(["fail", 5]);
   });

@@ -92,7 +92,7 @@ describe("calls", () => {
       authorization: `Bearer ${house.tokens.agent}`,
       "content-type": "application/json",
     };
-    await house.door.fetch(
+    await house.server.fetch(
       new Request("http://127.0.0.1:7420/v1/calls", {
         method: "POST",
         headers,

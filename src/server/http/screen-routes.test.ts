@@ -21,10 +21,10 @@ const inRun = (runId: string, more: object = {}) => ({ principal, runId, ...more
 
 async function served(
   options: RuntimeOptions = {},
-  door: Parameters<typeof httpFixture>[1] = {},
+  serverOptions: Parameters<typeof httpFixture>[1] = {},
 ): Promise<{ h: RuntimeFixture; http: HttpFixture }> {
   const h = await runtimeFixture(options);
-  const http = await httpFixture(h.runtime, door);
+  const http = await httpFixture(h.runtime, serverOptions);
   cleanups.push(
     () => h.runtime.close(),
     () => http[Symbol.asyncDispose](),

@@ -40,16 +40,16 @@ describe("signing in to the console", () => {
   });
 
   it("tells people of the runtime how commands are typed here, and nobody else where anything lies", async () => {
-    const command = { ofTheHouse: "postern --data /srv/books", ofAnybody: "postern --data …" };
+    const command = { full: "postern --data /srv/store", withoutValues: "postern --data …" };
     const { crowd, house, signIn } = await scene({ command });
     await crowd.add("ada", ["viewer"]);
     await crowd.add("eve", ["viewer"], "elsewhere");
     const told = async (asked: Promise<Response>) => (await bodyOf(await asked))["command"];
     const session = (name: string) => signIn(name).then(({ shown }) => house.ask("/v1/session", { headers: shown }));
-    expect(await told(session("ada"))).toBe(command.ofTheHouse);
-    expect(await told(house.ask("/v1/session", { as: "operator" }))).toBe(command.ofTheHouse);
+    expect(await told(session("ada"))).toBe(command.full);
+    expect(await told(house.ask("/v1/session", { as: "operator" }))).toBe(command.full);
     for (const asked of [session("eve"), house.ask("/v1/session/ways")])
-      expect(await told(asked)).toBe(command.ofAnybody);
+      expect(await told(asked)).toBe(command.withoutValues);
     expect(await (await house.ask("/v1/session", { as: "agent" })).text()).not.toContain("/srv");
   });
 
@@ -57,7 +57,7 @@ describe("signing in to the console", () => {
     const { crowd, house } = await scene();
     await crowd.add("ada", ["viewer"]);
     const asked = (from: string) =>
-      house.door.fetch(
+      house.server.fetch(
         new Request("http://gate.example/v1/session", {
           method: "POST",
           headers: { "content-type": "application/json", origin: from },
@@ -71,7 +71,7 @@ describe("signing in to the console", () => {
     const [cookie = ""] = setCookie.split(";");
     const proof = { "x-postern-csrf": String((await bodyOf(answered))["csrf"]) };
     const read = (shown: string) =>
-      house.door.fetch(new Request("http://gate.example/v1/session", { headers: { cookie: shown, ...proof } }));
+      house.server.fetch(new Request("http://gate.example/v1/session", { headers: { cookie: shown, ...proof } }));
     expect((await read(cookie)).status).toBe(200);
     expect((await read(cookie.replace("__Host-", ""))).status).toBe(401); // any port could have set that one
   });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { type HttpFixture, httpFixture } from "../../../test/fakes/http-fixture.ts";
 import { type RuntimeFixture, runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
 
-/** The door over the real runtime: from the request to the audit log. */
+/** The HTTP server over the real runtime: from the request to the audit log. */
 let inside: RuntimeFixture;
 let http: HttpFixture;
 beforeEach(async () => {
