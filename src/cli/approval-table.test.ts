@@ -14,8 +14,8 @@ async function room(...given: Parameters<typeof runtimeFixture>) {
   const hosts = () => ["postern.inside"];
   const credentials = await openCredentials(folder);
   const http = createHttpServer({ runtime: h.runtime, credentials, clock: h.clock, hosts });
-  const said: string[] = [];
-  const out = (text: string) => void said.push(text);
+  const printed: string[] = [];
+  const out = (text: string) => void printed.push(text);
   const host = {
     terminal: { out, aside: out, colour: false, columns: 300, rows: 40, interactive: false, screen: false },
     clock: h.clock,
@@ -25,12 +25,12 @@ async function room(...given: Parameters<typeof runtimeFixture>) {
   } as unknown as Host; // what a list needs
   const listed = async (): Promise<string> => {
     await createProgram(host, "1.2.3").run(["approvals"]);
-    return said.splice(0).join("");
+    return printed.splice(0).join("");
   };
   return { h, listed };
 }
 
-it("the table of approvals says which have gone to more people, because nobody answered", async () => {
+it("the table of approvals says which have gone to more people, because no answer came", async () => {
   const late = routed({
     name: "late",
     match: { tools: ["mail"] },

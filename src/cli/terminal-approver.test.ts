@@ -97,7 +97,7 @@ it("asks one question at a time", async () => {
   expect((await second).decision).toBe("approved");
 });
 
-it("ends a question that was answered elsewhere, and a late answer falls to nobody", async () => {
+it("ends a question that was answered elsewhere, and ignores a late answer", async () => {
   const { input, approver } = open();
   const elsewhere = new AbortController();
   const first = approver.ask(request, elsewhere.signal);

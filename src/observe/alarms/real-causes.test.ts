@@ -16,21 +16,21 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 /** Whoever is told of alarms, and what it was told. */
-function listener(): Channel & { readonly told: Notice[] } {
-  const told: Notice[] = [];
+function listener(): Channel & { readonly received: Notice[] } {
+  const received: Notice[] = [];
   return {
-    ...{ name: "ops", kind: "pager", target: "ops", told },
+    ...{ name: "ops", kind: "pager", target: "ops", received },
     wants: ({ type }) => type.startsWith("alarm."),
     deliver: async (notice) => {
-      told.push(notice);
+      received.push(notice);
       return { delivered: true };
     },
   };
 }
 
 const echo = { tool: "echo", arguments: { to: "x" } };
-const toldOf = ({ told }: { readonly told: readonly Notice[] }) =>
-  told.map(({ type, data }) => `${type} ${data["kind"]}`);
+const toldOf = ({ received }: { readonly received: readonly Notice[] }) =>
+  received.map(({ type, data }) => `${type} ${data["kind"]}`);
 
 describe("a store that fails", () => {
   it("is raised once, acknowledged and resolved, with a notice each time it begins and ends", async () => {
@@ -156,10 +156,10 @@ describe("a log that is edited under a Postern that runs", () => {
   });
 
   it("is found in the background and raised once", async () => {
-    const [ops, said] = [listener(), [] as string[]];
+    const [ops, answered] = [listener(), [] as string[]];
     await using h = await runtimeFixture({
       ...{ store: `sqlite:${join(folder, "postern.db")}`, folder, channels: { also: [ops] } },
-      log: (problem) => said.push(problem),
+      log: (problem) => answered.push(problem),
     });
     await using http = await httpFixture(h.runtime, { clock: h.clock });
     const ask = async (path: string) => bodyOf(await http.ask(path, { as: "operator" }));
@@ -182,7 +182,7 @@ describe("a log that is edited under a Postern that runs", () => {
     const raised = { kind: "audit_not_intact", severity: "critical", state: "open", count: 1 };
     expect(await ask("/v1/alarms")).toMatchObject({ alarms: [{ ...raised, data: { first_broken: 0 } }] });
     expect(toldOf(ops)).toEqual(["alarm.opened audit_not_intact"]);
-    expect(said).toEqual([expect.stringContaining("The audit log is not intact from entry 0 on: ")]);
+    expect(answered).toEqual([expect.stringContaining("The audit log is not intact from entry 0 on: ")]);
   });
 
   it("is raised for a torn page, and not intact until it can be read", async () => {

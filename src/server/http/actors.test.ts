@@ -206,8 +206,8 @@ describe("an act by hand is in the log with person and credential", () => {
     const answered = await http.ask(`/v1/calls/${id}/reconcile`, { body: {}, headers: { host, ...headers } });
     expect(answered.status).toBe(409);
     await answered.text();
-    const [told, ...more] = await runtime.audit.query({ type: "operator.action.call_reconciled" });
-    expect(told).toMatchObject({ decided_by: "ann", decided_via: "session:ann", data: { tool: "wire" } });
+    const [received, ...more] = await runtime.audit.query({ type: "operator.action.call_reconciled" });
+    expect(received).toMatchObject({ decided_by: "ann", decided_via: "session:ann", data: { tool: "wire" } });
     expect(more).toEqual([]);
   });
 });

@@ -41,7 +41,7 @@ async function follow(
   path = "/v1/events",
   headers: Readonly<Record<string, string>> = {},
 ): Promise<{
-  told(): Promise<readonly ChannelFixture[]>;
+  received(): Promise<readonly ChannelFixture[]>;
   cancel(): Promise<void>;
   status: number;
   response: Response;
@@ -59,7 +59,7 @@ async function follow(
   return {
     status: response.status,
     response,
-    async told() {
+    async received() {
       await h.clock.advance(25);
       await settled();
       return frames(text);
@@ -75,7 +75,7 @@ describe("GET /v1/events", () => {
     const line = await follow(h, http);
     expect(line.response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
     await h.runtime.invoke(echo, asker);
-    const [first, arrived, attempted, ...rest] = await line.told();
+    const [first, arrived, attempted, ...rest] = await line.received();
     expect(first).toEqual({ id: expect.stringMatching(/^-?\d+$/) });
     expect(arrived?.data).toMatchObject({ type: "tool_call.arrived", tool: "echo" });
     expect(attempted).toEqual({
@@ -108,10 +108,12 @@ describe("GET /v1/events", () => {
     await h.runtime.invoke(echo, { ...asker, runId: "mine" });
     await h.runtime.invoke(echo, { ...asker, runId: "other", traceId });
     await h.runtime.controls.pause(actor("boss"));
-    const typesTold = (await types.told()).slice(1).map(({ data }) => data?.["type"]);
+    const typesTold = (await types.received()).slice(1).map(({ data }) => data?.["type"]);
     expect(typesTold).toEqual(["tool_call.succeeded", "tool_call.succeeded", "operator.action.pause"]);
-    expect(new Set((await run.told()).slice(1).map(({ data }) => data?.["run_id"]))).toEqual(new Set(["mine"]));
-    expect(new Set((await trace.told()).slice(1).map(({ data }) => data?.["trace_id"]))).toEqual(new Set([traceId]));
+    expect(new Set((await run.received()).slice(1).map(({ data }) => data?.["run_id"]))).toEqual(new Set(["mine"]));
+    expect(new Set((await trace.received()).slice(1).map(({ data }) => data?.["trace_id"]))).toEqual(
+      new Set([traceId]),
+    );
   });
 
   it("goes on after Last-Event-ID, and resets an id it cannot know", async () => {
@@ -119,18 +121,18 @@ describe("GET /v1/events", () => {
     await using http = await httpFixture(h.runtime);
     const line = await follow(h, http);
     await h.runtime.invoke(echo, asker);
-    const seen = (await line.told()).at(2)?.id ?? "";
+    const seen = (await line.received()).at(2)?.id ?? "";
     await line.cancel();
     const back = await follow(h, http, "/v1/events", { "last-event-id": seen });
-    expect((await back.told()).slice(0, 2).map(({ data }) => data?.["type"])).toEqual([
+    expect((await back.received()).slice(0, 2).map(({ data }) => data?.["type"])).toEqual([
       "tool_call.succeeded",
       "tool_call.left",
     ]);
     const lost = await follow(h, http, "/v1/events?after=777777");
-    expect((await lost.told())[0]).toMatchObject({ event: "reset", data: { data: { reason: "too_old" } } });
+    expect((await lost.received())[0]).toMatchObject({ event: "reset", data: { data: { reason: "too_old" } } });
   });
 
-  it("tells who begins after what the session answered all that came since, whether anybody followed before or not", async () => {
+  it("sends every event after `last_event_id` of the session, with and without an earlier reader", async () => {
     await using h = await runtimeFixture();
     await using http = await httpFixture(h.runtime);
     const session = async (as: "agent" | "operator") => await bodyOf(await http.ask("/v1/session", { as }));
@@ -141,13 +143,13 @@ describe("GET /v1/events", () => {
     begins.push(await since());
     await h.runtime.controls.pause(actor("boss"));
     const first = await follow(h, http, "/v1/events", begins[0]);
-    const told = (await first.told()).map(({ data }) => data?.["type"]).filter((type) => type !== undefined);
-    expect(told).toEqual(["tool_call.attempted", "tool_call.succeeded", "operator.action.pause"]);
+    const received = (await first.received()).map(({ data }) => data?.["type"]).filter((type) => type !== undefined);
+    expect(received).toEqual(["tool_call.attempted", "tool_call.succeeded", "operator.action.pause"]);
     await h.runtime.invoke(echo, asker); // refused, and announced: the feed stands between two entries
     begins.push(await since());
     await h.runtime.controls.resume(actor("boss"));
     const last = await follow(h, http, "/v1/events", begins[2]);
-    expect((await last.told()).flatMap(({ data }) => data?.["type"] ?? [])).toEqual(["operator.action.resume"]);
+    expect((await last.received()).flatMap(({ data }) => data?.["type"] ?? [])).toEqual(["operator.action.resume"]);
     expect(await session("agent")).not.toHaveProperty("last_event_id");
   });
 
@@ -179,9 +181,9 @@ describe("GET /v1/events", () => {
     await using http = await httpFixture(h.runtime);
     const line = await follow(h, http);
     await h.runtime.invoke({ tool: "leaky", arguments: {} }, asker);
-    const told = await line.told();
-    expect(told.map(({ data }) => data?.["type"])).toContain("tool_call.emitted");
-    expect(JSON.stringify(told)).not.toContain("hunter2");
+    const received = await line.received();
+    expect(received.map(({ data }) => data?.["type"])).toContain("tool_call.emitted");
+    expect(JSON.stringify(received)).not.toContain("hunter2");
   });
 
   it("lets go of a reader that does not read, and keeps no more than half a mebibyte for it", async () => {

@@ -189,14 +189,14 @@ describe.each([
           ...{ method: method.toUpperCase(), headers },
           ...(body !== undefined && { body }),
         });
-        const said = (await response.text()).replaceAll(id, "ID").replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "WHEN");
-        return [response.status, said.replaceAll(/\b(?:it has )\d+/g, "it has N")];
+        const shown = (await response.text()).replaceAll(id, "ID").replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "WHEN");
+        return [response.status, shown.replaceAll(/\b(?:it has )\d+/g, "it has N")];
       };
       const foreign = owned.get(other)?.[kind] ?? "";
-      const [status, said] = await answered(foreign);
-      expect([status, said]).toEqual(await answered(unknown[kind]));
+      const [status, shown] = await answered(foreign);
+      expect([status, shown]).toEqual(await answered(unknown[kind]));
       expect(status).toBeGreaterThanOrEqual(400);
-      for (const word of [`agent-${other}`, `all-${other}`, `of ${other}`]) expect(said).not.toContain(word);
+      for (const word of [`agent-${other}`, `all-${other}`, `of ${other}`]) expect(shown).not.toContain(word);
     },
   );
 
@@ -213,14 +213,14 @@ describe.each([
       const narrowed = ["/v1/calls", "/v1/approvals", "/v1/chains", "/v1/audit/latest", "/v1/memory/candidates"];
       const asked = [`${path}${query}`, ...(narrowed.includes(path) ? [`${path}?run_id=${run}`] : [])];
       for (const one of asked) {
-        const said = await (await http.ask(one, { headers })).text();
+        const shown = await (await http.ask(one, { headers })).text();
         for (const word of [
           ...Object.values(ids).filter((id) => id.length > 8),
           `${other} likes`,
           `-${other}`,
           `"tenant":"${other}"`,
         ])
-          expect(said.includes(word), `${one} tells of ${word}`).toBe(false);
+          expect(shown.includes(word), `${one} tells of ${word}`).toBe(false);
       }
     },
   );
@@ -234,7 +234,7 @@ describe.each([
     expect(runtime.alarms.list({ tenant: other }).every(({ state }) => state === "open")).toBe(true);
   });
 
-  it("begins a run of its own under that name, and is told nothing of the other", async () => {
+  it("begins a run of its own under that name, and learns nothing of the other", async () => {
     const { run = "" } = owned.get(other) ?? {};
     const begun = await http.ask(begin.replace("{id}", run), { headers: await headersOf(own), body: {} });
     expect(await bodyOf(begun)).toMatchObject({ run_id: run, tenant: own, counts: { started: 0 } });
@@ -245,8 +245,8 @@ describe.each([
 
   it("counts the calls of its own alone", async () => {
     const headers = await headersOf(own);
-    const said = await bodyOf(await http.ask("/v1/statistics", { headers }));
-    const sums = (said["tools"] as { tool: string; calls: number }[]).map(({ tool: name, calls }) => [name, calls]);
+    const shown = await bodyOf(await http.ask("/v1/statistics", { headers }));
+    const sums = (shown["tools"] as { tool: string; calls: number }[]).map(({ tool: name, calls }) => [name, calls]);
     expect(sums).toContainEqual(["fail", 5]);
   });
 });

@@ -40,7 +40,7 @@ describe("a hostile body", () => {
       error: { code, message: expect.stringMatching(/.{10}/) },
     });
     expect(response.status).toBe(status);
-    expect(stub.said).toEqual([]);
+    expect(stub.requests).toEqual([]);
   });
 
   it("names the field it does not know", async () => {
@@ -110,7 +110,7 @@ describe("a hostile body", () => {
       await using other = await httpFixture(stub.runtime);
       for (const text of naughty) {
         await other.ask("/v1/approvals/apr_1/deny", { as: "operator", body: { reason: text } });
-        expect(stub.said.at(-1)?.[2]).toMatchObject({ reason: text });
+        expect(stub.requests.at(-1)?.[2]).toMatchObject({ reason: text });
       }
     },
   );

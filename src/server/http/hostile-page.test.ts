@@ -3,7 +3,7 @@ import { host, httpFixture } from "../../../test/fakes/http-fixture.ts";
 import { stubRuntime } from "../../../test/fakes/stub-runtime.ts";
 import { routes } from "./http-server.ts";
 
-describe("a web page that would act for somebody", () => {
+describe("a web page that would act for a person", () => {
   const pages: readonly (readonly [string, Record<string, string>, number])[] = [
     ["a foreign Host, as after DNS rebinding", { host: "evil.example:7420" }, 421],
     ["a Host that only begins like ours", { host: "127.0.0.1:7420.evil.example" }, 421],
@@ -37,7 +37,7 @@ describe("a web page that would act for somebody", () => {
       expect(response.status, path).toBe(isSigned ? 401 : status);
       expect([...response.headers.keys()].filter((name) => name.startsWith("access-control"))).toEqual([]);
     }
-    expect(stub.said).toEqual([]);
+    expect(stub.requests).toEqual([]);
   });
 
   it("is refused before the token is looked at, and has no preflight to ask", async () => {

@@ -77,7 +77,7 @@ async function recalled(http: HttpFixture, query: string): Promise<readonly stri
 
 const candidates = "/v1/memory/candidates";
 
-it("makes no folder for a run that never was, whoever asks for it", async () => {
+it("makes no folder for a run that does not exist", async () => {
   await using at = await office("embedded", { archive: { folder: join(folder, "runs") } });
   const looks = [
     ...[`${candidates}?run_id=never`, "/v1/tools?run_id=never", "/v1/calls?run_id=never", "/v1/chains?run_id=never"],
@@ -190,12 +190,12 @@ it("stays open when a person denied the server's call, and asks anew once the de
   expect(await runtime.calls.list({ tool: "notes__create_entities", state: "ok" })).toEqual([]);
 });
 
-it("tells of the way around the desk that a memory server's own tools are, until they are denied to agents", async () => {
+it("reports that a memory server's own tools bypass the decision, until agents are denied them", async () => {
   const agent = { tenant: "default", agent: "local-agent" };
   {
     await using at = await office({ server: "notes" });
-    const told = at.memory.warningFor(at.runtime.offered(agent));
-    expect(told).toContain("agents may call `notes__add_observations`, `notes__create_entities`, ");
+    const received = at.memory.warningFor(at.runtime.offered(agent));
+    expect(received).toContain("agents may call `notes__add_observations`, `notes__create_entities`, ");
   }
   const rules = [{ effect: "deny", tool: "notes__*", principal: { agent: "local-agent" } }] as const;
   await using at = await office({ server: "notes" }, { policy: { rules } });

@@ -17,12 +17,12 @@ describe("audit, artifacts, health", () => {
       expect(response.headers.get("allow")).toBe("GET");
     }
     expect((await http.ask("/v1/audit/evt_1", { as: "operator", method })).status).toBe(404);
-    expect(http.said).toEqual([]);
+    expect(http.requests).toEqual([]);
   });
 
   it("turns times of a query into milliseconds, and refuses what it does not know", async () => {
     await http.ask("/v1/audit?since=2026-11-20T00:00:00Z&type=gate.,grant.made&by=ann&limit=5", { as: "operator" });
-    expect(http.said[0]).toEqual([
+    expect(http.requests[0]).toEqual([
       "audit.query",
       { since: Date.UTC(2026, 10, 20), type: ["gate.", "grant.made"], by: "ann", limit: 5 },
     ]);
@@ -41,7 +41,7 @@ describe("audit, artifacts, health", () => {
     const response = await http.ask(`/v1/artifacts/${aDigest}`, { as: "agent" });
     expect(response.headers.get("content-disposition")).toMatch(/^attachment/);
     expect(response.headers.get("x-content-type-options")).toBe("nosniff");
-    expect(http.said[0]).toEqual([
+    expect(http.requests[0]).toEqual([
       "artifact",
       aDigest,
       { tenant: "default", agent: "local-agent", via: "token:agent" },
@@ -50,7 +50,7 @@ describe("audit, artifacts, health", () => {
     expect((await http.ask("/v1/artifacts/..%2f..%2fetc%2fpasswd", { as: "agent" })).status).toBe(404);
   });
 
-  it("tells anybody whether it works, and nothing more", async () => {
+  it("answers every caller whether it works, and nothing more", async () => {
     expect(await bodyOf(await http.ask("/healthz"))).toEqual({ status: "ok" });
     await http.open({ broken: true });
     const broken = await http.ask("/healthz");

@@ -4,7 +4,7 @@ import { bodyOf, httpFixture, inSession } from "../../../test/fakes/http-fixture
 import { cheap, entered, goodPassword, here, holder } from "../../../test/fakes/people.ts";
 import { runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
 
-it("a request is taken back by who decides when an agent of theirs asked, in whatever spelling; by nobody else who only decides", async () => {
+it("a person may withdraw the request of their own agent, in any case of letters, and no other", async () => {
   await using h = await runtimeFixture({ accounts: { passwordCost: cheap } });
   const { accounts, approvals } = h.runtime;
   for (const name of ["ann", "bob", "vic"])

@@ -76,7 +76,7 @@ describe("the matrix of roles, routes and tenants", () => {
       });
       expect(refused.status).toBe(403);
       expect(await codeOf(refused)).toBe("permission_missing");
-      expect(stub.said).toEqual([]);
+      expect(stub.requests).toEqual([]);
     },
   );
 });

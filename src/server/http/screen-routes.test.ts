@@ -213,7 +213,7 @@ describe("the policy's text, over HTTP", () => {
       line: number;
     };
 
-  it("is read, saved by who may, and told in the audit log with before and after", async () => {
+  it("is read, saved with the permission, and recorded in the audit log with before and after", async () => {
     const { path, h, http } = await withFile();
     const { digest, editable, line } = await read(http);
     expect([editable, line]).toEqual([true, 2]);

@@ -138,11 +138,11 @@ it("answers what is not HTTP, and a Host that is none, in its own form", async (
   const say = (text: string): Promise<string> =>
     new Promise((resolve) => {
       const socket = connect(listening.port, "127.0.0.1", () => socket.end(text));
-      let heard = "";
+      let received = "";
       socket.on("data", (bytes) => {
-        heard += bytes.toString();
+        received += bytes.toString();
       });
-      socket.on("close", () => resolve(heard));
+      socket.on("close", () => resolve(received));
     });
   expect(await say("\u0016\u0003\u0001 hello\r\n\r\n")).toMatch(/^HTTP\/1.1 400 .*request_invalid/s);
   expect(await say("GET /v1/tools HTTP/1.1\r\nHost: a b<>\r\nConnection: close\r\n\r\n")).toMatch(

@@ -45,7 +45,7 @@ describe("a session cookie without its proof is refused", () => {
       expect(answered.headers.get("set-cookie")).toBeNull();
       await answered.body?.cancel();
     }
-    expect(stub.said).toEqual([]);
+    expect(stub.requests).toEqual([]);
   });
 });
 
