@@ -10,6 +10,7 @@ import type { HiddenInput } from "./hidden-input.ts";
 import type { GlobalFlags, Host } from "./host.ts";
 import { emptyInbox, type Inbox, type InboxRequest, press, readingOf, type Sight, withRequests } from "./inbox.ts";
 import { inboxScreen } from "./inbox-screen.ts";
+import { interruption } from "./interrupted.ts";
 import { readKeys } from "./keys.ts";
 import { type Work, withPostern } from "./print.ts";
 import { sleep } from "./server-file.ts";
@@ -34,7 +35,7 @@ type EventFilter = { readonly type: string } | { readonly run_id: string };
 export async function watchApprovals(
   host: Host,
   flags: GlobalFlags,
-  { input = process.stdin, until = interruption() }: WatchOptions = {},
+  { input = process.stdin, until = interruption().signal }: WatchOptions = {},
 ): Promise<ExitCode> {
   return withPostern({ host, flags }, {}, async (work) => {
     requireRunning(work);
@@ -47,7 +48,7 @@ export async function watchApprovals(
 /** Prints a line for each event of a run. */
 export async function watchRun(
   host: Host,
-  { id, until = interruption() }: Pick<WatchOptions, "until"> & { readonly id: string },
+  { id, until = interruption().signal }: Pick<WatchOptions, "until"> & { readonly id: string },
   flags: GlobalFlags,
 ): Promise<ExitCode> {
   return withPostern({ host, flags }, {}, async (work) => {
@@ -77,12 +78,6 @@ function requireRunning({ running }: Work): void {
     "not_running",
     "No Postern runs on this data folder, so there is nothing to watch; start one with `postern start`, or name its folder with `--data`.",
   );
-}
-
-function interruption(): AbortSignal {
-  const controller = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => controller.abort());
-  return controller.signal;
 }
 
 function follow({ host, operator }: Work, where: EventFilter, signal: AbortSignal): AsyncIterable<FeedMessage> {

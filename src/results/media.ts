@@ -41,6 +41,18 @@ const extensions: ReadonlyMap<string, string> = new Map([
   ["video/webm", "webm"],
 ]);
 
+const mediaTypes: ReadonlyMap<string, string> = new Map([
+  ...[...extensions].toReversed().map(([type, extension]): [string, string] => [extension, type]), // the first type of an extension wins
+  ["jpeg", "image/jpeg"],
+  ["jsonl", "application/jsonl"],
+  ["yml", "application/yaml"],
+]);
+
+/** By the extension of a file's name, with its dot. */
+export function mediaTypeOf(extension: string): string {
+  return mediaTypes.get(extension.slice(1).toLowerCase()) ?? "application/octet-stream";
+}
+
 /** `bin` for an unknown type, because a wrong extension would mislead. */
 export function extensionOf(mediaType: string): string {
   const [essence = ""] = mediaType.split(";", 1);

@@ -14,12 +14,11 @@ import { UsageProblem } from "../usage-problem.ts";
 import { objectOf } from "./arguments.ts";
 
 const digest = { name: "digest", value: "sha256" } as const;
-const yesNotes = {
+const approveNotes = {
   expected_digest: digest,
   confirmation: { name: "confirm", value: "tool" },
   remember: "none",
 } as const;
-const noFlags = flagsOf(approvals.deny.body, { expected_digest: digest });
 
 /** One verb: its flags beside the ids, and the route that decides with it. */
 interface DecisionRoute<Body extends Reasoned> {
@@ -38,28 +37,21 @@ interface RememberField {
 }
 
 export function decisionCommands(group: CommandGroup): void {
-  add(group, {
-    verb: "approve",
-    help: "let it run, once, exactly as shown; several of one run and tool at once",
-    flags: flagsOf(approvals.approve.body, yesNotes),
-    send: ({ operator }, sent) => operator.approvals.approve(sent),
-  });
-  add(group, {
-    verb: "deny",
-    help: "it does not run",
-    flags: noFlags,
-    send: ({ operator }, sent) => operator.approvals.deny(sent),
-  });
-  add(group, {
-    verb: "skip",
-    help: "it does not run, and the agent goes on without it",
-    flags: noFlags,
-    send: ({ operator }, sent) => operator.approvals.skip(sent),
-  });
+  const denyFlags = flagsOf(approvals.deny.body, { expected_digest: digest });
+  for (const [verb, help, flags] of [
+    [
+      "approve",
+      "let it run, once, exactly as shown; several of one run and tool at once",
+      flagsOf(approvals.approve.body, approveNotes),
+    ],
+    ["deny", "it does not run", denyFlags],
+    ["skip", "it does not run, and the agent goes on without it", denyFlags],
+  ] as const)
+    add(group, { verb, help, flags, send: ({ operator }, sent) => operator.approvals[verb](sent) });
   add(group, {
     verb: "modify",
     help: "let it run, once, with other arguments; they pass the gates too",
-    flags: flagsOf(approvals.modify.body, { ...yesNotes, arguments: { help: "what shall run instead" } }),
+    flags: flagsOf(approvals.modify.body, { ...approveNotes, arguments: { help: "what shall run instead" } }),
     send: ({ operator }, sent) => operator.approvals.modify(sent),
   });
   for (const [verb, help] of [

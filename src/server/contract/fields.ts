@@ -23,7 +23,7 @@ export function optional<Fields extends z.core.$ZodLooseShape>(fields: Fields): 
   return z.object(fields).partial().shape as Optional<Fields>; // the type repeats what it does
 }
 
-/** Fields of one type. */
+/** One value under each of the names: fields of one type, codes of one status. */
 export function each<Type, const Name extends string>(type: Type, ...names: readonly Name[]): Record<Name, Type> {
   return Object.fromEntries(names.map((name) => [name, type])) as Record<Name, Type>; // the type repeats what it does
 }
@@ -32,7 +32,7 @@ type Optional<Fields extends z.core.$ZodLooseShape> = { [Name in keyof Fields]: 
 
 const controlCharacter = /\p{Cc}/u;
 
-/** A name as people and programs give it: not empty, bounded, and nothing in it that a terminal or a log would obey. */
+/** A name: not empty, bounded, and without control characters, which a terminal or a log would interpret. */
 export const name = z
   .string()
   .min(1, "must not be empty")

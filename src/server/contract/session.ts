@@ -70,7 +70,7 @@ export const session = {
   }),
 };
 
-/** A browser walks both ways; neither changes anything but who is signed in. */
+/** A browser follows both routes. They change only who is signed in. */
 export const openId = {
   begin: route("get", "/v1/session/openid", "nothing", {
     summary: "Go to the OpenID provider. `to`: the page to come back to.",
