@@ -1,5 +1,5 @@
 /** File extensions of the media types that tools often return. */
-const extensions: ReadonlyMap<string, string> = new Map([
+export const extensions: ReadonlyMap<string, string> = new Map([
   ["application/gzip", "gz"],
   ["application/json", "json"],
   ["application/msword", "doc"],
@@ -40,18 +40,6 @@ const extensions: ReadonlyMap<string, string> = new Map([
   ["video/quicktime", "mov"],
   ["video/webm", "webm"],
 ]);
-
-const mediaTypes: ReadonlyMap<string, string> = new Map([
-  ...[...extensions].toReversed().map(([type, extension]): [string, string] => [extension, type]), // the first type of an extension wins
-  ["jpeg", "image/jpeg"],
-  ["jsonl", "application/jsonl"],
-  ["yml", "application/yaml"],
-]);
-
-/** By the extension of a file's name, with its dot. */
-export function mediaTypeOf(extension: string): string {
-  return mediaTypes.get(extension.slice(1).toLowerCase()) ?? "application/octet-stream";
-}
 
 /** `bin` for an unknown type, because a wrong extension would mislead. */
 export function extensionOf(mediaType: string): string {

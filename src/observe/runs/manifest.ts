@@ -4,7 +4,7 @@ import { extname, join } from "node:path";
 import type { Principal } from "../../core/call.ts";
 import { messageOf } from "../../core/fault.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
-import { mediaTypeOf } from "../../results/media.ts";
+import { extensions } from "../../results/media.ts";
 import { walkFiles } from "./walk.ts";
 
 export interface FileEntry {
@@ -40,7 +40,7 @@ export async function deliverablesIn(folder: string): Promise<Pick<ArtifactManif
       if (leftOut.length < mostLeftOut) leftOut.push({ path: found.path, why: found.left });
     } else {
       const { bytes, sha256 } = await digestOf(found.file);
-      deliverables.push({ path: found.path, bytes, sha256, media_type: mediaTypeOf(extname(found.path)) });
+      deliverables.push({ path: found.path, bytes, sha256, media_type: mediaTypeOf(found.path) });
     }
   }
   return { deliverables, left_out: leftOut };
@@ -76,4 +76,16 @@ export async function digestOf(file: FileHandle): Promise<{ readonly bytes: numb
     bytes += bytesRead;
     hash.update(chunk.subarray(0, bytesRead));
   }
+}
+
+const mediaTypes: ReadonlyMap<string, string> = new Map([
+  ...[...extensions].toReversed().map(([type, extension]): [string, string] => [`.${extension}`, type]), // the first type counts
+  [".jpeg", "image/jpeg"],
+  [".jsonl", "application/jsonl"],
+  [".yml", "application/yaml"],
+]);
+
+/** By the file's name alone; the bytes are untrusted. */
+function mediaTypeOf(path: string): string {
+  return mediaTypes.get(extname(path).toLowerCase()) ?? "application/octet-stream";
 }

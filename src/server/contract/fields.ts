@@ -14,13 +14,13 @@ export function component<Fields extends z.core.$ZodLooseShape>(
 /** The fields of an address. Each may be left out. */
 export function search<Fields extends z.core.$ZodLooseShape>(
   fields: Fields,
-): z.ZodObject<Optional<Fields>, z.core.$strict> {
+): z.ZodObject<OptionalFields<Fields>, z.core.$strict> {
   return z.strictObject(optional(fields));
 }
 
 /** The same fields, each of which may be left out. */
-export function optional<Fields extends z.core.$ZodLooseShape>(fields: Fields): Optional<Fields> {
-  return z.object(fields).partial().shape as Optional<Fields>; // the type repeats what it does
+export function optional<Fields extends z.core.$ZodLooseShape>(fields: Fields): OptionalFields<Fields> {
+  return z.object(fields).partial().shape as OptionalFields<Fields>; // the type repeats what it does
 }
 
 /** One value under each of the names: fields of one type, codes of one status. */
@@ -28,7 +28,7 @@ export function each<Type, const Name extends string>(type: Type, ...names: read
   return Object.fromEntries(names.map((name) => [name, type])) as Record<Name, Type>; // the type repeats what it does
 }
 
-type Optional<Fields extends z.core.$ZodLooseShape> = { [Name in keyof Fields]: z.ZodOptional<Fields[Name]> };
+type OptionalFields<Fields extends z.core.$ZodLooseShape> = { [Name in keyof Fields]: z.ZodOptional<Fields[Name]> };
 
 const controlCharacter = /\p{Cc}/u;
 
