@@ -133,7 +133,7 @@ describe("people at the command line", () => {
     running.child.kill("SIGKILL");
     await gone;
     running = await start();
-    expect(printed).not.toContain("#link="); // there is somebody who can sign in
+    expect(printed).not.toContain("#link="); // a person can sign in already
     expect(await statusOf("/v1/session", shown)).toBe(200);
     expect(await statusOf("/v1/tools", bearer)).toBe(200);
     expect(await statusOf("/v1/tools", { authorization: `Bearer ${old.token}` })).toBe(401);

@@ -12,7 +12,7 @@ interface Typed {
   readonly flags: readonly string[];
 }
 
-/** Every command that `--help` leads to, as somebody who asks it finds them. */
+/** Every command that `--help` leads to, as its reader finds them. */
 async function commandsBelow(words: readonly string[]): Promise<readonly Typed[]> {
   const help = await helpOf(words);
   const names = named(help, "Commands", /^ {2}([a-z][a-z-]*)/gm).filter((name) => name !== "help");

@@ -10,7 +10,7 @@ import type { Runtime } from "../../index.ts";
 interface Scene extends AsyncDisposable {
   readonly runtime: Runtime;
   now(): number;
-  /** What somebody is told they may say to a request. */
+  /** What a person reads that they may decide. */
   viewer(id: string, name: string): Promise<Record<string, unknown>>;
   /** What comes of it when they say it. */
   say(id: string, name: string, verb: string): Promise<readonly [number, unknown]>;

@@ -202,7 +202,7 @@ describe.each([
 
   const lists = routes.filter(({ method, path }) => method === "get" && !path.includes("{"));
   const endless = "/v1/events"; // never ends; stream.test.ts follows it through tenants
-  const wholeLog = "/v1/audit/export"; // the installation's own; nobody of another tenant may
+  const wholeLog = "/v1/audit/export"; // the installation's own, closed to other tenants
 
   it.each(lists.map(({ path }) => path).filter((path) => path !== endless && (path !== wholeLog || own !== "default")))(
     "%s: nothing of it",

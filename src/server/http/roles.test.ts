@@ -23,7 +23,7 @@ describe("the matrix of roles, routes and tenants", () => {
   });
   afterEach(() => http[Symbol.asyncDispose]());
 
-  /** The headers that make a request somebody's. */
+  /** The headers that give a request its caller. */
   async function shown({ who, tenant, by }: Column): Promise<Readonly<Record<string, string>>> {
     const { accounts } = crowd;
     if (by === "none") return {};
