@@ -60,7 +60,7 @@ export async function httpFixture(
 
 /** An HTTP server over a stub runtime, a new one for each test of a file. */
 export interface StubFixture extends Pick<HttpFixture, "ask" | "server" | "tokens"> {
-  readonly said: readonly StubCall[];
+  readonly requests: readonly StubCall[];
   /** Replaces the server that each test starts with. */
   open(options?: StubOptions): Promise<void>;
 }
@@ -76,7 +76,7 @@ export function stubFixture(): StubFixture {
   const open = async (options: StubOptions = {}): Promise<void> => {
     await close();
     const stub = stubRuntime(options);
-    calls = stub.said;
+    calls = stub.requests;
     http = await httpFixture(stub.runtime);
   };
   beforeEach(() => open());
@@ -89,7 +89,7 @@ export function stubFixture(): StubFixture {
     get tokens() {
       return now().tokens;
     },
-    get said() {
+    get requests() {
       return calls;
     },
     open,

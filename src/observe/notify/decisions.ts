@@ -8,7 +8,7 @@ import {
 } from "../../approvals/decision.ts";
 import type { Actor } from "../../core/actor.ts";
 import type { Clock } from "../../core/clock.ts";
-import { given } from "../../core/given.ts";
+import { defined } from "../../core/defined.ts";
 import type { Json } from "../../core/json.ts";
 import type { ApprovalRecord } from "../../core/records.ts";
 import { keysOf, schemaProblems } from "../../core/schema-problems.ts";
@@ -115,7 +115,7 @@ export class DecisionReceiver {
         "decider_unknown",
         `\`${user.slice(0, 200)}\` may decide nothing here; an operator maps names to people in \`channels\`.`,
       );
-    const decided = await this.#dependencies.decide(approvalId, given({ decision, by, reason, expectedDigest }));
+    const decided = await this.#dependencies.decide(approvalId, defined({ decision, by, reason, expectedDigest }));
     if (!decided.decided && onlySignedIn.has(decided.code))
       return refused("console_only", `This call is approved in the console alone. ${decided.message}`);
     return { taken: true, decided };

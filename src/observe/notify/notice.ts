@@ -1,5 +1,5 @@
 import type { AuditEvent } from "../../audit/log.ts";
-import { given } from "../../core/given.ts";
+import { defined } from "../../core/defined.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { ApprovalRecord } from "../../core/records.ts";
 import type { Notice, NoticeType } from "./channel.ts";
@@ -72,10 +72,10 @@ export function noticeFrom({ id, type, entry, approval, console }: NoticeParts):
   const path = approval === undefined ? "/alarms" : `/approvals/${encodeURIComponent(approval.id)}`;
   const details: JsonObject = {
     ...(isJsonObject(data) && data),
-    ...given({ approval_id: approvalIn(entry), code, decided_by, reason }),
+    ...defined({ approval_id: approvalIn(entry), code, decided_by, reason }),
   };
   const link = console === undefined ? undefined : `${console}${path}`;
-  return given({ id, type, at: timestamp, tenant, summary, data: details, approval, link });
+  return defined({ id, type, at: timestamp, tenant, summary, data: details, approval, link });
 }
 
 const asking: ReadonlySet<NoticeType> = new Set([

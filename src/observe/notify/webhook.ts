@@ -1,6 +1,6 @@
 import { shownArguments, shownDigest } from "../../approvals/binding.ts";
 import type { Clock } from "../../core/clock.ts";
-import { given } from "../../core/given.ts";
+import { defined } from "../../core/defined.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { ApprovalRecord } from "../../core/records.ts";
 import { type Resolve, targetOf } from "./address-guard.ts";
@@ -107,7 +107,7 @@ function isForConsole({ risk, routed }: ApprovalRecord): boolean {
 
 function approvalBody(approval: ApprovalRecord, withArguments: boolean): JsonObject {
   const { principal, decision, summary, autonomy, reason } = approval;
-  return given({
+  return defined({
     approval_id: approval.id,
     status: approval.state,
     tool: approval.tool,
@@ -117,7 +117,7 @@ function approvalBody(approval: ApprovalRecord, withArguments: boolean): JsonObj
     why: approval.why.map((one) => ({ ...one })),
     summary,
     agent_says: reason,
-    requested_by: given({ agent: principal.agent, user: principal.user }),
+    requested_by: defined({ agent: principal.agent, user: principal.user }),
     run_id: approval.runId,
     requested_at: new Date(approval.requestedAt).toISOString(),
     expires_at: new Date(approval.expiresAt).toISOString(),
@@ -130,5 +130,5 @@ function approvalBody(approval: ApprovalRecord, withArguments: boolean): JsonObj
 }
 
 function decisionBody({ as, by, at, reason }: NonNullable<ApprovalRecord["decision"]>): JsonObject {
-  return given({ as, by, at: new Date(at).toISOString(), reason });
+  return defined({ as, by, at: new Date(at).toISOString(), reason });
 }
