@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Runtime } from "../src/index.ts";
 import { openCredentials, readToken } from "../src/server/credentials.ts";
-import { createHttpDoor } from "../src/server/http/http-server.ts";
+import { createHttpServer } from "../src/server/http/http-server.ts";
 import { listen, loopbackHosts } from "../src/server/http/serve.ts";
 
 export interface Served {
@@ -18,15 +18,15 @@ export async function served(runtime: Runtime): Promise<Served> {
   const folder = mkdtempSync(join(tmpdir(), "postern-bench-http-"));
   const credentials = await openCredentials(folder);
   let hosts: readonly string[] = [];
-  const door = createHttpDoor({ runtime, credentials, hosts: () => hosts });
-  const { url, port, close } = await listen({ door, port: 0 });
+  const http = createHttpServer({ runtime, credentials, hosts: () => hosts });
+  const { url, port, close } = await listen({ handler: http, port: 0 });
   hosts = loopbackHosts(port);
   return {
     url,
     token: (await readToken(folder, "agent")) ?? "",
     close: async () => {
       await close(0);
-      await door.close();
+      await http.close();
       rmSync(folder, { recursive: true });
     },
   };

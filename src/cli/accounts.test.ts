@@ -97,7 +97,7 @@ describe("people at the command line", () => {
     expect((await run("accounts", "add", "bob", "--roles", "king")).code).toBe(2);
   });
 
-  it("change at once: roles, password, and the door is shut when they are disabled", patient, async () => {
+  it("change at once: roles, password, and no sign-in once they are disabled", patient, async () => {
     const { shown } = await signIn("ada");
     expect(await statusOf("/v1/audit", shown)).toBe(403);
     expect((await run("accounts", "roles", "ada", "auditor")).code).toBe(0);
@@ -133,7 +133,7 @@ describe("people at the command line", () => {
     running.child.kill("SIGKILL");
     await gone;
     running = await start();
-    expect(printed).not.toContain("#link="); // there is somebody who can sign in
+    expect(printed).not.toContain("#link="); // a person can sign in already
     expect(await statusOf("/v1/session", shown)).toBe(200);
     expect(await statusOf("/v1/tools", bearer)).toBe(200);
     expect(await statusOf("/v1/tools", { authorization: `Bearer ${old.token}` })).toBe(401);

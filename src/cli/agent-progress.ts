@@ -17,7 +17,7 @@ export class AgentProgressLines {
     this.#work = work;
   }
 
-  readonly heard = (event: AgentEvent): void => {
+  readonly onEvent = (event: AgentEvent): void => {
     if (this.#work.json) return;
     switch (event.type) {
       case "text":

@@ -130,13 +130,13 @@ describe("with a running Postern", () => {
         data,
       ];
       const { child, end } = cli.open(words);
-      const heard = Promise.withResolvers<void>();
+      const output = Promise.withResolvers<void>();
       let text = "";
       child.stderr?.on("data", (chunk: Buffer) => {
         text += chunk.toString();
-        if (text.includes(says)) heard.resolve();
+        if (text.includes(says)) output.resolve();
       });
-      await heard.promise;
+      await output.promise;
       child.kill("SIGINT");
       return end;
     };
@@ -173,7 +173,7 @@ describe("with a running Postern", () => {
 });
 
 describe("without a running Postern", () => {
-  it("starts one inside, and does not wait where nobody could decide", async () => {
+  it("starts one inside, and does not wait if no person could decide", async () => {
     const ended = await cli.run(
       "agent",
       "run",

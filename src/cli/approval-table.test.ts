@@ -3,7 +3,7 @@ import { routed } from "../../test/fakes/deciders.ts";
 import { ownFolder } from "../../test/fakes/own-folder.ts";
 import { asker, runtimeFixture } from "../../test/fakes/runtime-fixture.ts";
 import { openCredentials } from "../server/credentials.ts";
-import { createHttpDoor } from "../server/http/http-server.ts";
+import { createHttpServer } from "../server/http/http-server.ts";
 import type { Host } from "./host.ts";
 import { createProgram } from "./program.ts";
 
@@ -13,24 +13,24 @@ async function room(...given: Parameters<typeof runtimeFixture>) {
   const h = await runtimeFixture(...given);
   const hosts = () => ["postern.inside"];
   const credentials = await openCredentials(folder);
-  const door = createHttpDoor({ runtime: h.runtime, credentials, clock: h.clock, hosts });
-  const said: string[] = [];
-  const out = (text: string) => void said.push(text);
+  const http = createHttpServer({ runtime: h.runtime, credentials, clock: h.clock, hosts });
+  const printed: string[] = [];
+  const out = (text: string) => void printed.push(text);
   const host = {
     terminal: { out, aside: out, colour: false, columns: 300, rows: 40, interactive: false, screen: false },
     clock: h.clock,
     dataFolder: async () => folder,
     wantedPort: () => undefined,
-    startInside: async () => ({ url: "http://postern.inside", send: door.fetch, close: async () => {} }),
+    startInside: async () => ({ url: "http://postern.inside", send: http.fetch, close: async () => {} }),
   } as unknown as Host; // what a list needs
   const listed = async (): Promise<string> => {
     await createProgram(host, "1.2.3").run(["approvals"]);
-    return said.splice(0).join("");
+    return printed.splice(0).join("");
   };
   return { h, listed };
 }
 
-it("the table of approvals says which have gone to more people, because nobody answered", async () => {
+it("the table of approvals says which have gone to more people, because no answer came", async () => {
   const late = routed({
     name: "late",
     match: { tools: ["mail"] },

@@ -163,7 +163,7 @@ describe("approvals at the command line", () => {
     expect((await cli.run("approvals", "grants", ...to)).out).toBe("No grants are live.\n");
   });
 
-  it("gives one's decisions to somebody else, and takes them back", async () => {
+  it("delegates one's decisions to another person, and ends that", async () => {
     expect((await cli.run("approvals", "delegate", "bob", ...to)).code).toBe(2);
     const words = ["approvals", "delegate", "bob", "--until", "3d", "--reason", "away", ...to];
     const unknown = await cli.run(...words);

@@ -3,7 +3,7 @@ import type { ToolView } from "../server/contract/tools.ts";
 import { nextCommands } from "./banner.ts";
 import type { ToolNow } from "./tool-verdicts.ts";
 
-function told(tool: string, word: string, more: Partial<ToolView> = {}): ToolNow {
+function printed(tool: string, word: string, more: Partial<ToolView> = {}): ToolNow {
   const input_schema = { type: "object", properties: { text: { type: "string" } }, required: ["text"] };
   const plain = { tool, action: "default", kind: "local", risk: "safe", effects: "read", scopes: [] } as const;
   const described = { description: tool, input_schema, risk_source: "stated", idempotent: true } as const;
@@ -14,9 +14,9 @@ const typed = (tools: readonly ToolNow[]) => nextCommands(tools, "postern").map(
 
 it("offers a call that runs, one that is asked about, and where it is decided", () => {
   const tools = [
-    told("read", "runs"),
-    told("far", "runs", { server: "x" }),
-    told("send mail", "asks", { risk: "high", effects: "write" }),
+    printed("read", "runs"),
+    printed("far", "runs", { server: "x" }),
+    printed("send mail", "asks", { risk: "high", effects: "write" }),
   ];
   expect(typed(tools)).toEqual([
     "postern call read text=hello",
@@ -27,18 +27,18 @@ it("offers a call that runs, one that is asked about, and where it is decided", 
 
 it("offers nothing that the policy denies, nor what destroys or is critical", () => {
   const tools = [
-    told("secret", "denied"),
-    told("stopped", "blocked"),
-    told("gone", "off"),
-    told("wipe", "asks", { risk: "high", effects: "destructive" }),
-    told("launch", "asks", { risk: "critical" }),
-    told("overwrite", "runs", { risk: "medium", effects: "write" }),
+    printed("secret", "denied"),
+    printed("stopped", "blocked"),
+    printed("gone", "off"),
+    printed("wipe", "asks", { risk: "high", effects: "destructive" }),
+    printed("launch", "asks", { risk: "critical" }),
+    printed("overwrite", "runs", { risk: "medium", effects: "write" }),
   ];
   expect(typed(tools)).toEqual(["postern approvals", "postern policy show", "postern audit verify"]);
 });
 
 it("where everything is only previewed it offers a preview", () => {
-  expect(typed([told("read", "previews")])).toEqual([
+  expect(typed([printed("read", "previews")])).toEqual([
     "postern call read text=hello",
     "postern approvals",
     "postern policy show",

@@ -117,7 +117,7 @@ describe("with a running Postern", () => {
     await cli.run("controls", "autonomy", "A2", ...to);
   });
 
-  it("what is switched off under a name that is nobody's is off, and the name is doubted", async () => {
+  it("an unknown name is switched off, and the command doubts the name", async () => {
     for (const what of ["tool", "server"]) {
       const off = await cli.run("controls", what, "ecko", "off", ...to);
       expect(off).toMatchObject({ code: 0, out: expect.stringContaining("ecko") });

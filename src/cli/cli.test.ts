@@ -69,7 +69,7 @@ it("a folder without configuration is not served", async () => {
 describe("without a running Postern", () => {
   const data = ["--data", cli.dataFolder("inside")];
 
-  it("each command starts one inside, and leaves its books to the next", async () => {
+  it("each command starts one inside, and the next one finds its store", async () => {
     expect(await cli.run("call", "echo", "text=12", ...data)).toEqual({
       code: 0,
       out: "12\n",
@@ -240,7 +240,7 @@ it("a skill says what its warnings are, and one that is not there which there ar
   });
 });
 
-it("a file that is not there is told in words of people", async () => {
+it("a missing file is reported in plain words", async () => {
   const to = ["--data", cli.dataFolder("gone")];
   for (const words of [
     ["audit", "verify", "gone.jsonl"],

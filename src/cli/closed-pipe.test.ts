@@ -9,7 +9,7 @@ const cli = new CommandLine();
 const data = join(cli.folder, "data");
 afterAll(() => cli[Symbol.dispose]());
 
-it("a Postern whose log nobody reads any more goes on, and lets what is in flight end when it is stopped", async () => {
+it("a Postern whose log has no reader goes on, and lets calls in flight end when it is stopped", async () => {
   const { child } = await cli.start(data);
   child.stdout?.destroy();
   child.stderr?.destroy(); // as in `postern start 2>&1 | tee log` when Ctrl-C ends both
@@ -21,7 +21,7 @@ it("a Postern whose log nobody reads any more goes on, and lets what is in fligh
   expect(child.exitCode).toBe(0);
 });
 
-it("a command whose answer nobody reads does not end well", async () => {
+it("a command whose answer has no reader fails", async () => {
   const { child } = cli.open(["audit", "export", "--data", data]);
   child.stdout?.destroy();
   await once(child, "exit");

@@ -5,7 +5,7 @@ import { PosternProcess } from "../../test/fakes/postern-process.ts";
 
 const cli = new PosternProcess();
 afterAll(() => cli[Symbol.dispose]());
-const told = join(cli.folder, "told");
+const printed = join(cli.folder, "told");
 
 const entry = (path: string): string => JSON.stringify(join(import.meta.dirname, "..", path));
 
@@ -18,7 +18,7 @@ import type { Guardrail } from ${entry("policy/index.ts")};
 const rivals: Guardrail = { name: "rivals", on: "arguments",
   check: ({ text }) => (text.includes("rival") ? [{ says: "DENY", why: "it names a rival" }] : []) };
 const pager: Channel = { name: "pager", kind: "pager", target: "the pager on the desk", wants: () => true,
-  deliver: async ({ type, link }) => { appendFileSync(${JSON.stringify(told)}, type + " " + link + "\\n"); return { delivered: true }; } };
+  deliver: async ({ type, link }) => { appendFileSync(${JSON.stringify(printed)}, type + " " + link + "\\n"); return { delivered: true }; } };
 const input = { type: "object", properties: { text: { type: "string" } }, required: ["text"] };
 const common = { description: "Says it.", inputSchema: input, execute: ({ text }: { text: string }) => text } as const;
 export default defineConfig({
@@ -43,7 +43,7 @@ it("a configuration in code gives guardrails and channels of its own, as `create
     expect((await cli.run("channels", ...to)).out).toContain("the pager on the desk");
     await cli.run("call", "send", "text=hello", ...to);
     await expect
-      .poll(() => existsSync(told) && readFileSync(told, "utf8"))
+      .poll(() => existsSync(printed) && readFileSync(printed, "utf8"))
       .toMatch(/^approval\.requested https:\/\/desk\.example\//);
   } finally {
     child.kill("SIGKILL");

@@ -13,9 +13,9 @@ it.each([
   ["one with a blank and a quote", { data: "/srv/ann's books/a" }, " --data …"],
   ["more of them", { config: "a b.yaml", data: "x'y", port: "7421" }, " --config … --data … --port …"],
   ["what looks like another flag", { data: "' --port 1" }, " --data …"],
-])("tells strangers which flags belong to a command and not what they say (%s)", (_, flags, told) => {
+])("tells strangers which flags belong to a command and not what they say (%s)", (_, flags, printed) => {
   const plain = commandName({});
-  expect(withoutValues(commandName(flags))).toBe(`${plain}${told}`);
+  expect(withoutValues(commandName(flags))).toBe(`${plain}${printed}`);
 });
 
 it.each([
@@ -24,10 +24,10 @@ it.each([
   ["error", "tool_failed", says],
   ["error", "tool_unavailable", "see `npx postern --data /srv tools diff x`"],
   ["pending", undefined, "see `npx postern --data /srv tools diff x`"],
-] as const)("an outcome that is %s (%s) is told in the words of whoever has them", (status, code, told) => {
+] as const)("an outcome that is %s (%s) is told in the words of whoever has them", (status, code, printed) => {
   const refusal = code === undefined ? {} : { refusal: { status, code, message: says, retry: "never" } };
   const outcome = { status, text: says, call_id: "call_1", content: [], ...refusal } as unknown as OutcomeView; // as much as is looked at
-  expect(outcomeText(outcome, command)).toBe(told);
+  expect(outcomeText(outcome, command)).toBe(printed);
 });
 
 it("an explanation that ends in a refusal names commands as they are typed here", () => {

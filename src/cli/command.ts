@@ -63,6 +63,11 @@ interface Entry<Fields extends object, O extends Options> {
 
 type Sent<Typed extends string, Fields extends object> = WordValues<Typed> & Fields;
 
+/** Checks what was typed and reads files, before a Postern is asked. Default: what was typed is sent. */
+interface Preparation<Sent, O, Prepared> {
+  readonly prepare?: (typed: TypedCommand<Sent, O>) => Prepared | Promise<Prepared>;
+}
+
 interface CommandBody<Given> {
   readonly run: (input: Given) => Promise<ExitCode>;
 }
@@ -108,12 +113,27 @@ export class CommandGroup {
   }
 
   /** One request; prints its answer. */
-  answer<Typed extends string, Answer, Fields extends object = object>(
+  answer<
+    Typed extends string,
+    Answer,
+    Fields extends object = object,
+    const O extends Options = Options,
+    Prepared = Sent<Typed, Fields>,
+  >(
     typed: Typed,
     help: string,
-    entry: Entry<Fields, Options> & AnswerCommand<Sent<Typed, Fields>, Answer>,
+    entry: Entry<Fields, O> &
+      Preparation<Sent<Typed, Fields>, OptionValues<O>, Prepared> &
+      AnswerCommand<Prepared, Answer>,
   ): void {
-    this.run<Typed, Fields>(typed, help, { ...entry, run: (input) => printAnswer(input, entry) });
+    this.run<Typed, Fields, O>(typed, help, {
+      ...entry,
+      run: async (input) => {
+        const { host, flags, sent } = input;
+        const prepared = entry.prepare === undefined ? sent : await entry.prepare(input);
+        return printAnswer({ host, flags, sent: prepared as Prepared }, entry); // without `prepare` it is what was typed
+      },
+    });
   }
 
   /** Pages of one list; prints its rows as a table. */

@@ -50,8 +50,8 @@ servers: { one: { command: node, cwd: elsewhere } }
     { "tools/a/tool.mjs": tool },
   );
   expect(code).toBe(1);
-  const said = findings.filter(({ check }) => check === "paths");
-  expect(said.map(({ level, message }) => `${level} ${message}`)).toEqual([
+  const output = findings.filter(({ check }) => check === "paths");
+  expect(output.map(({ level, message }) => `${level} ${message}`)).toEqual([
     `fail \`tools.folders[1]\`: ${folder}/gone is not there.`,
     `fail \`tools.folders[2]\`: ${folder}/postern.yaml is no folder.`,
     `fail \`tools.modules[0]\`: ${folder}/none.ts is not there.`,
@@ -59,7 +59,7 @@ servers: { one: { command: node, cwd: elsewhere } }
     `fail \`files.roots.docs\`: ${folder}/papers is not there.`,
     `warn \`servers.one.cwd\`: ${folder}/elsewhere is not there.`,
   ]);
-  for (const { fix } of said) expect(fix).toMatch(/^Make it readable, or correct `/);
+  for (const { fix } of output) expect(fix).toMatch(/^Make it readable, or correct `/);
 });
 
 it("names each tool of a folder that does not register, and why, as a finding and not beside it", async () => {
@@ -100,7 +100,7 @@ servers: { files: { command: node, args: [-e, "0", .], enabled: false } }
   expect(again.out).toContain("`console.edit_policy` is true, and the configuration is closed to this user.");
 });
 
-it("names each route that nobody could answer, by the people there are", async () => {
+it("names each route that no person here could answer", async () => {
   const file = `data: ${JSON.stringify(join(cli.folder, "routes-data"))}
 approvals:
   routes:
@@ -109,14 +109,14 @@ approvals:
     - { name: late, match: { tools: [c] }, escalate_after_seconds: 3600, escalate_to: { roles: [approver] } }
 `;
   const { findings } = await doctored("routes", file);
-  const said = (found: readonly DoctorFinding[]) =>
+  const output = (found: readonly DoctorFinding[]) =>
     found.filter(({ check }) => check === "routes").map(({ level, message }) => `${level} ${message}`);
   const late = "warn `late`: it is over before it is escalated, but for tools whose requests stay open longer";
-  expect(said(findings)).toEqual([late]);
+  expect(output(findings)).toEqual([late]);
   const ann = { name: "ann", roles: ["approver"], groups: [], disabled: false } as never; // what of an account is looked at
   const { approvals } = parse(file);
   expect(
-    said([...routeFindings(approvalSettingsFrom(toCamelCase(approvals, noOpaqueFields) as ApprovalsSection), [ann])]),
+    output([...routeFindings(approvalSettingsFrom(toCamelCase(approvals, noOpaqueFields) as ApprovalsSection), [ann])]),
   ).toEqual([
     "warn `typo`: there is no account `anne`",
     "warn `typo`: no approver is in the group `opps`",
@@ -170,8 +170,8 @@ policy:
     },
   );
   expect(code).toBe(1);
-  const said = findings.filter(({ check }) => check === "policy tests");
-  expect(said.map(({ level, message }) => `${level} ${message}`)).toEqual([
+  const output = findings.filter(({ check }) => check === "policy tests");
+  expect(output.map(({ level, message }) => `${level} ${message}`)).toEqual([
     "ok 1 of 3 expectations hold",
     "fail policy-tests/postern.yaml:7: `it is open` does not hold. The verdict is DENY, not ALLOW.",
     "warn policy-tests/more.policy-tests.yaml:2: `of nobody` does not hold. There is no tool `NAMES`; did you mean `NAME`?",
@@ -208,16 +208,16 @@ it("says when no engine can run, with what each is without, and which one is dow
   });
 });
 
-it("calls no log intact that could not be read, or that nobody read", () => {
+it("calls no log intact that could not be read or was not read", () => {
   const at = "2026-01-01T00:00:00.000Z";
   const broken = { intact: false, events: 10, first_broken: 7, why: "malformed", at } as const;
   const intact = { intact: true, events: 40, head: "00", checkpoints: 1, at } as const;
-  const told = [{ size: 3 }, ...[intact, broken].map((checked) => ({ size: 40, checked })), "fetch failed"];
+  const printed = [{ size: 3 }, ...[intact, broken].map((checked) => ({ size: 40, checked })), "fetch failed"];
   const unread = (["damaged", "failing"] as const).map((unreadable) => ({
     size: 40,
     checked: { ...broken, unreadable },
   }));
-  expect([...told, ...unread].map(auditFinding).map(({ level, message }) => `${level} ${message}`)).toEqual([
+  expect([...printed, ...unread].map(auditFinding).map(({ level, message }) => `${level} ${message}`)).toEqual([
     "ok 3 events, not read again since the start",
     `ok 40 events, intact at ${at}`,
     `fail It is not intact from event 7 on (${at}): malformed`,

@@ -1,7 +1,7 @@
 import type { ApprovalView } from "../server/contract/approvals.ts";
 import { cardLines } from "./card.ts";
+import { actionText } from "./decision-text.ts";
 import { type Inbox, isArmed, readingOf, type Sight, selectedOf } from "./inbox.ts";
-import { actionText } from "./said.ts";
 import { type Paint, paintRisk } from "./terminal.ts";
 import { duration, fit, type Sheet, visible } from "./text.ts";
 

@@ -34,8 +34,8 @@ it("a folder that is not there is made, and the next command leads into it", asy
   const { code, out } = await cli.runIn(cli.folder, "init", "a/b");
   expect(code).toBe(0);
   expect(out).toContain(`cd ${join(cli.folder, "a/b")} && `);
-  const { out: said } = await cli.runIn(cli.folder, "init", "c", "--json");
-  expect(JSON.parse(said)).toEqual({
+  const { out: output } = await cli.runIn(cli.folder, "init", "c", "--json");
+  expect(JSON.parse(output)).toEqual({
     folder: join(cli.folder, "c"),
     files: ["tools.mts", ".gitignore", "postern.yaml"],
   });
@@ -72,19 +72,19 @@ it("goes on where it was killed: tools that it wrote itself are no stranger's", 
   expect(await cli.runIn(folder, "init")).toMatchObject({ code: 1, err: expect.stringContaining("there already") });
 });
 
-it("a `.gitignore` that is there is left alone, and what it lacks is told", async () => {
-  for (const [text, told] of [
+it("a `.gitignore` that is there is left alone, and what it lacks is printed", async () => {
+  for (const [text, isAdvised] of [
     ["dist/\n", true],
     ["dist/\n.postern\n", false],
   ] as const) {
-    const folder = installed(`ignores-${told}`);
+    const folder = installed(`ignores-${isAdvised}`);
     writeFileSync(join(folder, ".gitignore"), text);
-    expect((await cli.runIn(folder, "init")).out.includes("Add `.postern/`")).toBe(told);
+    expect((await cli.runIn(folder, "init")).out.includes("Add `.postern/`")).toBe(isAdvised);
     expect(readFileSync(join(folder, ".gitignore"), "utf8")).toBe(text);
   }
 });
 
-it("a folder without configuration is told of `init`", async () => {
+it("a folder without configuration gets a hint to `init`", async () => {
   const folder = join(cli.folder, "empty");
   mkdirSync(folder);
   expect((await cli.runIn(folder, "start")).err).toContain("init` writes a first one here");

@@ -20,7 +20,7 @@ const reading: readonly (readonly [words: readonly string[]])[] = [
   [["runs", "begin", "run_1", "--prompt"]],
 ];
 
-it.each(reading)("a file that %j names and that cannot be read was typed wrong, and is told why", async (words) => {
+it.each(reading)("a file that %j names and that cannot be read is a usage error, with the reason", async (words) => {
   const run = async (file: string) => cli.run(...words, file);
   expect(await run("none.txt")).toMatchObject({
     code: 2,
@@ -34,7 +34,7 @@ it.each(reading)("a file that %j names and that cannot be read was typed wrong, 
   });
 });
 
-it.each(reading.slice(1))("a file that %j names and that is no text is told as such", async (words) => {
+it.each(reading.slice(1))("a file that %j names and that is no text is reported as such", async (words) => {
   const { code, err } = await cli.run(...words, "bytes");
   expect({ code: code !== 0, err }).toEqual({ code: true, err: expect.stringContaining("is not UTF-8 text.") });
 });

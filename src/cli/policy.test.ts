@@ -55,7 +55,7 @@ describe("postern policy", () => {
     expect(out).not.toContain("runs");
   });
 
-  it("explain: the verdict of one call and every rule that shaped it, for anybody", async () => {
+  it("explain: the verdict of one call and every rule that shaped it, for any caller", async () => {
     const denied = await policy("explain", "send", "text=hi!");
     expect(denied.code).toBe(0);
     expect(denied.out).toMatch(
@@ -104,7 +104,7 @@ describe("postern policy", () => {
     });
   });
 
-  it("warnings: what nobody can have meant, and doctor tells it too", async () => {
+  it("warnings: rules that cannot be meant, and doctor shows them too", async () => {
     expect(await policy("warnings")).toMatchObject({ code: 0, out: "No warnings.\n" });
     const folder = join(cli.folder, "warned");
     mkdirSync(folder);

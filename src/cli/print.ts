@@ -47,6 +47,12 @@ export function printJson({ terminal }: Pick<Work, "terminal">, value: unknown):
   terminal.out(`${JSON.stringify(value, undefined, 2)}\n`);
 }
 
+/** The answer of a command that asks no Postern. */
+export function print({ host, flags }: CommandInput, answer: unknown, text: string): void {
+  if (flags.json === true) printJson(host, answer);
+  else host.terminal.out(text);
+}
+
 /** One request. `Sent`: the words and the flags that were typed. */
 export interface AnswerCommand<Sent, Answer> {
   /** What a Postern that is started inside must have. Default: no tools. */

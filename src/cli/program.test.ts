@@ -45,25 +45,28 @@ it.each([
   [["approvals", "delegate", "ann"], "until when: `approvals delegate USER --until 7d`"],
   [["memory", "candidates", "--state", "pending"], "`pending` is none of open, accepted"],
   [["memory", "candidates", "accept"], "missing required argument 'id'"],
-])("%j is refused with 2 before anything is looked for, and says how to type it", async (words, said) => {
+])("%j is refused with 2 before anything is looked for, and says how to type it", async (words, printed) => {
   const { code, err, out } = await typed(words);
   expect({ code, out }).toEqual({ code: 2, out: "" });
-  expect(err).toContain(said);
+  expect(err).toContain(printed);
 });
 
 /** The lines of one part of a help text: what stands left, and what is said of it. */
 function entries(
   help: string,
   part: "Commands" | "Options",
-): readonly { readonly term: string; readonly said: string }[] {
+): readonly { readonly term: string; readonly printed: string }[] {
   const lines = (help.split(`\n${part}:\n`)[1] ?? "").split("\n\n", 1)[0] ?? "";
-  return [...lines.matchAll(/^ {2}(\S.*?)(?: {2,}(\S.*))?$/gm)].map(([, term = "", said = ""]) => ({ term, said }));
+  return [...lines.matchAll(/^ {2}(\S.*?)(?: {2,}(\S.*))?$/gm)].map(([, term = "", printed = ""]) => ({
+    term,
+    printed,
+  }));
 }
 
 async function silentEntries(path: readonly string[]): Promise<readonly string[]> {
   const { out } = await typed([...path, "--help"]);
   const commands = entries(out, "Commands");
-  const silent = [...commands, ...entries(out, "Options")].filter(({ said }) => said === "");
+  const silent = [...commands, ...entries(out, "Options")].filter(({ printed }) => printed === "");
   const below = commands.map(({ term }) => term.split(" ", 1)[0] ?? "").filter((name) => name !== "help");
   const inner = await Promise.all(below.map((name) => silentEntries([...path, name])));
   return [...silent.map(({ term }) => [...path, term].join(" ")), ...inner.flat()];

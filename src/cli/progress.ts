@@ -34,10 +34,10 @@ async function printProgress(
   const where = { type: "tool_call.progressed", trace_id: traceId };
   const wait = (ms: number): Promise<void> => sleep(host.clock, ms, false);
   try {
-    for await (const heard of followEvents(operator.events, where, { signal, wait })) {
-      if (heard.heard === "live") opened();
-      if (heard.heard === "event") {
-        const line = fit(`… ${visible(heard.event.summary)}`, Math.max(20, terminal.columns - 1));
+    for await (const message of followEvents(operator.events, where, { signal, wait })) {
+      if (message.kind === "live") opened();
+      if (message.kind === "event") {
+        const line = fit(`… ${visible(message.event.summary)}`, Math.max(20, terminal.columns - 1));
         terminal.aside(`${paint("dim", line)}\n`);
       }
     }

@@ -12,7 +12,7 @@ interface Typed {
   readonly flags: readonly string[];
 }
 
-/** Every command that `--help` leads to, as somebody who asks it finds them. */
+/** Every command that `--help` leads to, as its reader finds them. */
 async function commandsBelow(words: readonly string[]): Promise<readonly Typed[]> {
   const help = await helpOf(words);
   const names = named(help, "Commands", /^ {2}([a-z][a-z-]*)/gm).filter((name) => name !== "help");
@@ -33,7 +33,7 @@ async function helpOf(words: readonly string[]): Promise<string> {
 }
 
 /** What the table says of a command: the rows of its first word that name its second. */
-function saidOf([group = "", name]: readonly string[]): string {
+function decisionText([group = "", name]: readonly string[]): string {
   const ofGroup = rows.filter((row) => new RegExp(`^\\| [^|]*\`${group}[ \`]`).test(row));
   return (name === undefined ? ofGroup : ofGroup.filter((row) => new RegExp(`[\` \\[|]${name}\\b`).test(row))).join(
     "\n",
@@ -47,13 +47,13 @@ beforeAll(async () => {
 
 it("the reference of the command line names every command that --help leads to", () => {
   expect(commands.length).toBeGreaterThan(60);
-  expect(commands.filter(({ words }) => saidOf(words) === "").map(({ words }) => words.join(" "))).toEqual([]);
+  expect(commands.filter(({ words }) => decisionText(words) === "").map(({ words }) => words.join(" "))).toEqual([]);
 });
 
 it("the reference of the command line names every flag of every command", () => {
   const missing = commands.flatMap(({ words, flags }) =>
     flags
-      .filter((flag) => !new RegExp(`${flag}(?![a-z-])`).test(saidOf(words)))
+      .filter((flag) => !new RegExp(`${flag}(?![a-z-])`).test(decisionText(words)))
       .map((flag) => `${words.join(" ")} ${flag}`),
   );
   expect(missing).toEqual([]);

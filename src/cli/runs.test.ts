@@ -45,9 +45,9 @@ describe("the runs of a Postern that is started for each command", () => {
     const found = await cli.run("runs", "verify", "run_1", ...data);
     expect(found.code).toBe(1);
     expect(found.out).toContain("logs/tools.jsonl:2: its status is completed; it was failed (entry");
-    const told = await cli.run("runs", "verify", "run_1", "--json", ...data);
-    expect(told.code).toBe(1);
-    expect(JSON.parse(told.out)).toMatchObject({ intact: false, problems: expect.any(Array) });
+    const printed = await cli.run("runs", "verify", "run_1", "--json", ...data);
+    expect(printed.code).toBe(1);
+    expect(JSON.parse(printed.out)).toMatchObject({ intact: false, problems: expect.any(Array) });
   });
 
   it("exports it to a file that was not there, compressed by its name", async () => {
@@ -96,9 +96,9 @@ describe("the runs of a Postern that is started for each command", () => {
       const cut = await cli.run(list, "--limit", "1", ...data);
       expect(cut).toMatchObject({ code: 0, err: "There are more; `--limit` shows them.\n" });
       expect(cut.out.trimEnd().split("\n")).toHaveLength(2);
-      const told = await cli.run(list, "--limit", "1", "--json", ...data);
-      expect(JSON.parse(told.out)).toHaveProperty(list === "runs" ? "next_after" : "next_before");
-      expect(told.err).toBe("");
+      const printed = await cli.run(list, "--limit", "1", "--json", ...data);
+      expect(JSON.parse(printed.out)).toHaveProperty(list === "runs" ? "next_after" : "next_before");
+      expect(printed.err).toBe("");
       const whole = await cli.run(list, "--limit", "2000", ...data);
       expect(whole).toMatchObject({ code: 0, err: "" });
       expect(whole.out.trimEnd().split("\n")).toHaveLength(3);
@@ -117,9 +117,9 @@ it("keeps none when the configuration says so, and another folder when it names 
   const off = ["--config", "off.yaml", "--data", cli.dataFolder("off")];
   expect((await cli.run("call", "echo", "text=1", ...off)).code).toBe(0);
   expect(existsSync(join(cli.folder, "off", "runs"))).toBe(false);
-  const told = await cli.run("runs", ...off);
-  expect(told.code).toBe(1);
-  expect(told.err).toContain("`runs.enabled`");
+  const printed = await cli.run("runs", ...off);
+  expect(printed.code).toBe(1);
+  expect(printed.err).toContain("`runs.enabled`");
 
   writeFileSync(join(cli.folder, "elsewhere.yaml"), `${config}runs: { folder: my-runs }\n`);
   const elsewhere = ["--config", "elsewhere.yaml", "--data", cli.dataFolder("elsewhere")];

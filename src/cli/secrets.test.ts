@@ -71,10 +71,10 @@ describe("postern secrets", () => {
     ["a megabyte", "x".repeat(1_000_000), ["a", "b"], 1, "65536 bytes"],
     ["a name with a slash", value, ["a/b", "c"], 2, "not a name"],
     ["one name", value, ["a"], 2, "missing required argument"],
-  ])("refuses %s, and changes nothing", async (_, input, names, code, said) => {
+  ])("refuses %s, and changes nothing", async (_, input, names, code, printed) => {
     const before = readFileSync(join(cli.folder, "sealed/secrets.age"));
     const refused = await cli.given(input, "secrets", "set", ...names, ...config);
-    expect(refused).toMatchObject({ code, out: "", err: expect.stringContaining(said) });
+    expect(refused).toMatchObject({ code, out: "", err: expect.stringContaining(printed) });
     expect(readFileSync(join(cli.folder, "sealed/secrets.age")).equals(before)).toBe(true);
   });
 

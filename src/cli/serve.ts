@@ -70,7 +70,7 @@ export async function serve(start: ServeRequest): Promise<ExitCode> {
 async function listenFor(wired: Wired, { settings, flags }: ServeRequest): Promise<Listening> {
   const { host, port, publicUrl, maxConnectionsPerAddress: perAddress } = settings.listen;
   const limits = perAddress === undefined ? {} : { perAddress };
-  const on = (wanted: number): Promise<Listening> => listen({ door: wired.server, host, port: wanted, limits });
+  const on = (wanted: number): Promise<Listening> => listen({ handler: wired.server, host, port: wanted, limits });
   const listening = await on(port).catch((error: unknown) => {
     if (flags.stdio === true && error instanceof RuntimeFault && error.code === "port_taken") return on(0);
     throw error;

@@ -61,11 +61,11 @@ it.each([
 it("waits for one that is being started, not for oneself, for one that died, or for ever", async () => {
   const startingIn = (pid: number): void => writeFileSync(file, JSON.stringify({ pid, state: "starting" }));
   const clock = new FakeClock();
-  const told: string[] = [];
+  const printed: string[] = [];
   startingIn(process.ppid);
-  const found = findServer(folder, clock, () => void told.push("waiting"));
+  const found = findServer(folder, clock, () => void printed.push("waiting"));
   await clock.advance(300);
-  expect(told).toEqual(["waiting"]);
+  expect(printed).toEqual(["waiting"]);
   writeServerFile(folder, { ...mine, pid: process.ppid });
   await clock.advance(100);
   expect(await found).toEqual({ ...mine, pid: process.ppid });
@@ -85,8 +85,8 @@ it("waits for one that is being started, not for oneself, for one that died, or 
 
 it("waits for another command's lock, releases its own, and goes on without it after half a minute", async () => {
   const clock = new FakeClock();
-  const told: string[] = [];
-  const look = () => findServerOrLock(folder, clock, (what) => void told.push(what));
+  const printed: string[] = [];
+  const look = () => findServerOrLock(folder, clock, (what) => void printed.push(what));
   const other = JSON.stringify({ pid: process.ppid, state: "command" });
   writeFileSync(file, other);
   const found = look();
@@ -104,7 +104,7 @@ it("waits for another command's lock, releases its own, and goes on without it a
   const without = await never;
   if ("lock" in without) without.lock[Symbol.dispose]();
   expect(readFileSync(file, "utf8")).toBe(other);
-  expect(told).toEqual(["command", "command"]);
+  expect(printed).toEqual(["command", "command"]);
 
   writeServerFile(folder, { ...mine, pid: process.ppid });
   expect(await look()).toEqual({ server: { ...mine, pid: process.ppid } });
@@ -129,7 +129,7 @@ it("a folder that is gone holds no stop up", () => {
   expect(() => writeStopping(join(folder, "gone"))).not.toThrow();
 });
 
-it("a folder that cannot be one is told, with what to do", () => {
+it("a folder that cannot be one is reported, with what to do", () => {
   for (const [name, path] of [
     ["a file", file],
     ["beneath a file", join(file, "data")],

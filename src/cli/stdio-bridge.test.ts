@@ -32,10 +32,10 @@ async function answersOf(lines: readonly object[], answering: RequestListener): 
 }
 
 async function toldOf(status: number, body: string): Promise<unknown> {
-  const [told] = await answersOf([{ id: 5, method: "tools/list" }], (_request, response) =>
+  const [printed] = await answersOf([{ id: 5, method: "tools/list" }], (_request, response) =>
     response.writeHead(status).end(body),
   );
-  return told;
+  return printed;
 }
 
 const refused = (code: number, message: unknown, more: object = {}): object => ({
@@ -66,8 +66,8 @@ it.each([
     refused(-32_603, expect.stringMatching(/^Postern did not take the message: .*<html>/)),
   ],
   ["nothing", 500, "", refused(-32_603, expect.stringMatching(/^Postern did not take the message: /))],
-])("hands on %s", async (_, status, body, told) => {
-  expect(await toldOf(status, typeof body === "string" ? body : JSON.stringify(body))).toEqual(told);
+])("hands on %s", async (_, status, body, printed) => {
+  expect(await toldOf(status, typeof body === "string" ? body : JSON.stringify(body))).toEqual(printed);
 });
 
 it("what is sent before `initialize` was answered goes into the session that opens", async () => {
@@ -78,9 +78,9 @@ it("what is sent before `initialize` was answered goes into the session that ope
     { id: 3, method: "ping" },
   ];
   const answers = await answersOf(lines, async (request, response) => {
-    const said = await textOf(request);
-    if (said === "") return void response.writeHead(405).end();
-    const { id, method }: { id: number; method: string } = JSON.parse(said);
+    const shownText = await textOf(request);
+    if (shownText === "") return void response.writeHead(405).end();
+    const { id, method }: { id: number; method: string } = JSON.parse(shownText);
     const session = request.headers["mcp-session-id"];
     const headers = { "content-type": "application/json", ...(method === "initialize" && { "mcp-session-id": "s1" }) };
     response.writeHead(200, headers).end(JSON.stringify({ jsonrpc: "2.0", id, result: { session } }));

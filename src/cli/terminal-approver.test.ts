@@ -97,7 +97,7 @@ it("asks one question at a time", async () => {
   expect((await second).decision).toBe("approved");
 });
 
-it("ends a question that was answered elsewhere, and a late answer falls to nobody", async () => {
+it("ends a question that was answered elsewhere, and ignores a late answer", async () => {
   const { input, approver } = open();
   const elsewhere = new AbortController();
   const first = approver.ask(request, elsewhere.signal);
@@ -132,7 +132,7 @@ it("a line that was meant for one question answers no other, however soon that f
   const second = approver.ask({ ...request, id: "apr_2" }, never);
   const third = approver.ask({ ...request, id: "apr_3" }, never);
   await settled();
-  answered.abort(); // elsewhere, while somebody presses y
+  answered.abort(); // elsewhere, while a person presses y
   await settled();
   input.write("y\n");
   await settled();

@@ -46,7 +46,7 @@ servers:
       someday: { risk: safe, optional: true }
   away: { url: "http://127.0.0.1:1/mcp", tools: { anything: { risk: safe } } }
 `;
-const told: readonly string[] = [
+const printed: readonly string[] = [
   "postern.yaml:7: The rule deny #1 matches no tool that is registered, so it denies nothing; did you mean `send`?",
   "postern.yaml:8: The rule deny #2 matches no tool that is registered, so it denies nothing; did you mean `echo*`?",
   "postern.yaml:9: The rule confirm #3 matches no tool that is registered, so it asks about nothing; did you mean `large`?",
@@ -59,7 +59,7 @@ const told: readonly string[] = [
 ];
 
 describe("a name in the configuration that matches nothing", () => {
-  it("is told by `start`, with its place and the name that was meant", async () => {
+  it("is reported by `start`, with its place and the name that was meant", async () => {
     const made = postern(wrong);
     const { child, end } = made.open(["start", "--data", ".postern"]);
     let seen = "";
@@ -67,34 +67,34 @@ describe("a name in the configuration that matches nothing", () => {
       stream?.on("data", (chunk: Buffer) => {
         seen += chunk.toString();
       });
-    const said = (text: string) => expect.poll(() => seen, { timeout: 20_000 }).toContain(text);
-    await said("Try next");
-    await said("servers.large.tools.waitng"); // its server has connected
+    const output = (text: string) => expect.poll(() => seen, { timeout: 20_000 }).toContain(text);
+    await output("Try next");
+    await output("servers.large.tools.waitng"); // its server has connected
     child.kill("SIGTERM");
     const { out, err } = await end;
     const messages = err
       .split("\n")
       .filter((line) => line.startsWith("{"))
       .map((line) => (JSON.parse(line) as { msg: string }).msg);
-    expect(messages.filter((message) => message.includes("match"))).toEqual(told.slice(0, -1));
-    expect(messages).toContain(told.at(-1));
+    expect(messages.filter((message) => message.includes("match"))).toEqual(printed.slice(0, -1));
+    expect(messages).toContain(printed.at(-1));
     expect(out).toMatch(/warning +[89] names in the configuration match nothing/);
   });
 
-  it("is told by `doctor`, `policy show` and `policy warnings`", async () => {
+  it("is reported by `doctor`, `policy show` and `policy warnings`", async () => {
     const made = postern(wrong);
     const doctor = await made.run("doctor", "--json");
     const { findings } = JSON.parse(doctor.out) as { findings: { level: string; message: string; fix?: string }[] };
-    for (const message of told) expect(findings).toContainEqual(expect.objectContaining({ level: "warn", message }));
-    expect(findings.find(({ message }) => message === told[0])?.fix).toContain("`optional: true`");
+    for (const message of printed) expect(findings).toContainEqual(expect.objectContaining({ level: "warn", message }));
+    expect(findings.find(({ message }) => message === printed[0])?.fix).toContain("`optional: true`");
     const shown = (await made.run("policy", "show")).out.replaceAll(/\s+/g, " ");
-    for (const message of told) expect(shown).toContain(message.replace(/^postern.yaml:\d+: /, "").slice(0, 60));
+    for (const message of printed) expect(shown).toContain(message.replace(/^postern.yaml:\d+: /, "").slice(0, 60));
     const warned = await made.run("policy", "warnings", "--json");
     const { warnings } = JSON.parse(warned.out) as { warnings: { message: string }[] };
     expect([warned.code, warnings]).toEqual([
       1,
       expect.arrayContaining(
-        told.map((message) => expect.objectContaining({ message: message.replace(/^postern.yaml:\d+: /, "") })),
+        printed.map((message) => expect.objectContaining({ message: message.replace(/^postern.yaml:\d+: /, "") })),
       ),
     ]);
   });

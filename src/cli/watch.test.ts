@@ -4,7 +4,7 @@ import { ownFolder } from "../../test/fakes/own-folder.ts";
 import { asker, runtimeFixture } from "../../test/fakes/runtime-fixture.ts";
 import { SystemClock } from "../core/clock.ts";
 import { openCredentials } from "../server/credentials.ts";
-import { createHttpDoor } from "../server/http/http-server.ts";
+import { createHttpServer } from "../server/http/http-server.ts";
 import { type Listening, listen, loopbackHosts } from "../server/http/serve.ts";
 import type { HiddenInput } from "./hidden-input.ts";
 import type { Host } from "./host.ts";
@@ -21,7 +21,7 @@ async function room(interactive: boolean, more: Parameters<typeof runtimeFixture
   const folder = `${folders}/${count}`;
   const credentials = await openCredentials(folder);
   const listening: Listening = await listen({
-    door: createHttpDoor({ runtime: h.runtime, credentials, hosts: () => loopbackHosts(listening.port) }),
+    handler: createHttpServer({ runtime: h.runtime, credentials, hosts: () => loopbackHosts(listening.port) }),
     port: 0,
   });
   writeServerFile(folder, { port: listening.port, pid: process.pid, url: listening.url });

@@ -4,14 +4,15 @@ import { ClientProblem } from "../server/client/client.ts";
 import { type FeedMessage, followEvents } from "../server/client/event-client.ts";
 import type { FeedEventView } from "../server/contract/events.ts";
 import { asTypedHere } from "./command-name.ts";
+import { actionText, decisionText } from "./decision-text.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import type { HiddenInput } from "./hidden-input.ts";
 import type { GlobalFlags, Host } from "./host.ts";
 import { emptyInbox, type Inbox, type InboxRequest, press, readingOf, type Sight, withRequests } from "./inbox.ts";
 import { inboxScreen } from "./inbox-screen.ts";
+import { interruption } from "./interrupted.ts";
 import { readKeys } from "./keys.ts";
 import { type Work, withPostern } from "./print.ts";
-import { actionText, saidOf } from "./said.ts";
 import { sleep } from "./server-file.ts";
 import { timeOfDay, visible } from "./text.ts";
 
@@ -34,7 +35,7 @@ type EventFilter = { readonly type: string } | { readonly run_id: string };
 export async function watchApprovals(
   host: Host,
   flags: GlobalFlags,
-  { input = process.stdin, until = interruption() }: WatchOptions = {},
+  { input = process.stdin, until = interruption().signal }: WatchOptions = {},
 ): Promise<ExitCode> {
   return withPostern({ host, flags }, {}, async (work) => {
     requireRunning(work);
@@ -47,7 +48,7 @@ export async function watchApprovals(
 /** Prints a line for each event of a run. */
 export async function watchRun(
   host: Host,
-  { id, until = interruption() }: Pick<WatchOptions, "until"> & { readonly id: string },
+  { id, until = interruption().signal }: Pick<WatchOptions, "until"> & { readonly id: string },
   flags: GlobalFlags,
 ): Promise<ExitCode> {
   return withPostern({ host, flags }, {}, async (work) => {
@@ -79,12 +80,6 @@ function requireRunning({ running }: Work): void {
   );
 }
 
-function interruption(): AbortSignal {
-  const controller = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => controller.abort());
-  return controller.signal;
-}
-
 function follow({ host, operator }: Work, where: EventFilter, signal: AbortSignal): AsyncIterable<FeedMessage> {
   return followEvents(operator.events, where, { signal, wait: (ms) => sleep(host.clock, ms) });
 }
@@ -92,8 +87,8 @@ function follow({ host, operator }: Work, where: EventFilter, signal: AbortSigna
 async function printEvents(work: Work, where: EventFilter, signal: AbortSignal): Promise<void> {
   const { command, terminal, json, operator } = work;
   let isListed = "run_id" in where;
-  for await (const heard of follow(work, where, signal)) {
-    if (heard.heard === "live" && !isListed) {
+  for await (const message of follow(work, where, signal)) {
+    if (message.kind === "live" && !isListed) {
       isListed = true;
       const { approvals } = await operator.approvals.list({ state: "pending", limit: mostRequests });
       for (const approval of approvals) {
@@ -102,12 +97,12 @@ async function printEvents(work: Work, where: EventFilter, signal: AbortSignal):
         terminal.out(`${json ? JSON.stringify({ type: "pending", approval }) : line}\n`);
       }
     }
-    if (heard.heard === "event") terminal.out(`${json ? JSON.stringify(heard.event) : lineOf(heard.event)}\n`);
-    else if (heard.heard === "reset")
+    if (message.kind === "event") terminal.out(`${json ? JSON.stringify(message.event) : lineOf(message.event)}\n`);
+    else if (message.kind === "reset")
       terminal.aside(
         `Some events are missing here; \`${command} approvals\` and \`${command} audit show\` have them.\n`,
       );
-    else if (heard.heard === "lost") terminal.aside("The connection broke; trying again.\n");
+    else if (message.kind === "lost") terminal.aside("The connection broke; trying again.\n");
   }
 }
 
@@ -153,9 +148,9 @@ class InboxSession {
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
-    for await (const { heard } of follow(this.#work, approvalEvents, signal)) {
-      this.#show({ ...this.#inbox, live: heard !== "lost" });
-      if (heard !== "lost") this.#read();
+    for await (const { kind } of follow(this.#work, approvalEvents, signal)) {
+      this.#show({ ...this.#inbox, live: kind !== "lost" });
+      if (kind !== "lost") this.#read();
     }
   }
 
@@ -191,7 +186,7 @@ class InboxSession {
         asked.verb === "approve"
           ? await operator.approvals.approve({ ...body, confirmation: asked.confirmation })
           : await operator.approvals.deny({ ...body, ...(asked.reason !== "" && { reason: asked.reason }) });
-      this.#show({ ...this.#inbox, message: visible(saidOf(asked.verb, decided)) });
+      this.#show({ ...this.#inbox, message: visible(decisionText(asked.verb, decided)) });
     } catch (error) {
       this.#show({ ...this.#inbox, message: visible(asTypedHere(messageOf(error), command)) });
     }

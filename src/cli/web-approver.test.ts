@@ -88,7 +88,7 @@ describe("a web approver in an HTTP server of one's own", () => {
     expect(await s.open()).toHaveLength(1);
   });
 
-  it("shows and decides nothing for somebody who is not signed in", async () => {
+  it("shows and decides nothing for a person who is not signed in", async () => {
     await using s = await scene();
     const { id } = await s.asked();
     for (const path of ["", "/requests", `/requests/${id}`]) expect((await s.send(path, {}, "")).status).toBe(401);

@@ -85,7 +85,7 @@ it("a command's flags are words of a shell", () => {
   );
 });
 
-it("a taken port is said before anything is started, and leaves nothing", patient, async () => {
+it("a taken port is reported before anything is started, and leaves nothing", patient, async () => {
   const taken = createServer();
   await new Promise<void>((listening) => taken.listen(0, "127.0.0.1", listening));
   const { port } = taken.address() as AddressInfo; // it listens on a port
@@ -120,8 +120,8 @@ export const late = { name: "late", description: "Late.", risk: "safe", effects:
   const starting = cli.open(["start", "--config", "slow.yaml", "--port", "0", ...data]);
   await expect.poll(() => existsSync(join(cli.folder, "starting", "server.json")), { timeout: 30_000 }).toBe(true);
   const asking = cli.open(["call", "late", ...data]); // without the configuration: only the running one has it
-  const [said] = await once(asking.child.stderr ?? process.stdin, "data");
-  expect(String(said)).toBe("Postern is being started here; waiting for it.\n");
+  const [output] = await once(asking.child.stderr ?? process.stdin, "data");
+  expect(String(output)).toBe("Postern is being started here; waiting for it.\n");
   const again = cli.open(["start", "--config", "slow.yaml", "--port", "0", ...data]);
   writeFileSync(go, "");
   expect(await asking.end).toMatchObject({ code: 0, out: "here\n" });
@@ -150,8 +150,8 @@ export const held = { name: "held", description: "Held.", risk: "safe", effects:
   await expect.poll(() => existsSync(began), { timeout: 30_000 }).toBe(true);
   const others = [1, 2, 3].map(() => cli.open(["call", "held", ...data]));
   const starting = cli.open(["start", "--port", "0", ...data]);
-  const told = [...others, starting].map(({ child }) => once(child.stderr ?? process.stdin, "data"));
-  expect((await Promise.all(told)).map(String)).toEqual(
+  const printed = [...others, starting].map(({ child }) => once(child.stderr ?? process.stdin, "data"));
+  expect((await Promise.all(printed)).map(String)).toEqual(
     Array(4).fill("Another command uses this store; waiting for it.\n"),
   );
   writeFileSync(go, "");

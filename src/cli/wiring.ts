@@ -24,7 +24,7 @@ import type { Redactor, SecretStore } from "../secrets/secret-store.ts";
 import { openCredentials } from "../server/credentials.ts";
 import { buildConsole } from "../server/http/console-build.ts";
 import { consoleFiles } from "../server/http/console-files.ts";
-import { createHttpDoor, type HttpServer, type HttpServerOptions } from "../server/http/http-server.ts";
+import { createHttpServer, type HttpServer, type HttpServerOptions } from "../server/http/http-server.ts";
 import type { PolicyReader } from "../server/policy-reader.ts";
 import { withoutValues } from "./command-name.ts";
 import type { InsideNeeds } from "./host.ts";
@@ -127,7 +127,7 @@ async function httpServerOf(
 ): Promise<HttpServer> {
   const { settings, needs, log, redactor, secrets, memory, rejected, hosts } = parts;
   const { command = "postern" } = needs;
-  return createHttpDoor({
+  return createHttpServer({
     ...{ runtime, credentials, hosts, clock, rejected },
     memory: memory?.candidates,
     accounts: runtime.accounts,
@@ -139,7 +139,7 @@ async function httpServerOf(
         log.problem(`A secret was set, and is masked only from its first use: ${messageOf(error)}`);
       });
     },
-    command: { ofTheHouse: command, ofAnybody: withoutValues(command) },
+    command: { full: command, withoutValues: withoutValues(command) },
     policies: policyReader(settings, redactor),
     mcp: (request, by, path) => mcp.handle(request, by, path),
     page: consoleFiles({ prepare: buildConsole, command: withoutValues(command) }),

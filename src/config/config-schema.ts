@@ -80,7 +80,7 @@ const schema = z.strictObject({
   data: path
     .exactOptional()
     .describe(
-      "Folder of books, keys, tokens and artifacts, relative to this file; .postern by default. Keep it out of every tool's reach.",
+      "Folder of the store, keys, tokens and artifacts, relative to this file; .postern by default. Keep it out of every tool's reach.",
     ),
   autonomy: z
     .enum(autonomies)

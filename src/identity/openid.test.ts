@@ -227,7 +227,7 @@ describe("a crowd of beginnings", () => {
   it("is slowed down after ten in a second from one address, and no other address with it", async () => {
     const { crowd, house } = await scene();
     const start = async (address: string) => {
-      const answered = await house.door.fetch(new Request(`http://${host}/v1/session/openid`), { address });
+      const answered = await house.server.fetch(new Request(`http://${host}/v1/session/openid`), { address });
       return [answered.status, answered.headers.get("retry-after")];
     };
     for (let tries = 0; tries < 10; tries += 1) expect(await start("10.0.0.1")).toEqual([303, null]);

@@ -21,11 +21,11 @@ function ended(call: ToolCall, as: EndName, text: string): CallEvent {
 }
 
 function progressOf(events: readonly CallEvent[]): readonly AgentProgress[] {
-  const told: AgentProgress[] = [];
+  const received: AgentProgress[] = [];
   const stream = createStream(expect.unreachable);
-  stream.watch(progressWatcher((progress) => void told.push(progress)));
+  stream.watch(progressWatcher((progress) => void received.push(progress)));
   for (const event of events) stream.announce(event);
-  return told;
+  return received;
 }
 
 const call = aCall({ number: 1, tool: "ping" });
@@ -87,8 +87,8 @@ it("sends one TOOL_RESULT a call", () => {
 });
 
 it("forgets the oldest run instead of growing without limit", () => {
-  const told: AgentProgress[] = [];
-  const watch = progressWatcher((progress) => void told.push(progress));
+  const received: AgentProgress[] = [];
+  const watch = progressWatcher((progress) => void received.push(progress));
   const runs = Array.from({ length: 10_001 }, (_, n) => `run_${n}`);
   let number = 0;
   const attempt = (runId: string): void => {
@@ -99,7 +99,7 @@ it("forgets the oldest run instead of growing without limit", () => {
   attempt("run_0"); // used again, so run_1 is the oldest now
   attempt("run_10000");
   for (const runId of ["run_0", "run_9999", "run_1"]) attempt(runId);
-  expect(told.slice(-3).map(({ seq }) => seq)).toEqual([3, 2, 1]);
+  expect(received.slice(-3).map(({ seq }) => seq)).toEqual([3, 2, 1]);
 });
 
 describe("a caller with `onProgress`", () => {
@@ -127,12 +127,13 @@ describe("a caller with `onProgress`", () => {
 
   const context: CallContext = { principal: { tenant: "t", agent: "ada" }, runId: "run_1" };
 
-  function listening(): CallContext & { readonly told: AgentProgress[] } {
-    const told: AgentProgress[] = [];
-    return { ...context, told, onProgress: (step) => void told.push(step) };
+  function listening(): CallContext & { readonly received: AgentProgress[] } {
+    const received: AgentProgress[] = [];
+    return { ...context, received, onProgress: (step) => void received.push(step) };
   }
 
-  const spelled = (told: readonly AgentProgress[]) => told.map(({ seq, step, content }) => `${seq} ${step} ${content}`);
+  const shownSteps = (received: readonly AgentProgress[]) =>
+    received.map(({ seq, step, content }) => `${seq} ${step} ${content}`);
 
   it("gets the progress of its call and of the calls that this makes", async () => {
     const runtime = await open();
@@ -140,26 +141,26 @@ describe("a caller with `onProgress`", () => {
     using _ = runtime.watch(progressWatcher((step) => void shown.push(step)));
     const mine = listening();
     await runtime.invoke({ tool: "outer" }, mine);
-    expect(spelled(mine.told)).toEqual([
+    expect(shownSteps(mine.received)).toEqual([
       "1 TOOL_CALL outer",
       "1 TOOL_PROGRESS half of it",
       "2 TOOL_CALL pong",
       "2 TOOL_RESULT pong",
       "1 TOOL_RESULT with pong",
     ]);
-    expect(mine.told).toEqual(shown);
-    expect(mine.told[0]).toMatchObject({ agentId: "ada", runId: "run_1" });
+    expect(mine.received).toEqual(shown);
+    expect(mine.received[0]).toMatchObject({ agentId: "ada", runId: "run_1" });
   });
 
   it("gets nothing of other calls, and nothing after its call has ended", async () => {
     const runtime = await open();
     const [one, other] = [listening(), listening()];
     await Promise.all([
-      runtime.invoke({ tool: "pong" }, one).then(() => expect(one.told).toHaveLength(2)),
+      runtime.invoke({ tool: "pong" }, one).then(() => expect(one.received).toHaveLength(2)),
       runtime.invoke({ tool: "pong" }, other),
       runtime.invoke({ tool: "pong" }, context),
     ]);
-    expect(spelled([...one.told, ...other.told])).toEqual([
+    expect(shownSteps([...one.received, ...other.received])).toEqual([
       "1 TOOL_CALL pong",
       "1 TOOL_RESULT pong",
       "2 TOOL_CALL pong",
@@ -172,13 +173,13 @@ describe("a caller with `onProgress`", () => {
     const mine = { ...listening(), idempotencyKey: "k" };
     await runtime.invoke({ tool: "nothing" }, mine);
     const { approvalId = "" } = await runtime.invoke({ tool: "risky" }, mine);
-    expect(mine.told).toEqual([]);
+    expect(mine.received).toEqual([]);
     await runtime.approvals.decide(approvalId, { decision: "approved", by: { user: "ann" } });
     const resumed = listening();
     await runtime.resume(approvalId, resumed);
-    expect(spelled(resumed.told)).toEqual(["1 TOOL_CALL risky", "1 TOOL_RESULT done"]);
+    expect(shownSteps(resumed.received)).toEqual(["1 TOOL_CALL risky", "1 TOOL_RESULT done"]);
     expect(await runtime.invoke({ tool: "risky" }, mine)).toMatchObject({ replayed: true });
-    expect(mine.told).toEqual([]);
+    expect(mine.received).toEqual([]);
   });
 
   it("is logged if its sink fails, and its call ends normally", async () => {

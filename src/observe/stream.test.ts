@@ -9,11 +9,11 @@ const left: CallEvent = { moment: "left", call: aCall(), outcome, durationMs: 1 
 
 it("calls every watcher with every moment, in order", () => {
   const stream = createStream(expect.unreachable);
-  const told: string[] = [];
-  stream.watch(({ moment }) => void told.push(`one ${moment}`));
-  stream.watch(({ moment }) => void told.push(`two ${moment}`));
+  const received: string[] = [];
+  stream.watch(({ moment }) => void received.push(`one ${moment}`));
+  stream.watch(({ moment }) => void received.push(`two ${moment}`));
   stream.announce(event);
-  expect(told).toEqual(["one arrived", "two arrived"]);
+  expect(received).toEqual(["one arrived", "two arrived"]);
 });
 
 it("logs a watcher that throws and continues with the next", () => {
@@ -75,8 +75,8 @@ it("finishes its round if a watcher leaves or joins during it", () => {
 
 it("calls every watcher in the same order, also if one of them causes the next moment", () => {
   const stream = createStream(expect.unreachable);
-  const told: string[] = [];
-  const tellOf = (watcher: string) => stream.watch(({ moment }) => void told.push(`${watcher} ${moment}`));
+  const received: string[] = [];
+  const tellOf = (watcher: string) => stream.watch(({ moment }) => void received.push(`${watcher} ${moment}`));
   tellOf("one");
   stream.watch(({ moment }) => {
     if (moment === "arrived") stream.announce(left);
@@ -84,5 +84,5 @@ it("calls every watcher in the same order, also if one of them causes the next m
   tellOf("two");
   stream.announce(event);
   stream.announce(left);
-  expect(told).toEqual(["arrived", "left", "left"].flatMap((moment) => [`one ${moment}`, `two ${moment}`]));
+  expect(received).toEqual(["arrived", "left", "left"].flatMap((moment) => [`one ${moment}`, `two ${moment}`]));
 });

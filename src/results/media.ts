@@ -1,5 +1,5 @@
 /** File extensions of the media types that tools often return. */
-const extensions: ReadonlyMap<string, string> = new Map([
+export const extensions: ReadonlyMap<string, string> = new Map([
   ["application/gzip", "gz"],
   ["application/json", "json"],
   ["application/msword", "doc"],

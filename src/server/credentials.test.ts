@@ -57,7 +57,7 @@ it("says who a token speaks for, and that an operator may decide while an agent 
   });
 });
 
-it("knows nobody by a missing, empty, foreign, cut, lengthened or differently sent token", async () => {
+it("refuses a missing, empty, foreign, cut, lengthened or differently sent token", async () => {
   const credentials = await openCredentials(folder);
   const token = await readToken(folder, "operator");
   for (const header of [

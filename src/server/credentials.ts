@@ -58,7 +58,7 @@ export async function openCredentials(folder: string, options: CredentialOptions
   await ownFolder(folder, notices);
   const agent = await openToken(join(folder, "agent.token"), notices);
   const operator = await openToken(join(folder, "operator.token"), notices);
-  return new TokenCredentials({ agent, operator }, options.agentScopes ?? [], notices);
+  return tokenCredentials({ agent, operator }, options.agentScopes ?? [], notices);
 }
 
 /**
@@ -68,13 +68,8 @@ export async function openCredentials(folder: string, options: CredentialOptions
  */
 export async function readToken(folder: string, role: TokenRole): Promise<string | undefined> {
   const path = join(folder, `${role}.token`);
-  const file = await openExisting(path);
-  if (file === undefined) return undefined;
-  try {
-    return checkedToken(path, await file.readFile("utf8"));
-  } finally {
-    await file.close();
-  }
+  await using file = await openExisting(path);
+  return file && checkedToken(path, await file.readFile("utf8"));
 }
 
 /** Of the data folder. */
@@ -83,66 +78,50 @@ interface OwnTokens {
   readonly operator: string;
 }
 
-class TokenCredentials implements Credentials {
-  readonly notices: readonly string[];
-  readonly #agentDigest: Buffer;
-  readonly #operatorDigest: Buffer;
-  readonly #agent: Who;
-  readonly #operator: Who;
-
-  constructor(tokens: OwnTokens, agentScopes: readonly string[], notices: readonly string[]) {
-    this.#agentDigest = digest(tokens.agent);
-    this.#operatorDigest = digest(tokens.operator);
-    this.notices = notices;
-    this.#agent = {
-      kind: "agent",
-      credential: "agent-token",
-      principal: { tenant: "default", agent: ownAgents.folder, via: "token:agent" },
-      scopes: agentScopes,
-      permissions: agentPermissions,
-      decider: { user: ownAgents.folder, via: "token:agent", tenant: "default" },
-    };
-    this.#operator = {
-      kind: "person",
-      credential: "operator-token",
-      principal: {
-        tenant: "default",
-        agent: ownAgents.operator,
-        user: "operator",
-        via: "token:operator",
-      },
-      scopes: ["*"],
-      permissions: allPermissions,
-      decider: { user: "operator", via: "token:operator", tenant: "default" },
-    };
-  }
-
-  authenticate(header: string | null | undefined): Who | undefined {
-    const token = /^Bearer +([A-Za-z0-9_-]+)$/i.exec(header ?? "")?.[1] ?? "";
-    const given = digest(token);
-    // Both are compared, always: the time tells nothing about which one was near.
-    const isAgent = timingSafeEqual(given, this.#agentDigest);
-    const isOperator = timingSafeEqual(given, this.#operatorDigest);
-    if (isOperator) return this.#operator;
-    return isAgent ? this.#agent : undefined;
-  }
+function tokenCredentials(tokens: OwnTokens, scopes: readonly string[], notices: readonly string[]): Credentials {
+  const [agentDigest, operatorDigest] = [digest(tokens.agent), digest(tokens.operator)];
+  const tenant = "default";
+  const agent: Who = {
+    kind: "agent",
+    credential: "agent-token",
+    principal: { tenant, agent: ownAgents.folder, via: "token:agent" },
+    scopes,
+    permissions: agentPermissions,
+    decider: { user: ownAgents.folder, via: "token:agent", tenant },
+  };
+  const operator: Who = {
+    kind: "person",
+    credential: "operator-token",
+    principal: { tenant, agent: ownAgents.operator, user: "operator", via: "token:operator" },
+    scopes: ["*"],
+    permissions: allPermissions,
+    decider: { user: "operator", via: "token:operator", tenant },
+  };
+  return {
+    notices,
+    authenticate(header) {
+      const token = /^Bearer +([A-Za-z0-9_-]+)$/i.exec(header ?? "")?.[1] ?? "";
+      const given = digest(token);
+      // Both are always compared, so that the time does not tell which one was near.
+      const isAgent = timingSafeEqual(given, agentDigest);
+      const isOperator = timingSafeEqual(given, operatorDigest);
+      if (isOperator) return operator;
+      return isAgent ? agent : undefined;
+    },
+  };
 }
 
 async function openToken(path: string, notices: string[]): Promise<string> {
-  const existing = await openExisting(path);
+  await using existing = await openExisting(path);
   if (existing === undefined) return makeToken(path);
-  try {
-    const { mode } = await existing.stat();
-    if ((mode & 0o077) !== 0) {
-      await existing.chmod(0o600);
-      notices.push(
-        `\`${path}\` could be read by others (mode ${octal(mode)}) and is 0600 now; remove it and start again if it may have been read.`,
-      );
-    }
-    return checkedToken(path, await existing.readFile("utf8"));
-  } finally {
-    await existing.close();
+  const { mode } = await existing.stat();
+  if ((mode & 0o077) !== 0) {
+    await existing.chmod(0o600);
+    notices.push(
+      `\`${path}\` could be read by others (mode ${octal(mode)}) and is 0600 now; remove it and start again if it may have been read.`,
+    );
   }
+  return checkedToken(path, await existing.readFile("utf8"));
 }
 
 async function openExisting(path: string): Promise<FileHandle | undefined> {
@@ -165,15 +144,11 @@ async function makeToken(path: string): Promise<string> {
 async function ownFolder(folder: string, notices: string[]): Promise<void> {
   try {
     makeOwnFolder(folder);
-    const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY);
-    try {
-      const { mode } = await handle.stat();
-      if ((mode & 0o077) === 0) return;
-      await handle.chmod(0o700);
-      notices.push(`\`${folder}\` could be opened by others (mode ${octal(mode)}) and is 0700 now.`);
-    } finally {
-      await handle.close();
-    }
+    await using handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY);
+    const { mode } = await handle.stat();
+    if ((mode & 0o077) === 0) return;
+    await handle.chmod(0o700);
+    notices.push(`\`${folder}\` could be opened by others (mode ${octal(mode)}) and is 0700 now.`);
   } catch (error) {
     throw unusableFolder(folder, error);
   }

@@ -31,7 +31,7 @@ async function served(limits: Partial<Limits>) {
   cleanups.push(
     () => own[Symbol.asyncDispose](),
     () => http[Symbol.asyncDispose](),
-    () => http.door.close(),
+    () => http.server.close(),
   );
   const call = async (tool: string, args: object = {}): Promise<{ readonly text: string }> => {
     const response = await http.ask("/v1/calls", { as: "agent", body: { tool, arguments: args } });

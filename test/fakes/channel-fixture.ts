@@ -2,13 +2,13 @@ import type { Channel, ChannelState, Delivered, Notice } from "../../src/observe
 import { type RuntimeFixture, runtimeFixture } from "./runtime-fixture.ts";
 
 export interface ChannelFixture extends Channel {
-  readonly told: Notice[];
+  readonly notices: Notice[];
   /** The next answers; when the list is empty, the notice is delivered. */
   readonly answers: (Delivered | Error)[];
 }
 
 /** A custom channel, as an e-mail adapter would be, that records its notices. */
-export function told(more: Partial<Channel> = {}): ChannelFixture {
+export function recordingChannel(more: Partial<Channel> = {}): ChannelFixture {
   const notices: Notice[] = [];
   const answers: (Delivered | Error)[] = [];
   return {
@@ -20,7 +20,7 @@ export function told(more: Partial<Channel> = {}): ChannelFixture {
       return answer;
     },
     ...more,
-    ...{ told: notices, answers },
+    ...{ notices, answers },
   };
 }
 

@@ -7,16 +7,16 @@ export const all: FeedFilter = { tenant: "default", also: "everything" };
 
 /** A reader of the feed that records its events. */
 export class FeedRecorder implements FeedReader {
-  readonly heard: FeedEvent[] = [];
+  readonly events: FeedEvent[] = [];
   readonly lists: (readonly FeedEvent[])[] = [];
   readonly resets: [id: string, reason: ResetReason][] = [];
   beats = 0;
   ended = false;
-  deaf = false;
+  refuses = false;
   take(events: readonly FeedEvent[]): boolean {
-    this.heard.push(...events);
+    this.events.push(...events);
     this.lists.push(events);
-    return !this.deaf;
+    return !this.refuses;
   }
   reset(id: string, reason: ResetReason): void {
     this.resets.push([id, reason]);
@@ -28,10 +28,10 @@ export class FeedRecorder implements FeedReader {
     this.ended = true;
   }
   get types(): readonly string[] {
-    return this.heard.map(({ type }) => type);
+    return this.events.map(({ type }) => type);
   }
   get last(): string {
-    return this.heard.at(-1)?.id ?? "";
+    return this.events.at(-1)?.id ?? "";
   }
 }
 
@@ -40,9 +40,9 @@ export async function listen(
   h: RuntimeFixture,
   filter: FeedFilter = all,
   after?: string,
-): Promise<FeedRecorder & { readonly seat: FeedSubscription }> {
-  const ears = new FeedRecorder();
-  const seat = await h.runtime.feed.open(filter, after, ears);
-  if (seat === undefined) throw new Error("no seat");
-  return Object.assign(ears, { seat });
+): Promise<FeedRecorder & { readonly subscription: FeedSubscription }> {
+  const reader = new FeedRecorder();
+  const subscription = await h.runtime.feed.open(filter, after, reader);
+  if (subscription === undefined) throw new Error("the feed has no room");
+  return Object.assign(reader, { subscription });
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeEach } from "vitest";
 import type { SignedIn } from "../../src/identity/accounts.ts";
 import type { Runtime } from "../../src/runtime/api.ts";
 import { openCredentials, readToken, type TokenRole } from "../../src/server/credentials.ts";
-import { createHttpDoor, type HttpServer, type HttpServerOptions } from "../../src/server/http/http-server.ts";
+import { createHttpServer, type HttpServer, type HttpServerOptions } from "../../src/server/http/http-server.ts";
 import { ownFolder } from "./own-folder.ts";
 import { type StubCall, type StubOptions, stubRuntime } from "./stub-runtime.ts";
 
@@ -19,7 +19,7 @@ export interface Ask {
 }
 
 export interface HttpFixture extends AsyncDisposable {
-  readonly door: HttpServer;
+  readonly server: HttpServer;
   readonly tokens: Readonly<Record<TokenRole, string>>;
   ask(path: string, ask?: Ask): Promise<Response>;
 }
@@ -36,7 +36,7 @@ export async function httpFixture(
   const folder = ownFolder();
   const { agentScopes = ["mail:read"], ...options } = more;
   const credentials = await openCredentials(folder, { agentScopes });
-  const server = createHttpDoor({ runtime, credentials, hosts: [host], onWrongAnswer, ...options });
+  const server = createHttpServer({ runtime, credentials, hosts: [host], onWrongAnswer, ...options });
   const tokens = {
     agent: (await readToken(folder, "agent")) ?? "",
     operator: (await readToken(folder, "operator")) ?? "",
@@ -55,12 +55,12 @@ export async function httpFixture(
       }),
     );
   };
-  return { door: server, tokens, ask, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
+  return { server, tokens, ask, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
 }
 
 /** An HTTP server over a stub runtime, a new one for each test of a file. */
-export interface StubFixture extends Pick<HttpFixture, "ask" | "door" | "tokens"> {
-  readonly said: readonly StubCall[];
+export interface StubFixture extends Pick<HttpFixture, "ask" | "server" | "tokens"> {
+  readonly requests: readonly StubCall[];
   /** Replaces the server that each test starts with. */
   open(options?: StubOptions): Promise<void>;
 }
@@ -76,20 +76,20 @@ export function stubFixture(): StubFixture {
   const open = async (options: StubOptions = {}): Promise<void> => {
     await close();
     const stub = stubRuntime(options);
-    calls = stub.said;
+    calls = stub.requests;
     http = await httpFixture(stub.runtime);
   };
   beforeEach(() => open());
   afterAll(close);
   return {
     ask: (path, ask) => now().ask(path, ask),
-    get door() {
-      return now().door;
+    get server() {
+      return now().server;
     },
     get tokens() {
       return now().tokens;
     },
-    get said() {
+    get requests() {
       return calls;
     },
     open,

@@ -4,7 +4,7 @@ import { createRuntime, type Runtime, type RuntimeOptions } from "../../src/inde
 import { createMcpGateway } from "../../src/mcp/server/mcp-server.ts";
 import { createClient, type PosternClient } from "../../src/server/client/client.ts";
 import { openCredentials, readToken } from "../../src/server/credentials.ts";
-import { createHttpDoor } from "../../src/server/http/http-server.ts";
+import { createHttpServer } from "../../src/server/http/http-server.ts";
 import { listen, loopbackHosts } from "../../src/server/http/serve.ts";
 import { ownFolder } from "./own-folder.ts";
 
@@ -36,11 +36,11 @@ export async function serveRuntime(options: RuntimeOptions): Promise<ServedRunti
   const credentials = await openCredentials(folder, { agentScopes: [] });
   const mcp = createMcpGateway({ runtime, version: "1", approvalWaitMs: 20 });
   let hosts: readonly string[] = [];
-  const server = createHttpDoor({
+  const server = createHttpServer({
     ...{ runtime, credentials, hosts: () => hosts },
     mcp: (request, by, path) => mcp.handle(request, by, path),
   });
-  const { url, port, close } = await listen({ door: server, port: 0 });
+  const { url, port, close } = await listen({ handler: server, port: 0 });
   hosts = loopbackHosts(port);
   cleanups.push(
     () => runtime.close(0),

@@ -7,9 +7,9 @@ import { type StubCall, stubRuntime } from "./stub-runtime.ts";
 /** Accounts that can sign in at an HTTP server. */
 export interface Scene {
   readonly crowd: People;
-  readonly house: HttpFixture;
+  readonly http: HttpFixture;
   /** The calls of the runtime. */
-  readonly said: readonly StubCall[];
+  readonly requests: readonly StubCall[];
   signIn(name: string): Promise<{
     readonly cookie: string;
     readonly csrf: string;
@@ -22,12 +22,12 @@ export interface Scene {
 export async function scene(more: Pick<HttpServerOptions, "command"> = {}): Promise<Scene> {
   const users = await people();
   const { accounts, clock } = users;
-  const { runtime, said: calls } = stubRuntime();
+  const { runtime, requests } = stubRuntime();
   const http = await httpFixture(runtime, { accounts, clock, hosts: [host, "https://gate.example"], ...more });
   return {
     crowd: users,
-    house: http,
-    said: calls,
+    http,
+    requests,
     signIn: async (name) => {
       const answered = await http.ask("/v1/session", { body: { name, password: goodPassword } });
       expect(answered.status).toBe(200);

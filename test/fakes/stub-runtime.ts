@@ -115,7 +115,7 @@ export interface StubOptions {
 /** A runtime that runs nothing: it records its calls, and has one call and one approval, both of `owner`. */
 export function stubRuntime(options: StubOptions = {}): {
   readonly runtime: Runtime;
-  readonly said: StubCall[];
+  readonly requests: StubCall[];
 } {
   const calls: StubCall[] = [];
   const record = aRecord(options.owner, options.tenant);
@@ -274,5 +274,5 @@ export function stubRuntime(options: StubOptions = {}): {
     health: () => ({ status: options.broken === true ? "broken" : "ok", tools: 0, servers: [] }),
     checkHealth: async () => ({ status: options.broken === true ? "broken" : "ok", tools: 0, servers: [] }),
   };
-  return { runtime: runtime as unknown as Runtime, said: calls }; // only what doors use; a door that needs more fails its test
+  return { runtime: runtime as unknown as Runtime, requests: calls }; // only what doors use; a door that needs more fails its test
 }

@@ -96,7 +96,7 @@ const places: Readonly<Record<string, () => Promise<Watched & AsyncDisposable>>>
     const other = await createRuntime();
     let port = 0;
     const web = await httpFixture(other, { hosts: () => loopbackHosts(port) });
-    const listening = await listen({ door: web.door, port: 0 });
+    const listening = await listen({ handler: web.server, port: 0 });
     port = listening.port;
     return {
       witness: { url: `${listening.url}/v1/audit/heads/ours`, token: web.tokens.operator },

@@ -274,7 +274,7 @@ it("a script whose connection is lost continues when it is sent again over HTTP"
   const controller = new AbortController();
   const token = http.tokens.agent;
   const request = (signal?: AbortSignal): Promise<Response> =>
-    http.door.fetch(
+    http.server.fetch(
       new Request("http://127.0.0.1:7420/v1/calls", {
         method: "POST",
         headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },

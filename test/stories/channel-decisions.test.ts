@@ -45,7 +45,7 @@ describe("a receiver that is notified over a real line and answers with a signed
       channels: { webhooks: [{ ...hook, url: `${at.url}/in` }] },
     });
     http = await httpFixture(runtime, { hosts: () => hosts });
-    listening = await listen({ door: http.door, port: 0 });
+    listening = await listen({ handler: http.server, port: 0 });
     hosts.push(`127.0.0.1:${listening.port}`);
   });
   afterAll(async () => {

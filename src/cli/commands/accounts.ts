@@ -4,13 +4,11 @@ import type { CommandGroup } from "../command.ts";
 import { flagsOf, readField } from "../flags.ts";
 import { readHiddenInput } from "../hidden-input.ts";
 import type { Host } from "../host.ts";
-import { type Columns, type CommandInput, printAnswer, type Work } from "../print.ts";
+import type { Columns } from "../print.ts";
 import { visible } from "../text.ts";
 
 const mostPasswordBytes = 1024;
 const { roles, groups } = accounts.change.body.shape;
-
-type AccountApi = Work["operator"]["accounts"];
 
 export function commands(group: CommandGroup): void {
   group.list("list", "all accounts", {
@@ -22,29 +20,32 @@ export function commands(group: CommandGroup): void {
       "No accounts. `postern accounts add NAME --roles admin,approver --password` adds the first; from then on `critical` needs a person who is signed in.",
   });
   addCommand(group);
-  group.run("set-password <name>", "set a password, read from standard input; its sessions end", {
-    run: async ({ sent: { name }, ...typed }) => {
-      const password = await passwordFrom(typed.host, name);
-      return change(typed, "Password set, sessions ended:", (api) => api.setPassword({ name, password }));
-    },
+  group.answer("set-password <name>", "set a password, read from standard input; its sessions end", {
+    prepare: async ({ sent: { name }, host }) => ({ name, password: await passwordFrom(host, name) }),
+    ask: ({ operator }, sent) => operator.accounts.setPassword(sent),
+    text: (account) => changedText("Password set, sessions ended:", account),
   });
   for (const [field, type] of Object.entries({ roles, groups }))
-    group.run(`${field} <name> <${field}>`, `set the ${field} of an account`, {
+    group.answer(`${field} <name> <${field}>`, `set the ${field} of an account`, {
       words: { [`<${field}>`]: "apart by commas; `none`" },
-      run: async ({ sent, ...typed }) => {
+      prepare: ({ sent }) => {
         const { name = "", [field]: text = "" }: Readonly<Record<string, string>> = sent;
-        const wanted = text === "none" ? [] : readField(type, text, field);
-        return change(typed, "Changed", (api) => api.change({ name, [field]: wanted }));
+        return { name, [field]: text === "none" ? [] : readField(type, text, field) };
       },
+      ask: ({ operator }, sent) => operator.accounts.change(sent),
+      text: (account) => changedText("Changed", account),
     });
-  group.run("disable <name>", "end its sessions and tokens at once, and refuse its sign-in", {
-    run: ({ sent: { name }, ...typed }) => change(typed, "Disabled", (api) => api.change({ name, disabled: true })),
-  });
-  group.run("enable <name>", "let it sign in again", {
-    run: ({ sent: { name }, ...typed }) => change(typed, "Enabled", (api) => api.change({ name, disabled: false })),
-  });
-  group.run("sign-out <name>", "end every session of it", {
-    run: ({ sent: { name }, ...typed }) => change(typed, "Signed out:", (api) => api.signOut({ name })),
+  for (const [verb, help, disabled] of [
+    ["disable", "end its sessions and tokens at once, and refuse its sign-in", true],
+    ["enable", "let it sign in again", false],
+  ] as const)
+    group.answer(`${verb} <name>`, help, {
+      ask: ({ operator }, { name }) => operator.accounts.change({ name, disabled }),
+      text: (account) => changedText(disabled ? "Disabled" : "Enabled", account),
+    });
+  group.answer("sign-out <name>", "end every session of it", {
+    ask: ({ operator }, sent) => operator.accounts.signOut(sent),
+    text: (account) => changedText("Signed out:", account),
   });
   linkCommand(group);
 }
@@ -58,13 +59,6 @@ const columns: Columns<AccountAnswer> = {
   "": ({ disabled }) => (disabled ? "disabled" : ""),
 };
 
-function change(typed: CommandInput, word: string, ask: (api: AccountApi) => Promise<AccountAnswer>) {
-  return printAnswer(
-    { ...typed, sent: {} },
-    { ask: ({ operator }) => ask(operator.accounts), text: (account) => changedText(word, account) },
-  );
-}
-
 function addCommand(group: CommandGroup): void {
   const flags = flagsOf(accounts.add.body, {
     name: "none",
@@ -73,13 +67,15 @@ function addCommand(group: CommandGroup): void {
     roles: { default: "viewer", help: "of viewer, approver, operator, auditor, admin" },
     password: "none",
   });
-  group.run("add <name>", "add an account", {
+  group.answer("add <name>", "add an account", {
     flags,
     options: { "--password": "read one from standard input; without it a sign-in link is how to get in" },
-    run: async ({ sent, options, ...typed }) => {
-      const password = options.password && (await passwordFrom(typed.host, sent.name));
-      return change(typed, "Added", (api) => api.add({ ...sent, password }));
-    },
+    prepare: async ({ sent, options, host }) => ({
+      ...sent,
+      password: options.password && (await passwordFrom(host, sent.name)),
+    }),
+    ask: ({ operator }, sent) => operator.accounts.add(sent),
+    text: (account) => changedText("Added", account),
   });
 }
 

@@ -4,7 +4,7 @@ import { agentRuns } from "../../server/contract/runs.ts";
 import { principal, remoteRuns } from "../agent-place.ts";
 import type { CommandGroup } from "../command.ts";
 import { flagsOf, rowLimit } from "../flags.ts";
-import { type Columns, printAnswer, tableOf, type Work } from "../print.ts";
+import { type Columns, tableOf, type Work } from "../print.ts";
 import { visible, visibleLines } from "../text.ts";
 
 /** An agent's own run, as `agent list` shows it. */
@@ -18,19 +18,16 @@ interface ListedRun {
 
 export function agentRunCommands(group: CommandGroup): void {
   const flags = flagsOf(agentRuns.list.query, { limit: rowLimit(20) });
-  group.run("list", "runs that were started here: which are done, and which wait", {
+  group.answer("list", "runs that were started here: which are done, and which wait", {
     isDefault: true,
     flags,
-    run: (input) =>
-      printAnswer(input, {
-        ask: async (work, { limit = 0 }) => {
-          const { run_ids: ids } = await work.agent.agentRuns.list({ limit: Math.min(Math.max(limit, 1), 1000) });
-          const runs: ListedRun[] = [];
-          for (const id of ids.slice(0, limit)) runs.push((await readRun(work, id)).run);
-          return { runs };
-        },
-        text: ({ runs }, work) => (runs.length === 0 ? "No runs.\n" : tableOf(runs, columns, work)),
-      }),
+    ask: async (work, { limit = 0 }) => {
+      const { run_ids: ids } = await work.agent.agentRuns.list({ limit: Math.min(Math.max(limit, 1), 1000) });
+      const runs: ListedRun[] = [];
+      for (const id of ids.slice(0, limit)) runs.push((await readRun(work, id)).run);
+      return { runs };
+    },
+    text: ({ runs }, work) => (runs.length === 0 ? "No runs.\n" : tableOf(runs, columns, work)),
   });
   group.answer("show <id>", "one run: its messages, calls and answers", {
     ask: async (work, { id }) => {

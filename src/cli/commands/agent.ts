@@ -130,7 +130,7 @@ function goOn(
     const traceId = newTraceId();
     const progress = new AgentProgressLines(work);
     const agent = await agentFor(work, part, traceId);
-    const more = { signal, onEvent: progress.heard };
+    const more = { signal, onEvent: progress.onEvent };
     const printed = (result: Promise<AgentResult | undefined>) => result.finally(() => progress.settled());
     try {
       if (prompt !== undefined) await begin(work, part, prompt);

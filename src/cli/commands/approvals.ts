@@ -2,9 +2,9 @@ import { type ApprovalView, approvals } from "../../server/contract/approvals.ts
 import { approvalCard } from "../card.ts";
 import type { CommandGroup } from "../command.ts";
 import { quoted } from "../command-name.ts";
+import { actionText } from "../decision-text.ts";
 import { flagsOf, rowLimit } from "../flags.ts";
 import { ago, type Columns, inState, noRows, riskCell } from "../print.ts";
-import { actionText } from "../said.ts";
 import { duration, visible } from "../text.ts";
 import { decisionCommands, wholeApprovalId } from "./decisions.ts";
 import { delegationCommand, grantCommands } from "./grants.ts";

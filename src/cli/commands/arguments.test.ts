@@ -107,10 +107,10 @@ it.each([
   ["[1]", [], "must be a JSON object"],
   ['{"a":1,"a":2}', [], "is not JSON"],
   ["{", [], "is not JSON"],
-])("refuses %j %j with how to write it", (json, words, said) => {
+])("refuses %j %j with how to write it", (json, words, printed) => {
   const reading = (): unknown => argumentsFrom(json, words, schema);
   expect(reading).toThrow(UsageProblem);
-  expect(reading).toThrow(said);
+  expect(reading).toThrow(printed);
 });
 
 it("makes up arguments that fit, to ask what would be decided", () => {

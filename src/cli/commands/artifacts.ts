@@ -3,7 +3,7 @@ import type { CommandGroup } from "../command.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { flagsOf } from "../flags.ts";
 import { writeNamed } from "../named-files.ts";
-import { printJson, type Work, withPostern } from "../print.ts";
+import { print, type Work, withPostern } from "../print.ts";
 import { visibleLines } from "../text.ts";
 import { UsageProblem } from "../usage-problem.ts";
 
@@ -22,11 +22,10 @@ export function commands(group: CommandGroup): void {
         throw new UsageProblem("`--user` needs `--agent`: whose user it is.");
       return withPostern(typed, {}, async (work) => {
         const bytes = (agent === undefined ? work.agent : work.operator).artifacts.read(named);
-        if (file === undefined) await print(work, bytes);
+        if (file === undefined) await printBytes(work, bytes);
         else {
           await writeNamed(file, bytes);
-          if (work.json) printJson(work, { file });
-          else work.terminal.out(`Written to ${file}.\n`);
+          print(work, { file }, `Written to ${file}.\n`);
         }
         return exitCodes.ok;
       });
@@ -35,7 +34,7 @@ export function commands(group: CommandGroup): void {
 }
 
 /** A pipe gets the bytes as they are, a screen only text. */
-async function print({ terminal }: Work, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+async function printBytes({ terminal }: Work, bytes: AsyncIterable<Uint8Array>): Promise<void> {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   for await (const chunk of bytes) {
     if (!terminal.screen) terminal.out(chunk);

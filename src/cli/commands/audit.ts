@@ -7,7 +7,7 @@ import type { CommandGroup } from "../command.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import { flagsOf, instant, ofTool, rowLimit, wholeNumber } from "../flags.ts";
 import { openNamed, readNamed, writeNamed } from "../named-files.ts";
-import { ago, allPages, type Columns, printAnswer, printJson, tableOf, type Work, withPostern } from "../print.ts";
+import { ago, allPages, type Columns, print, tableOf, type Work, withPostern } from "../print.ts";
 import { type Paint, paintFor } from "../terminal.ts";
 import { actorText, visible } from "../text.ts";
 import { UsageProblem } from "../usage-problem.ts";
@@ -30,8 +30,7 @@ export function commands(group: CommandGroup): void {
         file === undefined
           ? await withPostern({ host, flags }, {}, ({ operator }) => operator.audit.verify({ against }))
           : await verifyFile(file, against, publicKey);
-      if (flags.json === true) printJson(host, found);
-      else host.terminal.out(verificationText(found, paintFor(host.terminal)));
+      print({ host, flags }, found, verificationText(found, paintFor(host.terminal)));
       return found.intact && found.outcome !== "failed" ? exitCodes.ok : exitCodes.failed;
     },
   });
@@ -58,19 +57,16 @@ function showCommand(group: CommandGroup): void {
     after: { value: "seq", help: "only what comes after this one", read: wholeNumber },
     limit: { ...rowLimit(50), help: "the last so many" },
   });
-  group.run("show", "its events, old to new", {
+  group.answer("show", "its events, old to new", {
     isDefault: true,
     flags,
-    run: (input) =>
-      printAnswer(input, {
-        ask: async ({ operator }, { after, ...where }) => {
-          if (after !== undefined) return allPages({ ...where, after }, "events", (page) => operator.audit.list(page));
-          if (where.limit === 0) return { events: [] };
-          const { events } = await allPages(where, "events", (page) => operator.audit.latest(page));
-          return { events: events.toReversed() };
-        },
-        text: ({ events }, work) => (events.length === 0 ? "No events.\n" : tableOf(events, columns, work)),
-      }),
+    ask: async ({ operator }, { after, ...where }) => {
+      if (after !== undefined) return allPages({ ...where, after }, "events", (page) => operator.audit.list(page));
+      if (where.limit === 0) return { events: [] };
+      const { events } = await allPages(where, "events", (page) => operator.audit.latest(page));
+      return { events: events.toReversed() };
+    },
+    text: ({ events }, work) => (events.length === 0 ? "No events.\n" : tableOf(events, columns, work)),
   });
 }
 
@@ -143,10 +139,7 @@ async function exportLog({ operator, terminal, host, flags, command }: Work, fil
   await writeNamed(file, bytes);
   const key = join(await host.dataFolder(flags), "audit.pub");
   const check = `${command} audit verify ${file} --public-key audit.pub`;
-  if (flags.json === true) printJson({ terminal }, { file, public_key_file: key });
-  else
-    terminal.out(
-      `Exported to ${file}. Hand over ${key} too, another way: with both, anyone can check it anywhere.\n${check}\n`,
-    );
+  const text = `Exported to ${file}. Hand over ${key} too, another way: with both, anyone can check it anywhere.\n${check}\n`;
+  print({ host, flags }, { file, public_key_file: key }, text);
   return exitCodes.ok;
 }

@@ -1,8 +1,8 @@
 import { type CallView, calls } from "../../server/contract/calls.ts";
 import type { CommandGroup } from "../command.ts";
+import { actionText } from "../decision-text.ts";
 import { flagsOf, ofRun, ofTool, readField, rowLimit } from "../flags.ts";
-import { ago, type Columns, printAnswer, riskCell, type Work } from "../print.ts";
-import { actionText } from "../said.ts";
+import { ago, type Columns, riskCell, type Work } from "../print.ts";
 import { paintRisk } from "../terminal.ts";
 import { duration, labelled, visible, visibleLines, whose } from "../text.ts";
 import { UsageProblem } from "../usage-problem.ts";
@@ -28,20 +28,16 @@ export function commands(group: CommandGroup): void {
     ask: ({ operator }, sent) => operator.calls.show(sent),
     text: callText,
   });
-  group.run("settle <id> <outcome>", "say what became of a call whose outcome is unknown", {
+  group.answer("settle <id> <outcome>", "say what became of a call whose outcome is unknown", {
     words: { "<outcome>": "succeeded, failed or retry" },
     flags: flagsOf(settleBody.partial(), { outcome: "none", reason: { help: "how you know" } }),
-    run: async ({ sent: { id, outcome: word, reason = "" }, ...typed }) => {
+    prepare: ({ sent: { id, outcome: word, reason = "" } }) => {
       const outcome = readField(settleBody.shape.outcome, word, "settle");
       if (reason.trim() === "") throw new UsageProblem('Say how you know: `--reason "…"`. It is recorded.');
-      return printAnswer(
-        { ...typed, sent: { id, outcome, reason } },
-        {
-          ask: ({ operator }, sent) => operator.calls.settle(sent),
-          text: (call, work) => `${callText(call, work)}${afterSettling[outcome]}`,
-        },
-      );
+      return { id, outcome, reason };
     },
+    ask: ({ operator }, sent) => operator.calls.settle(sent),
+    text: (call, work, { outcome }) => `${callText(call, work)}${afterSettling[outcome]}`,
   });
 }
 

@@ -1,7 +1,7 @@
 import { type ControlChangeView, type ControlsView, controls } from "../../server/contract/controls.ts";
 import type { CommandGroup } from "../command.ts";
 import { flagsOf, oneOf, readField } from "../flags.ts";
-import { ago, type Columns, printAnswer, type Work } from "../print.ts";
+import { ago, type Columns, type Work } from "../print.ts";
 import { actorText, visible } from "../text.ts";
 
 export function commands(group: CommandGroup): void {
@@ -17,16 +17,12 @@ export function commands(group: CommandGroup): void {
       text: stateText,
     });
   const { level } = controls.autonomy.body.shape;
-  group.run("autonomy <level>", "what agents may do unasked", {
+  group.answer("autonomy <level>", "what agents may do unasked", {
     words: { "<level>": "A0 to A4" },
     flags: flagsOf(controls.pause.body, {}),
-    run: (input) => {
-      const sent = { ...input.sent, level: readField(level, input.sent.level, "autonomy") };
-      return printAnswer(
-        { ...input, sent },
-        { ask: ({ operator }) => operator.controls.autonomy(sent), text: stateText },
-      );
-    },
+    prepare: ({ sent }) => ({ ...sent, level: readField(level, sent.level, "autonomy") }),
+    ask: ({ operator }, sent) => operator.controls.autonomy(sent),
+    text: stateText,
   });
   switchCommand(group, "tool", "one tool off, or on again");
   switchCommand(group, "server", "every tool of a server off, or on again");
@@ -39,23 +35,21 @@ export function commands(group: CommandGroup): void {
 }
 
 function switchCommand(group: CommandGroup, what: "tool" | "server", help: string): void {
-  group.run(`${what} <name> <on|off>`, help, {
+  group.answer(`${what} <name> <on|off>`, help, {
     flags: flagsOf(controls.pause.body, {}),
-    run: (input) => {
-      const { name, "on|off": to, reason } = input.sent;
-      const enabled = oneOf(to, ["on", "off"], `${what} ${name}`) === "on";
-      return printAnswer(input, {
-        ask: async (work) => {
-          const state = await work.operator.controls[what]({ name, enabled, reason });
-          if (!enabled && !(await isOffered(work, what, name)))
-            work.terminal.aside(
-              `There is no ${what} \`${visible(name)}\` now; it is off if one comes. Is the name right?\n`,
-            );
-          return state;
-        },
-        text: stateText,
-      });
+    prepare: ({ sent: { name, "on|off": to, reason } }) => {
+      return { name, enabled: oneOf(to, ["on", "off"], `${what} ${name}`) === "on", reason };
     },
+    ask: async (work, sent) => {
+      const { name, enabled } = sent;
+      const state = await work.operator.controls[what](sent);
+      if (!enabled && !(await isOffered(work, what, name)))
+        work.terminal.aside(
+          `There is no ${what} \`${visible(name)}\` now; it is off if one comes. Is the name right?\n`,
+        );
+      return state;
+    },
+    text: stateText,
   });
 }
 

@@ -5,21 +5,20 @@ import type { Input } from "../../server/contract/route.ts";
 import { approvalCard } from "../card.ts";
 import type { CommandGroup } from "../command.ts";
 import { asTypedHere } from "../command-name.ts";
+import { decidedWords, decisionsText, decisionText } from "../decision-text.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import { type FieldFlags, flagsOf, later } from "../flags.ts";
 import { allPages, type CommandInput, printAnswer, type Work } from "../print.ts";
-import { decidedWords, saidOf, saidOfMany } from "../said.ts";
 import { minuteOf, visible } from "../text.ts";
 import { UsageProblem } from "../usage-problem.ts";
 import { objectOf } from "./arguments.ts";
 
 const digest = { name: "digest", value: "sha256" } as const;
-const yesNotes = {
+const approveNotes = {
   expected_digest: digest,
   confirmation: { name: "confirm", value: "tool" },
   remember: "none",
 } as const;
-const noFlags = flagsOf(approvals.deny.body, { expected_digest: digest });
 
 /** One verb: its flags beside the ids, and the route that decides with it. */
 interface DecisionRoute<Body extends Reasoned> {
@@ -38,28 +37,21 @@ interface RememberField {
 }
 
 export function decisionCommands(group: CommandGroup): void {
-  add(group, {
-    verb: "approve",
-    help: "let it run, once, exactly as shown; several of one run and tool at once",
-    flags: flagsOf(approvals.approve.body, yesNotes),
-    send: ({ operator }, sent) => operator.approvals.approve(sent),
-  });
-  add(group, {
-    verb: "deny",
-    help: "it does not run",
-    flags: noFlags,
-    send: ({ operator }, sent) => operator.approvals.deny(sent),
-  });
-  add(group, {
-    verb: "skip",
-    help: "it does not run, and the agent goes on without it",
-    flags: noFlags,
-    send: ({ operator }, sent) => operator.approvals.skip(sent),
-  });
+  const denyFlags = flagsOf(approvals.deny.body, { expected_digest: digest });
+  for (const [verb, help, flags] of [
+    [
+      "approve",
+      "let it run, once, exactly as shown; several of one run and tool at once",
+      flagsOf(approvals.approve.body, approveNotes),
+    ],
+    ["deny", "it does not run", denyFlags],
+    ["skip", "it does not run, and the agent goes on without it", denyFlags],
+  ] as const)
+    add(group, { verb, help, flags, send: ({ operator }, sent) => operator.approvals[verb](sent) });
   add(group, {
     verb: "modify",
     help: "let it run, once, with other arguments; they pass the gates too",
-    flags: flagsOf(approvals.modify.body, { ...yesNotes, arguments: { help: "what shall run instead" } }),
+    flags: flagsOf(approvals.modify.body, { ...approveNotes, arguments: { help: "what shall run instead" } }),
     send: ({ operator }, sent) => operator.approvals.modify(sent),
   });
   for (const [verb, help] of [
@@ -70,7 +62,7 @@ export function decisionCommands(group: CommandGroup): void {
       flags: flagsOf(approvals[verb].body, {}),
       ask: async (work, { id, reason }) =>
         work.operator.approvals[verb]({ id: await wholeApprovalId(work, id), reason }),
-      text: (approval, work) => `${approvalCard(approval, work.now(), work)}${visible(saidOf(verb, approval))}\n`,
+      text: (approval, work) => `${approvalCard(approval, work.now(), work)}${visible(decisionText(verb, approval))}\n`,
     });
 }
 
@@ -105,7 +97,7 @@ function decidedText(verb: DecisionVerb, approval: ApprovalView, work: Work): st
   const { grant, status } = approval;
   const whenItRuns = status === "approved" ? " It runs when the agent sends it again or is still waiting." : "";
   const kept = grant === undefined ? "" : `Remembered as ${grant.grant_id}, until ${minuteOf(grant.until)}.\n`;
-  return `${approvalCard(approval, work.now(), work)}${visible(saidOf(verb, approval))}${whenItRuns}\n${kept}`;
+  return `${approvalCard(approval, work.now(), work)}${visible(decisionText(verb, approval))}${whenItRuns}\n${kept}`;
 }
 
 /** Similar requests of one run. Each is decided alone; exit code 1 if one is not. */
@@ -139,7 +131,7 @@ function decideMany(
         });
       },
       text: ({ answers }, work) =>
-        `${answers.map((one) => answerLine(work, one)).join("")}${saidOfMany(verb, answers)}\n`,
+        `${answers.map((one) => answerLine(work, one)).join("")}${decisionsText(verb, answers)}\n`,
       code: ({ answers }) => (answers.every(({ decided }) => decided) ? exitCodes.ok : exitCodes.failed),
     },
   );

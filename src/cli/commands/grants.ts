@@ -1,8 +1,8 @@
 import { type DelegationView, delegations, type GrantView, grants } from "../../server/contract/grants.ts";
 import type { CommandGroup } from "../command.ts";
+import { actionText } from "../decision-text.ts";
 import { flagsOf, later, ofTool } from "../flags.ts";
 import { ago, type Columns, inState, noRows, printAnswer, printList, riskCell } from "../print.ts";
-import { actionText } from "../said.ts";
 import { actorText, minuteOf } from "../text.ts";
 import { UsageProblem } from "../usage-problem.ts";
 

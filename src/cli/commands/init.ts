@@ -5,7 +5,7 @@ import { messageOf, RuntimeFault } from "../../core/fault.ts";
 import type { CommandGroup } from "../command.ts";
 import { commandName } from "../command-name.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { printJson } from "../print.ts";
+import { print } from "../print.ts";
 
 const ignored = ".postern/";
 /** A new configuration beside one of them would not be read, or not alone. */
@@ -40,8 +40,7 @@ export function commands(group: CommandGroup): void {
       const advice = isIgnored ? "" : `Add \`${ignored}\` to .gitignore: it holds keys and tokens.\n`;
       const there = folder === process.cwd() ? "" : `cd ${folder} && `;
       const next = `${advice}Next: ${there}${commandName(flags)} start\n`;
-      if (flags.json === true) printJson(host, { folder, files });
-      else host.terminal.out(`Wrote ${files.join(", ")} in ${folder}.\n${next}`);
+      print({ host, flags }, { folder, files }, `Wrote ${files.join(", ")} in ${folder}.\n${next}`);
       return exitCodes.ok;
     },
   });

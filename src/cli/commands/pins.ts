@@ -2,7 +2,7 @@ import { RuntimeFault } from "../../core/fault.ts";
 import { reveal } from "../../mcp/client/reveal.ts";
 import type { DefinitionView, DifferenceView, ToolChangesView } from "../../server/contract/tools.ts";
 import type { CommandGroup } from "../command.ts";
-import { ago, printAnswer, type Work } from "../print.ts";
+import { ago, type Work } from "../print.ts";
 import { actorText, visible } from "../text.ts";
 import { UsageProblem } from "../usage-problem.ts";
 
@@ -16,32 +16,28 @@ export function pinCommands(group: CommandGroup): void {
     ask: ({ operator }, sent) => operator.tools.changes(sent),
     text: (changes, work) => diffText(changes, work) + howToApprove(changes, work.command),
   });
-  group.run("approve [name]", "trust the definition as it is now; the tool can be called again", {
+  group.answer("approve [name]", "trust the definition as it is now; the tool can be called again", {
     options: {
       "--definition <digest>": "what you looked at, as `tools diff` shows it: refused when it is another by now",
       "--all <server>": "every blocked tool of this server",
       "--reason <text>": "recorded with it",
     },
-    run: async ({ sent: { name }, options: { definition, all, reason }, ...typed }) => {
+    needs,
+    prepare: ({ sent: { name }, options: { definition, all, reason } }) => {
       if ((name === undefined) === (all === undefined))
         throw new UsageProblem("Name one tool, or all blocked tools of a server with `--all SERVER`.");
       if (definition !== undefined && (all !== undefined || !/^[0-9a-f]{12,64}$/.test(definition)))
         throw new UsageProblem("`--definition` takes the 12 or more hex digits that `tools diff` shows, of one tool.");
-      return printAnswer(
-        { ...typed, sent: { definition, reason } },
-        {
-          needs,
-          ask: async (work, sent) => {
-            const approved: ToolChangesView[] = [];
-            for (const tool of name === undefined ? await blockedOf(work, all ?? "") : [name])
-              approved.push(await approve(work, tool, sent));
-            return { approved };
-          },
-          text: ({ approved }) =>
-            approved.length === 0 ? `No tool of server ${visible(all ?? "")} is blocked.\n` : "", // each was printed
-        },
-      );
+      return { name, server: all ?? "", definition, reason };
     },
+    ask: async (work, { name, server, ...sent }) => {
+      const approved: ToolChangesView[] = [];
+      for (const tool of name === undefined ? await blockedOf(work, server) : [name])
+        approved.push(await approve(work, tool, sent));
+      return { approved };
+    },
+    text: ({ approved }, _, { server }) =>
+      approved.length === 0 ? `No tool of server ${visible(server)} is blocked.\n` : "", // each was printed
   });
 }
 

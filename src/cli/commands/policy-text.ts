@@ -16,8 +16,8 @@ import type {
 } from "../../server/contract/policy.ts";
 import type { SentTo } from "../../server/contract/route.ts";
 import { asTypedHere } from "../command-name.ts";
+import { actionText } from "../decision-text.ts";
 import type { Work } from "../print.ts";
-import { actionText } from "../said.ts";
 import { type Paint, paintRisk } from "../terminal.ts";
 import { fit, visible, whose, widthOf } from "../text.ts";
 

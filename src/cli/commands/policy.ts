@@ -3,7 +3,6 @@ import { policy } from "../../server/contract/policy.ts";
 import type { CommandGroup } from "../command.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { flagsOf, ofRun, ofTool, wholeNumber } from "../flags.ts";
-import { printAnswer } from "../print.ts";
 import { configurationText, tablesFor } from "../settings-here.ts";
 import { UsageProblem } from "../usage-problem.ts";
 import { argumentsFrom } from "./arguments.ts";
@@ -53,77 +52,55 @@ function explainCommand(group: CommandGroup): void {
     action: { value: "name", help: "for tools with several actions" },
     scopes: { help: "granted scopes, separated by commas (default: all that it needs)" },
   });
-  group.run("explain [tool] [arguments...]", "what would become of one call, and every rule that shaped it", {
+  group.answer("explain [tool] [arguments...]", "what would become of one call, and every rule that shaped it", {
     words: { "[arguments...]": "as for `postern call`" },
     flags,
     options: {
       "--args <json>": "all arguments as one JSON object",
       "--call <id>": "a recorded call instead, with the authority it had",
     },
-    run: async ({ sent: { tool = "", arguments: words, ...asked }, options: { args, call: id }, ...typed }) => {
+    needs,
+    prepare: ({ sent: { tool = "", arguments: words, ...asked }, options: { args, call: id } }) => {
       if ((tool === "") === (id === undefined))
         throw new UsageProblem("Name a tool, or a recorded call with `--call ID`; not both.");
-      return printAnswer(
-        { ...typed, sent: { ...asked, tool } },
-        {
-          needs,
-          ask: async ({ operator }, sent) => {
-            if (id !== undefined) return operator.policy.explainCall({ id });
-            const schema = words.length === 0 ? undefined : await schemaOf(operator, tool, asked.action);
-            return operator.policy.explain({ ...sent, arguments: argumentsFrom(args, words, schema) });
-          },
-          text: async (explanation, work) => {
-            const named = id === undefined ? tool : (await work.operator.calls.show({ id })).tool;
-            return explanationText(work, named, explanation);
-          },
-          code: ({ decision }) => (decision === undefined ? exitCodes.failed : exitCodes.ok),
-        },
-      );
+      return { tool, words, asked, args, id };
     },
+    ask: async ({ operator }, { tool, words, asked, args, id }) => {
+      if (id !== undefined) return operator.policy.explainCall({ id });
+      const schema = words.length === 0 ? undefined : await schemaOf(operator, tool, asked.action);
+      return operator.policy.explain({ ...asked, tool, arguments: argumentsFrom(args, words, schema) });
+    },
+    text: async (explanation, work, { tool, id }) => {
+      const named = id === undefined ? tool : (await work.operator.calls.show({ id })).tool;
+      return explanationText(work, named, explanation);
+    },
+    code: ({ decision }) => (decision === undefined ? exitCodes.failed : exitCodes.ok),
   });
 }
 
 function testCommands(group: CommandGroup): void {
-  group.run(
-    "test [table...]",
-    "ask the policy as it lies on the disk its expectations; exit code 1 when one does not hold",
-    {
-      words: { "[table...]": "files of expectations (default: `policy.tests` and *.policy-tests.yaml beside it)" },
-      options: edited,
-      run: async ({ sent: { table }, options, ...typed }) => {
-        const configuration = await configurationText(typed.flags, options.policy);
-        const sent = { configuration, tables: await tablesFor(configuration, table) };
-        return printAnswer(
-          { ...typed, sent },
-          {
-            needs: needsNoData,
-            ask: ({ operator }) => operator.policy.test(sent),
-            text: (answer, work) => testText(work, answer),
-            code: ({ passed }) => (passed ? exitCodes.ok : exitCodes.failed),
-          },
-        );
-      },
+  const testHelp = "ask the policy as it lies on the disk its expectations; exit code 1 when one does not hold";
+  group.answer("test [table...]", testHelp, {
+    words: { "[table...]": "files of expectations (default: `policy.tests` and *.policy-tests.yaml beside it)" },
+    options: edited,
+    needs: needsNoData,
+    prepare: async ({ sent: { table }, options, flags }) => {
+      const configuration = await configurationText(flags, options.policy);
+      return { configuration, tables: await tablesFor(configuration, table) };
     },
-  );
-  group.run(
-    "warnings",
-    "rules that match nothing, never hold or contradict each other; exit code 1 when there are any",
-    {
-      options: edited,
-      run: async ({ options, ...typed }) => {
-        const configuration = await configurationText(typed.flags, options.policy);
-        return printAnswer(
-          { ...typed, sent: { configuration } },
-          {
-            needs: needsNoData,
-            ask: async ({ operator }, sent) => ({ warnings: (await operator.policy.test(sent)).warnings }),
-            text: ({ warnings }, work) => warningsText(work, warnings),
-            code: ({ warnings }) => (warnings.length === 0 ? exitCodes.ok : exitCodes.failed),
-          },
-        );
-      },
-    },
-  );
+    ask: ({ operator }, sent) => operator.policy.test(sent),
+    text: (answer, work) => testText(work, answer),
+    code: ({ passed }) => (passed ? exitCodes.ok : exitCodes.failed),
+  });
+  const warningsHelp = "rules that match nothing, never hold or contradict each other; exit code 1 when there are any";
+  group.answer("warnings", warningsHelp, {
+    options: edited,
+    needs: needsNoData,
+    prepare: async ({ options, flags }) => ({ configuration: await configurationText(flags, options.policy) }),
+    ask: async ({ operator }, sent) => ({ warnings: (await operator.policy.test(sent)).warnings }),
+    text: ({ warnings }, work) => warningsText(work, warnings),
+    code: ({ warnings }) => (warnings.length === 0 ? exitCodes.ok : exitCodes.failed),
+  });
 }
 
 function simulateCommand(group: CommandGroup): void {
@@ -133,22 +110,17 @@ function simulateCommand(group: CommandGroup): void {
     run_id: { ...ofRun, help: "only calls of this run" },
     limit: { name: "last", help: "so many calls (default 1000)", read: wholeNumber },
   });
-  group.run("simulate", "put recorded calls to the policy as it lies on the disk; tell whose verdict changes", {
+  group.answer("simulate", "put recorded calls to the policy as it lies on the disk; tell whose verdict changes", {
     flags,
     options: edited,
-    run: async ({ sent: where, options, ...typed }) => {
+    needs,
+    prepare: async ({ sent: where, options, flags: global }) => {
       const { limit } = where;
       if (limit !== undefined && (limit < 1 || limit > 10_000))
         throw new UsageProblem(`\`--last ${limit}\`: at least 1 call and at most 10000 are replayed.`);
-      const configuration = await configurationText(typed.flags, options.policy);
-      return printAnswer(
-        { ...typed, sent: { ...where, configuration } },
-        {
-          needs,
-          ask: ({ operator }, sent) => operator.policy.simulate(sent),
-          text: (simulation, work) => simulationText(work, simulation),
-        },
-      );
+      return { ...where, configuration: await configurationText(global, options.policy) };
     },
+    ask: ({ operator }, sent) => operator.policy.simulate(sent),
+    text: (simulation, work) => simulationText(work, simulation),
   });
 }

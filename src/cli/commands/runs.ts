@@ -5,7 +5,7 @@ import { asTypedHere } from "../command-name.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { flagsOf, rowLimit, wholeNumber } from "../flags.ts";
 import { readNamed, writeNamed } from "../named-files.ts";
-import { ago, allPages, type Columns, printAnswer, tableOf, type Work } from "../print.ts";
+import { ago, allPages, type Columns, tableOf, type Work } from "../print.ts";
 import type { Paint } from "../terminal.ts";
 import { labelled, visible, whose } from "../text.ts";
 
@@ -127,7 +127,7 @@ function changeCommands(group: CommandGroup): void {
     ["begin", "begin a run and say what it is for; its first caller owns it"],
     ["describe", "add to what is known of a run"],
   ] as const)
-    group.run(`${verb} <id>`, help, {
+    group.answer(`${verb} <id>`, help, {
       options: {
         "--task <text>": "what it is for",
         "--task-id <id>": "what your own system calls that task",
@@ -136,33 +136,25 @@ function changeCommands(group: CommandGroup): void {
         "--transcript <file>": "a file whose text is added to the transcript",
         "--deliverable <path...>": "must lie in deliverables/ at the end; with a / a folder with something in it",
       },
-      run: async ({ sent: { id }, options: { task, taskId, deliverable, ...files }, ...typed }) => {
+      prepare: async ({ sent: { id }, options: { task, taskId, deliverable, ...files } }) => {
         const [prompt, systemPrompt, transcript] = await Promise.all(
           [files.prompt, files.systemPrompt, files.transcript].map((file) => file && readNamed(file)),
         );
         const about = { prompt, system_prompt: systemPrompt, transcript, task, task_id: taskId };
-        return printAnswer(
-          { ...typed, sent: { id, ...about, deliverables: deliverable } },
-          { ask: ({ operator }, sent) => operator.runs[verb](sent), text: runText },
-        );
+        return { id, ...about, deliverables: deliverable };
       },
+      ask: ({ operator }, sent) => operator.runs[verb](sent),
+      text: runText,
     });
-  group.run(
-    "finish <id>",
-    "end a run: look for its deliverables, seal it, say its result; exit code 1 unless it passed",
-    {
-      options: { "--failed": "it did not reach its end", "--reason <text>": "recorded with it" },
-      run: ({ sent: { id }, options: { failed, reason }, ...typed }) =>
-        printAnswer(
-          { ...typed, sent: { id, state: failed === true ? "failed" : "completed", reason } as const },
-          {
-            ask: ({ operator }, sent) => operator.runs.finish(sent),
-            text: runText,
-            code: ({ governance }) => (governance.result === "passed" ? exitCodes.ok : exitCodes.failed),
-          },
-        ),
-    },
-  );
+  const finishHelp = "end a run: look for its deliverables, seal it, say its result; exit code 1 unless it passed";
+  group.answer("finish <id>", finishHelp, {
+    options: { "--failed": "it did not reach its end", "--reason <text>": "recorded with it" },
+    prepare: ({ sent: { id }, options: { failed, reason } }) =>
+      ({ id, state: failed === true ? "failed" : "completed", reason }) as const,
+    ask: ({ operator }, sent) => operator.runs.finish(sent),
+    text: runText,
+    code: ({ governance }) => (governance.result === "passed" ? exitCodes.ok : exitCodes.failed),
+  });
 }
 
 function folderCommands(group: CommandGroup): void {

@@ -6,7 +6,7 @@ import { commandName } from "../command-name.ts";
 import { requireDataFolder } from "../data-folder.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { readHiddenInput } from "../hidden-input.ts";
-import { type CommandInput, printJson, withPostern } from "../print.ts";
+import { type CommandInput, print, withPostern } from "../print.ts";
 import { settingsFor } from "../settings-here.ts";
 import { UsageProblem } from "../usage-problem.ts";
 
@@ -20,8 +20,7 @@ export function commands(group: CommandGroup): void {
         );
       const { name, reference } = named(connector, key);
       const place = await placeOf(typed);
-      const { host, flags } = typed;
-      const bytes = await readHiddenInput(host.terminal, `Value of ${name} (not shown): `, maxValueBytes + 2);
+      const bytes = await readHiddenInput(typed.host.terminal, `Value of ${name} (not shown): `, maxValueBytes + 2);
       const value = secretValue(bytes, name);
       let replaced = false;
       await changeSealed(place, (entries) => {
@@ -29,8 +28,8 @@ export function commands(group: CommandGroup): void {
         return new Map(entries).set(name, value);
       });
       const recorded = await record(typed, { connector, key, act: "set" });
-      if (flags.json === true) printJson(host, { connector, key, reference, file: place.file, replaced, recorded });
-      else host.terminal.out(`${replaced ? "Replaced" : "Set"} ${name}. Use it in the configuration as ${reference}\n`);
+      const text = `${replaced ? "Replaced" : "Set"} ${name}. Use it in the configuration as ${reference}\n`;
+      print(typed, { connector, key, reference, file: place.file, replaced, recorded }, text);
       return exitCodes.ok;
     },
   });
@@ -43,10 +42,8 @@ export function commands(group: CommandGroup): void {
         const [connector = "", key = ""] = name.split("/");
         return { connector, key, reference: `secret://${name}` };
       });
-      if (flags.json === true) printJson(host, { secrets });
-      else if (names.length === 0)
-        host.terminal.out(`None is set. \`${commandName(flags)} secrets set CONNECTOR KEY\` sets one.\n`);
-      else host.terminal.out(names.map((name) => `${name}\n`).join(""));
+      const none = `None is set. \`${commandName(flags)} secrets set CONNECTOR KEY\` sets one.\n`;
+      print({ host, flags }, { secrets }, names.length === 0 ? none : names.map((name) => `${name}\n`).join(""));
       return exitCodes.ok;
     },
   });
@@ -65,9 +62,8 @@ function removeCommand(group: CommandGroup): void {
         );
       });
       const recorded = await record({ host, flags }, { connector, key, act: "removed" });
-      if (flags.json === true)
-        printJson(host, { connector, key, reference, file: place.file, removed: true, recorded });
-      else host.terminal.out(`Removed ${name}.\n`);
+      const answer = { connector, key, reference, file: place.file, removed: true, recorded };
+      print({ host, flags }, answer, `Removed ${name}.\n`);
       return exitCodes.ok;
     },
   });

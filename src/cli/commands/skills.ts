@@ -16,7 +16,7 @@ import type { CommandGroup } from "../command.ts";
 import { quoted } from "../command-name.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { flagsOf } from "../flags.ts";
-import { type Columns, printJson, type Work } from "../print.ts";
+import { type Columns, print, type Work } from "../print.ts";
 import { settingsFor } from "../settings-here.ts";
 import { type Paint, paintFor } from "../terminal.ts";
 import { labelled, visible } from "../text.ts";
@@ -56,8 +56,7 @@ export function commands(group: CommandGroup): void {
           throw new UsageProblem("Name a folder of skills, or configure `skills.folders` in postern.yaml.");
         const { openSkills } = await import("../../builtin/skills/open-skills.ts");
         const checked = loadAll(await openSkills({ folders }));
-        if (flags.json === true) printJson(host, checked);
-        else host.terminal.out(checkText(checked, paintFor(host.terminal)));
+        print({ host, flags }, checked, checkText(checked, paintFor(host.terminal)));
         return checked.refused.length === 0 ? exitCodes.ok : exitCodes.failed;
       },
     },

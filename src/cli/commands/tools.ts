@@ -2,8 +2,8 @@ import type { HealthView, ToolView } from "../../server/contract/tools.ts";
 import { reasonText } from "../card.ts";
 import type { CommandGroup } from "../command.ts";
 import { asTypedHere } from "../command-name.ts";
-import { printAnswer, type Work } from "../print.ts";
-import { actionText } from "../said.ts";
+import { actionText } from "../decision-text.ts";
+import type { Work } from "../print.ts";
 import { type Paint, paintRisk } from "../terminal.ts";
 import { fit, labelled, type Sheet, table, visible, visibleLines } from "../text.ts";
 import { type ToolNow, toolsNow, type VerdictSource, verdictNow } from "../tool-verdicts.ts";
@@ -12,20 +12,15 @@ import { pinCommands } from "./pins.ts";
 const needs = { tools: true } as const;
 
 export function commands(group: CommandGroup): void {
-  group.run("list [name]", "all of them; with a name one of them, with its schema", {
+  group.answer("list [name]", "all of them; with a name one of them, with its schema", {
     isDefault: true,
-    run: ({ sent: { name }, ...typed }) =>
-      name === undefined
-        ? printAnswer({ ...typed, sent: {} }, { needs, ask: ({ agent }) => agent.tools.list(), text: listText })
-        : printAnswer(
-            { ...typed, sent: { name } },
-            {
-              needs,
-              ask: ({ agent }, sent) => agent.tools.show(sent),
-              text: async ({ actions }, work) =>
-                (await Promise.all(actions.map((action) => toolText(action, work)))).join(""),
-            },
-          ),
+    needs,
+    ask: async ({ agent }, { name }) =>
+      name === undefined ? await agent.tools.list() : await agent.tools.show({ name }),
+    text: async (answer, work) =>
+      "tools" in answer
+        ? listText(answer, work)
+        : (await Promise.all(answer.actions.map((action) => toolText(action, work)))).join(""),
   });
   pinCommands(group);
 }

@@ -16,31 +16,31 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 /** Whoever is told of alarms, and what it was told. */
-function listener(): Channel & { readonly told: Notice[] } {
-  const told: Notice[] = [];
+function listener(): Channel & { readonly received: Notice[] } {
+  const received: Notice[] = [];
   return {
-    ...{ name: "ops", kind: "pager", target: "ops", told },
+    ...{ name: "ops", kind: "pager", target: "ops", received },
     wants: ({ type }) => type.startsWith("alarm."),
     deliver: async (notice) => {
-      told.push(notice);
+      received.push(notice);
       return { delivered: true };
     },
   };
 }
 
 const echo = { tool: "echo", arguments: { to: "x" } };
-const toldOf = ({ told }: { readonly told: readonly Notice[] }) =>
-  told.map(({ type, data }) => `${type} ${data["kind"]}`);
+const toldOf = ({ received }: { readonly received: readonly Notice[] }) =>
+  received.map(({ type, data }) => `${type} ${data["kind"]}`);
 
 describe("a store that fails", () => {
   it("is raised once, acknowledged and resolved, with a notice each time it begins and ends", async () => {
     const [clock, ops] = [new FakeClock(), listener()];
     const failing: Failing = new Map();
     await using h = await runtimeFixture({ store: new FaultyStore(clock, failing), clock, channels: { also: [ops] } });
-    await using door = await httpFixture(h.runtime, { clock });
-    const alarm = async () => (await bodyOf(await door.ask("/v1/alarms", { as: "operator" })))["alarms"];
+    await using http = await httpFixture(h.runtime, { clock });
+    const alarm = async () => (await bodyOf(await http.ask("/v1/alarms", { as: "operator" })))["alarms"];
     const say = async (verb: string) =>
-      (await door.ask(`/v1/alarms/alm_store_broken/${verb}`, { as: "operator", body: { reason: "seen" } })).status;
+      (await http.ask(`/v1/alarms/alm_store_broken/${verb}`, { as: "operator", body: { reason: "seen" } })).status;
     const refused = async (times: number) => {
       failing.set("claim", times).set("note", times);
       for (let i = 0; i < times; i += 1)
@@ -124,9 +124,9 @@ describe("a log that is edited under a Postern that runs", () => {
       ...{ store: `sqlite:${join(folder, "postern.db")}`, folder, channels: { also: [ops] } },
       limits: { maxToolCalls: 100_000 },
     });
-    await using door = await httpFixture(h.runtime, { clock: h.clock });
+    await using http = await httpFixture(h.runtime, { clock: h.clock });
     const ask = async (path: string, body?: object) =>
-      bodyOf(await door.ask(path, { as: "operator", ...(body !== undefined && { body }) }));
+      bodyOf(await http.ask(path, { as: "operator", ...(body !== undefined && { body }) }));
     const first = (await h.runtime.invoke(echo, asker)).callId;
     for (let i = 0; i < 40; i += 1) await Promise.all(Array.from({ length: 250 }, () => h.runtime.invoke(echo, asker))); // more than is kept in memory
     await h.runtime.audit.checkpoint();
@@ -156,13 +156,13 @@ describe("a log that is edited under a Postern that runs", () => {
   });
 
   it("is found in the background and raised once", async () => {
-    const [ops, said] = [listener(), [] as string[]];
+    const [ops, answered] = [listener(), [] as string[]];
     await using h = await runtimeFixture({
       ...{ store: `sqlite:${join(folder, "postern.db")}`, folder, channels: { also: [ops] } },
-      log: (problem) => said.push(problem),
+      log: (problem) => answered.push(problem),
     });
-    await using door = await httpFixture(h.runtime, { clock: h.clock });
-    const ask = async (path: string) => bodyOf(await door.ask(path, { as: "operator" }));
+    await using http = await httpFixture(h.runtime, { clock: h.clock });
+    const ask = async (path: string) => bodyOf(await http.ask(path, { as: "operator" }));
     const minutes = async (count: number) => {
       await h.clock.advance(count * 61_000);
       await settled(50);
@@ -182,13 +182,13 @@ describe("a log that is edited under a Postern that runs", () => {
     const raised = { kind: "audit_not_intact", severity: "critical", state: "open", count: 1 };
     expect(await ask("/v1/alarms")).toMatchObject({ alarms: [{ ...raised, data: { first_broken: 0 } }] });
     expect(toldOf(ops)).toEqual(["alarm.opened audit_not_intact"]);
-    expect(said).toEqual([expect.stringContaining("The audit log is not intact from entry 0 on: ")]);
+    expect(answered).toEqual([expect.stringContaining("The audit log is not intact from entry 0 on: ")]);
   });
 
   it("is raised for a torn page, and not intact until it can be read", async () => {
     await using h = await runtimeFixture({ store: `sqlite:${join(folder, "postern.db")}`, folder });
-    await using door = await httpFixture(h.runtime, { clock: h.clock });
-    const ask = async (path: string) => bodyOf(await door.ask(path, { as: "operator" }));
+    await using http = await httpFixture(h.runtime, { clock: h.clock });
+    const ask = async (path: string) => bodyOf(await http.ask(path, { as: "operator" }));
     const ids: string[] = [];
     for (let i = 0; i < 300; i += 1) ids.push((await h.runtime.invoke(echo, asker)).callId);
     await h.runtime.audit.checkpoint();

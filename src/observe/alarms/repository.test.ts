@@ -16,30 +16,30 @@ const cause: Cause = {
   data: { tool: "mail" },
 };
 
-async function book(more: { clock?: FakeClock; store?: Store; log?: string[] } = {}): Promise<{
+async function alarmsFixture(more: { clock?: FakeClock; store?: Store; log?: string[] } = {}): Promise<{
   readonly alarms: AlarmRepository;
   readonly clock: FakeClock;
   readonly store: Store;
-  readonly told: () => Promise<readonly string[]>;
+  readonly received: () => Promise<readonly string[]>;
 }> {
   const clock = more.clock ?? new FakeClock();
   const store = more.store ?? new MemoryStore({ clock, serialize: (event) => JSON.stringify(event) });
   const log = (problem: string): void => void more.log?.push(problem);
   const redact = (text: string): string => text.replaceAll("hunter2", "***");
   const alarms = await AlarmRepository.open({ store, clock, policyVersion: "p1", redact, log });
-  const told = async (): Promise<readonly string[]> => {
+  const received = async (): Promise<readonly string[]> => {
     const types: string[] = [];
     for await (const { body } of store.events({ after: -1 })) types.push((JSON.parse(body) as { type: string }).type);
     return types;
   };
-  return { alarms, clock, store, told };
+  return { alarms, clock, store, received };
 }
 
 const files = sqliteFiles();
 
 describe("alarms", () => {
   it("are listed page by page, each once, also if one changes between", async () => {
-    const { alarms, clock } = await book();
+    const { alarms, clock } = await alarmsFixture();
     for (let number = 0; number < 7; number += 1) {
       alarms.raise({ ...cause, key: `tool_errors/${number}` });
       await clock.advance(1_000);
@@ -58,7 +58,7 @@ describe("alarms", () => {
   });
 
   it("are one for the same cause, with its count and times", async () => {
-    const { alarms, clock, told } = await book();
+    const { alarms, clock, received } = await alarmsFixture();
     for (let time = 0; time < 100; time += 1) {
       alarms.raise(cause);
       await clock.advance(100);
@@ -71,19 +71,19 @@ describe("alarms", () => {
         lastSeen: clock.now() - 100,
       }),
     ]);
-    expect(await told()).toEqual(["alarm.tool_errors"]);
+    expect(await received()).toEqual(["alarm.tool_errors"]);
   });
 
   it("count causes that come before the first is written", async () => {
-    const { alarms, told } = await book();
+    const { alarms, received } = await alarmsFixture();
     for (let time = 0; time < 1_000; time += 1) alarms.raise(cause);
     await settled();
     expect(alarms.list()[0]?.count).toBe(1_000);
-    expect(await told()).toEqual(["alarm.tool_errors"]);
+    expect(await received()).toEqual(["alarm.tool_errors"]);
   });
 
   it("are separate for another tenant and another key", async () => {
-    const { alarms } = await book();
+    const { alarms } = await alarmsFixture();
     for (const one of [cause, { ...cause, tenant: "acme" }, { ...cause, key: "tool_errors/send" }]) alarms.raise(one);
     await settled();
     expect(new Set(alarms.list().map(({ id }) => id)).size).toBe(3);
@@ -91,7 +91,7 @@ describe("alarms", () => {
   });
 
   it("go from open to acked to resolved, each with its event, and open again", async () => {
-    const { alarms, told } = await book();
+    const { alarms, received } = await alarmsFixture();
     alarms.raise(cause);
     await settled();
     const id = alarms.list()[0]?.id ?? "";
@@ -112,23 +112,28 @@ describe("alarms", () => {
     await settled();
     expect(alarms.get(id)).toMatchObject({ state: "open", count: 1 });
     expect(alarms.get(id)?.acked).toBeUndefined();
-    expect(await told()).toEqual(["alarm.tool_errors", "alarm.acknowledged", "alarm.resolved", "alarm.tool_errors"]);
+    expect(await received()).toEqual([
+      "alarm.tool_errors",
+      "alarm.acknowledged",
+      "alarm.resolved",
+      "alarm.tool_errors",
+    ]);
   });
 
   it("are acknowledged once, and unknown ids are refused", async () => {
-    const { alarms, told } = await book();
+    const { alarms, received } = await alarmsFixture();
     alarms.raise(cause);
     await settled();
     const id = alarms.list()[0]?.id ?? "";
     await Promise.all(["ann", "bob"].map((by) => alarms.acknowledge(id, actor(by))));
     expect(alarms.get(id)?.acked?.by).toBe("ann");
-    expect((await told()).filter((type) => type === "alarm.acknowledged")).toHaveLength(1);
+    expect((await received()).filter((type) => type === "alarm.acknowledged")).toHaveLength(1);
     expect(await alarms.resolve("alm_none", actor("ann"))).toMatchObject({ changed: false, why: "alarm_unknown" });
     await expect(alarms.acknowledge(id, actor(""))).rejects.toMatchObject({ code: "alarm_invalid" });
   });
 
   it("are resolved when their cause ends", async () => {
-    const { alarms, told } = await book();
+    const { alarms, received } = await alarmsFixture();
     alarms.settle("default", cause.key, "nothing was");
     alarms.raise(cause);
     alarms.settle("default", cause.key, "it succeeded again");
@@ -140,19 +145,19 @@ describe("alarms", () => {
       }),
     ]);
     expect(alarms.isQuiet).toBe(true);
-    expect(await told()).toEqual(["alarm.tool_errors", "alarm.resolved"]);
+    expect(await received()).toEqual(["alarm.tool_errors", "alarm.resolved"]);
   });
 
   it("exist after a restart, with their counts", async () => {
     const clock = new FakeClock();
     const open = (): Store => files.openAt("alarms.db", { clock });
     const store = open();
-    const first = await book({ clock, store });
+    const first = await alarmsFixture({ clock, store });
     for (let time = 0; time < 3; time += 1) first.alarms.raise(cause);
     await first.alarms[Symbol.asyncDispose]();
     await store[Symbol.asyncDispose]();
     const again = open();
-    const second = await book({ clock, store: again });
+    const second = await alarmsFixture({ clock, store: again });
     expect(second.alarms.list()).toEqual([expect.objectContaining({ state: "open", count: 3 })]);
     second.alarms.raise(cause);
     await settled();
@@ -161,7 +166,7 @@ describe("alarms", () => {
   });
 
   it("hold no secret and no long text", async () => {
-    const { alarms } = await book();
+    const { alarms } = await alarmsFixture();
     alarms.raise({ ...cause, summary: "with hunter2", data: { last_error: `hunter2${"x".repeat(10_000)}` } });
     await settled();
     const text = JSON.stringify(alarms.list());
@@ -171,7 +176,7 @@ describe("alarms", () => {
 
   it("are refused and logged if there are too many", async () => {
     const log: string[] = [];
-    const { alarms } = await book({ log });
+    const { alarms } = await alarmsFixture({ log });
     for (let key = 0; key < 5_001; key += 1) alarms.raise({ ...cause, key: `k${key}` });
     await settled(50);
     for (let key = 5_001; key < 5_003; key += 1) alarms.raise({ ...cause, key: `k${key}` });

@@ -18,7 +18,7 @@ describe("the channels of a configuration", () => {
     const code = `export default { channels: { consoleUrl: "https://postern.example/", webhooks: [{
       name: "hook", url: "https://hooks.example/in", secret: "secret://hooks/key", allowPrivate: true,
       events: ["approval.requested"], users: { U1: "ann" } }] } };`;
-    const said = {
+    const answered = {
       consoleUrl: "https://postern.example",
       webhooks: [
         {
@@ -27,8 +27,8 @@ describe("the channels of a configuration", () => {
         },
       ],
     };
-    expect((await configs.load(file)).channels).toEqual(said);
-    expect((await configs.load(code, { ending: "mjs" })).channels).toEqual(said);
+    expect((await configs.load(file)).channels).toEqual(answered);
+    expect((await configs.load(code, { ending: "mjs" })).channels).toEqual(answered);
   });
 
   it.each([
@@ -43,8 +43,8 @@ describe("the channels of a configuration", () => {
     ["of a name that is no part of an address", hook.replace("name: hook", "name: My Hook"), "a-z 0-9"],
     ["for an event there is none of", `${hook}, events: [approval.request]`, "approval.requested"],
     ["with an unknown key", `${hook}, allow_privat: true`, "allow_private"],
-  ])("refuse one %s, and say what to write", async (_, more, said) => {
-    expect((await problemsOf(configs.load(written(more)))).join("\n")).toContain(said);
+  ])("refuse one %s, and say what to write", async (_, more, answered) => {
+    expect((await problemsOf(configs.load(written(more)))).join("\n")).toContain(answered);
   });
 
   it("refuses two with one name", async () => {

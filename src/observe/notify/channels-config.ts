@@ -29,15 +29,12 @@ const webhook = z
       .regex(reference, "Write `secret://connector/key`; `postern secrets set` keeps the value.")
       .exactOptional()
       .describe("The signing key: 24 bytes or more, or `whsec_…`. `standard` and `users` need it."),
-    kind: z
-      .enum(["standard", "slack"])
-      .exactOptional()
-      .describe("`standard` (Standard Webhooks) when nothing is said."),
+    kind: z.enum(["standard", "slack"]).exactOptional().describe("`standard` (Standard Webhooks) by default."),
     events: z
       .array(z.enum(noticeTypes as [NoticeType, ...NoticeType[]])) // it is not empty
       .min(1)
       .exactOptional()
-      .describe("All of them when nothing is said."),
+      .describe("Default: all of them."),
     tenants: z.array(z.string().min(1)).min(1).exactOptional().describe("Of which tenants. Default: all."),
     allow_private: z.boolean().exactOptional().describe("Whether it may be a machine of this network, over http too."),
     arguments: z

@@ -18,13 +18,13 @@ const hook = {
 
 async function room(
   more: Parameters<typeof runtimeFixture>[0] = {},
-): Promise<{ h: RuntimeFixture; door: HttpFixture } & AsyncDisposable> {
+): Promise<{ h: RuntimeFixture; http: HttpFixture } & AsyncDisposable> {
   const h = await runtimeFixture({ secrets, channels: { webhooks: [hook] }, ...more });
-  const door = await httpFixture(h.runtime, { clock: h.clock });
+  const http = await httpFixture(h.runtime, { clock: h.clock });
   return {
-    ...{ h, door },
+    ...{ h, http },
     async [Symbol.asyncDispose]() {
-      await door[Symbol.asyncDispose]();
+      await http[Symbol.asyncDispose]();
       await h.runtime.close();
     },
   };
@@ -51,7 +51,7 @@ async function yes(h: RuntimeFixture, id: string): Promise<object> {
 }
 
 function send(
-  { h, door }: { h: RuntimeFixture; door: HttpFixture },
+  { h, http }: { h: RuntimeFixture; http: HttpFixture },
   body: object | string,
   sent: Sent = {},
 ): Promise<Response> {
@@ -60,7 +60,7 @@ function send(
   const timestamp = Math.floor(h.clock.now() / 1000) - late;
   const signature = sent.signature ?? sign(key, { id, timestamp, body: raw });
   const headers = { "webhook-id": id, "webhook-timestamp": String(timestamp), "webhook-signature": signature };
-  return door.ask(`/v1/channels/${channel}/decisions`, { method: "POST", raw, headers });
+  return http.ask(`/v1/channels/${channel}/decisions`, { method: "POST", raw, headers });
 }
 
 const codeOf = async (response: Response): Promise<unknown> =>
@@ -208,7 +208,7 @@ describe("a decision through a channel", () => {
       "too_many_attempts",
     ]);
     const elsewhere = new Request("http://127.0.0.1:7420/v1/channels/chat/decisions", { method: "POST", body: "{}" });
-    expect((await r.door.door.fetch(elsewhere, { address: "192.0.2.7" })).status).not.toBe(429);
+    expect((await r.http.server.fetch(elsewhere, { address: "192.0.2.7" })).status).not.toBe(429);
     await r.h.clock.advance(1_000);
     expect((await send(r, body(11))).status).toBe(200);
   });
@@ -217,7 +217,7 @@ describe("a decision through a channel", () => {
     await using r = await room();
     const id = await asked(r.h);
     const raw = JSON.stringify({ approval_id: id, decision: "approved", user: "U123" });
-    const response = await r.door.ask("/v1/channels/chat/decisions", { as: "operator", raw });
+    const response = await r.http.ask("/v1/channels/chat/decisions", { as: "operator", raw });
     expect(response.status).toBe(401);
   });
 });

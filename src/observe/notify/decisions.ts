@@ -8,6 +8,7 @@ import {
 } from "../../approvals/decision.ts";
 import type { Actor } from "../../core/actor.ts";
 import type { Clock } from "../../core/clock.ts";
+import { defined } from "../../core/defined.ts";
 import type { Json } from "../../core/json.ts";
 import type { ApprovalRecord } from "../../core/records.ts";
 import { keysOf, schemaProblems } from "../../core/schema-problems.ts";
@@ -114,11 +115,7 @@ export class DecisionReceiver {
         "decider_unknown",
         `\`${user.slice(0, 200)}\` may decide nothing here; an operator maps names to people in \`channels\`.`,
       );
-    const decided = await this.#dependencies.decide(approvalId, {
-      ...{ decision, by },
-      ...(reason !== undefined && { reason }),
-      ...(expectedDigest !== undefined && { expectedDigest }),
-    });
+    const decided = await this.#dependencies.decide(approvalId, defined({ decision, by, reason, expectedDigest }));
     if (!decided.decided && onlySignedIn.has(decided.code))
       return refused("console_only", `This call is approved in the console alone. ${decided.message}`);
     return { taken: true, decided };

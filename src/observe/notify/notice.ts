@@ -1,4 +1,5 @@
 import type { AuditEvent } from "../../audit/log.ts";
+import { defined } from "../../core/defined.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { ApprovalRecord } from "../../core/records.ts";
 import type { Notice, NoticeType } from "./channel.ts";
@@ -68,20 +69,13 @@ export interface NoticeParts {
 
 export function noticeFrom({ id, type, entry, approval, console }: NoticeParts): Notice {
   const { timestamp, tenant, summary, data, code, decided_by, reason } = entry;
-  const approvalId = approvalIn(entry);
   const path = approval === undefined ? "/alarms" : `/approvals/${encodeURIComponent(approval.id)}`;
   const details: JsonObject = {
     ...(isJsonObject(data) && data),
-    ...(approvalId !== undefined && { approval_id: approvalId }),
-    ...(code !== undefined && { code }),
-    ...(decided_by !== undefined && { decided_by }),
-    ...(reason !== undefined && { reason }),
+    ...defined({ approval_id: approvalIn(entry), code, decided_by, reason }),
   };
-  return {
-    ...{ id, type, at: timestamp, tenant, summary, data: details },
-    ...(approval !== undefined && { approval }),
-    ...(console !== undefined && { link: `${console}${path}` }),
-  };
+  const link = console === undefined ? undefined : `${console}${path}`;
+  return defined({ id, type, at: timestamp, tenant, summary, data: details, approval, link });
 }
 
 const asking: ReadonlySet<NoticeType> = new Set([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type ChannelFixture, fixtureWith, notTaken, told } from "../../../test/fakes/channel-fixture.ts";
+import { type ChannelFixture, fixtureWith, notTaken, recordingChannel } from "../../../test/fakes/channel-fixture.ts";
 import { FakeClock, settled } from "../../../test/fakes/clock.ts";
 import { mail } from "../../../test/fakes/deciders.ts";
 import { asker, runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
@@ -39,7 +39,7 @@ function room() {
 
 describe("a channel", () => {
   it("loses nothing if the process dies, and sends again under the same id", async () => {
-    const channel = told();
+    const channel = recordingChannel();
     channel.answers.push(notTaken);
     const store = `sqlite:${files.at("outbox.db")}`;
     const first = await fixtureWith(channel, { store });
@@ -49,38 +49,38 @@ describe("a channel", () => {
     const second = await fixtureWith(channel, { store });
     await settled(20);
     await second.clock.advance(60_000);
-    expect(channel.told).toHaveLength(2);
-    expect(channel.told[0]?.id).toBe(channel.told[1]?.id);
+    expect(channel.notices).toHaveLength(2);
+    expect(channel.notices[0]?.id).toBe(channel.notices[1]?.id);
     await second.runtime.close();
     const third = await fixtureWith(channel, { store });
     await settled(20);
     await third.clock.advance(60_000);
-    expect(channel.told).toHaveLength(2);
+    expect(channel.notices).toHaveLength(2);
     await third.runtime.close();
   });
 
   it("gets what came between a death right after its opening and the next start", async () => {
     const r = room();
-    await (await r.open(told())).outbox.start();
+    await (await r.open(recordingChannel())).outbox.start();
     await r.alarm();
-    const channel = told();
+    const channel = recordingChannel();
     await (await r.open(channel)).outbox.start();
     await settled(20);
-    expect(channel.told.map(({ type }) => type)).toEqual(["alarm.opened"]);
+    expect(channel.notices.map(({ type }) => type)).toEqual(["alarm.opened"]);
   });
 
   it("does not get again what was delivered 200 ms before its process died", async () => {
     const r = room();
-    const first = await r.open(told());
+    const first = await r.open(recordingChannel());
     await first.outbox.start();
     await r.alarm();
     await settled(20);
-    expect(first.channel.told).toHaveLength(1);
+    expect(first.channel.notices).toHaveLength(1);
     await first.clock.advance(200);
-    const channel = told();
+    const channel = recordingChannel();
     await (await r.open(channel)).outbox.start();
     await settled(20);
-    expect(channel.told).toEqual([]);
+    expect(channel.notices).toEqual([]);
   });
 
   it("gets nothing from before it was added", async () => {
@@ -88,20 +88,20 @@ describe("a channel", () => {
     const first = await runtimeFixture({ store });
     await first.runtime.invoke(mail("x"), asker);
     await first.runtime.close();
-    const channel = told();
+    const channel = recordingChannel();
     await using second = await fixtureWith(channel, { store });
     await settled(20);
-    expect(channel.told).toEqual([]);
+    expect(channel.notices).toEqual([]);
     await second.runtime.invoke(mail("y"), asker);
     await settled(20);
-    expect(channel.told).toHaveLength(1);
+    expect(channel.notices).toHaveLength(1);
   });
 
   it("gets what is committed at any moment of a read", async () => {
     for (let moments = 0; moments < 16; moments += 1) {
       const r = room();
       let asked = 0;
-      const channel = told({
+      const channel = recordingChannel({
         wants: () => {
           asked += 1;
           return asked > 1;
@@ -112,7 +112,7 @@ describe("a channel", () => {
       for (let i = 0; i < moments; i += 1) await Promise.resolve();
       void r.alarm();
       await settled(20);
-      expect([moments, channel.told.length]).toEqual([moments, 1]);
+      expect([moments, channel.notices.length]).toEqual([moments, 1]);
     }
   });
 });

@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
 import type { Channel, ChannelState, DeadLetter } from "./channel.ts";
 
@@ -38,11 +39,7 @@ export function retryAfterMs({ attempts }: WaitingNotice, chance: number): numbe
 export function channelState({ name, kind, target }: Channel, state: OutboxState): ChannelState {
   const { waiting, dead, delivered, lastDeliveredAt } = state;
   const problem = waiting.findLast((one) => one.problem !== undefined)?.problem;
-  return {
-    ...{ name, kind, target, waiting: waiting.length, delivered, dead },
-    ...(problem !== undefined && { problem }),
-    ...(lastDeliveredAt !== undefined && { lastDeliveredAt }),
-  };
+  return defined({ name, kind, target, waiting: waiting.length, delivered, dead, problem, lastDeliveredAt });
 }
 
 /** Returns undefined if Postern did not write it. */

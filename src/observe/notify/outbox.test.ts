@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { actor } from "../../../test/fakes/actors.ts";
-import { channelOf, fixtureWith, notTaken, told } from "../../../test/fakes/channel-fixture.ts";
+import { channelOf, fixtureWith, notTaken, recordingChannel } from "../../../test/fakes/channel-fixture.ts";
 import { FakeClock, settled } from "../../../test/fakes/clock.ts";
 import { ann, bob, mail } from "../../../test/fakes/deciders.ts";
 import { FaultyStore } from "../../../test/fakes/faulty-store.ts";
@@ -23,15 +23,15 @@ class BreakingStore extends FaultyStore {
 
 describe("a channel", () => {
   it("gets requests and decisions once, with a link to the approval", async () => {
-    const channel = told();
+    const channel = recordingChannel();
     await using h = await fixtureWith(channel);
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     await settled(20);
     await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
     await settled(20);
     await h.clock.advance(1_000);
-    expect(channel.told.map(({ type }) => type)).toEqual(["approval.requested", "approval.decided"]);
-    expect(channel.told[0]).toMatchObject({
+    expect(channel.notices.map(({ type }) => type)).toEqual(["approval.requested", "approval.decided"]);
+    expect(channel.notices[0]).toMatchObject({
       tenant: "default",
       link: `https://postern.example/approvals/${approvalId}`,
       approval: { id: approvalId, tool: "mail" },
@@ -41,28 +41,30 @@ describe("a channel", () => {
   });
 
   it("gets an edited request, but not each vote", async () => {
-    const channel = told();
+    const channel = recordingChannel();
     const routes = [{ match: { tools: ["mail"] }, quorum: 2 }];
     await using h = await fixtureWith(channel, { approvals: { patience: "suspend", routes } });
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     await h.runtime.approvals.decide(approvalId, { decision: "approved", by: ann });
     await h.runtime.approvals.decide(approvalId, { decision: "modified", arguments: { to: "y" }, by: bob });
     await settled(20);
-    expect(channel.told.map(({ type }) => type)).toEqual(["approval.requested", "approval.edited"]);
-    expect(channel.told[1]?.approval).toMatchObject({ state: "pending", arguments: { to: "y" } });
+    expect(channel.notices.map(({ type }) => type)).toEqual(["approval.requested", "approval.edited"]);
+    expect(channel.notices[1]?.approval).toMatchObject({ state: "pending", arguments: { to: "y" } });
   });
 
   it("gets only the events that it wants", async () => {
-    const channel = told({ wants: ({ type, tenant }) => type === "approval.decided" && tenant === "default" });
+    const channel = recordingChannel({
+      wants: ({ type, tenant }) => type === "approval.decided" && tenant === "default",
+    });
     await using h = await fixtureWith(channel);
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     await h.runtime.approvals.decide(approvalId, { decision: "denied", by: boss });
     await settled(20);
-    expect(channel.told.map(({ type }) => type)).toEqual(["approval.decided"]);
+    expect(channel.notices.map(({ type }) => type)).toEqual(["approval.decided"]);
   });
 
   it("gets alarms that open and end, but no acknowledgements", async () => {
-    const channel = told();
+    const channel = recordingChannel();
     await using h = await fixtureWith(channel);
     await h.runtime.note("mcp.tool_changed", "`fs_read` changed", { data: { tool: "fs_read" } });
     await settled(20);
@@ -70,15 +72,15 @@ describe("a channel", () => {
     await h.runtime.alarms.acknowledge(id, actor("ann"));
     await h.runtime.alarms.resolve(id, actor("ann"));
     await settled(20);
-    expect(channel.told.map(({ type }) => type)).toEqual(["alarm.opened", "alarm.resolved"]);
-    expect(channel.told[0]).toMatchObject({
+    expect(channel.notices.map(({ type }) => type)).toEqual(["alarm.opened", "alarm.resolved"]);
+    expect(channel.notices[0]).toMatchObject({
       data: { alarm_id: id, severity: "warning" },
       summary: "`fs_read` changed",
     });
   });
 
   it("gets reminders and escalations", async () => {
-    const channel = told();
+    const channel = recordingChannel();
     const route = {
       match: {},
       to: {},
@@ -90,14 +92,14 @@ describe("a channel", () => {
     const { approvalId } = await h.runtime.invoke(mail("x"), asker);
     for (let minute = 0; minute < 55; minute += 1) await h.clock.advance(60_000);
     await settled(20);
-    expect(channel.told.map(({ type }) => type)).toEqual([
+    expect(channel.notices.map(({ type }) => type)).toEqual([
       ...["approval.requested", "approval.escalated", "approval.expiring"],
     ]);
-    expect(channel.told.map(({ approval }) => approval?.id)).toEqual([approvalId, approvalId, approvalId]);
+    expect(channel.notices.map(({ approval }) => approval?.id)).toEqual([approvalId, approvalId, approvalId]);
   });
 
   it("does not get a request that is decided before it is sent", async () => {
-    const channel = told();
+    const channel = recordingChannel();
     channel.answers.push(notTaken);
     await using h = await fixtureWith(channel);
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
@@ -105,14 +107,14 @@ describe("a channel", () => {
     await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
     await settled(20);
     await h.clock.advance(60_000);
-    expect(channel.told.map(({ type }) => type)).toEqual(["approval.requested", "approval.decided"]);
+    expect(channel.notices.map(({ type }) => type)).toEqual(["approval.requested", "approval.decided"]);
     expect(channelOf(h)).toMatchObject({ waiting: 0 });
   });
 
   it("holds a hundred notices if nothing is delivered, and sends all in the end", async () => {
     let up = false;
     const seen = new Set<string>();
-    const channel = told({
+    const channel = recordingChannel({
       wants: ({ type }) => type === "approval.requested",
       deliver: async ({ id }) => {
         if (!up) return notTaken;
@@ -131,17 +133,17 @@ describe("a channel", () => {
   });
 
   it("is tested on demand, and an unknown one is not found", async () => {
-    const channel = told();
+    const channel = recordingChannel();
     await using h = await fixtureWith(channel);
     expect(await h.runtime.channels?.test("mine")).toEqual({ delivered: true });
-    expect(channel.told[0]).toMatchObject({ type: "channel.test" });
+    expect(channel.notices[0]).toMatchObject({ type: "channel.test" });
     channel.answers.push(new Error("no"));
     expect(await h.runtime.channels?.test("mine")).toEqual({ delivered: false, problem: "no" });
     expect(await h.runtime.channels?.test("other")).toBeUndefined();
   });
 
   it("gets an urgent notice if the store breaks", async () => {
-    const channel = told();
+    const channel = recordingChannel();
     const clock = new FakeClock();
     const store = new BreakingStore(clock, new Map());
     await using h = await fixtureWith(channel, { store, clock });
@@ -151,7 +153,7 @@ describe("a channel", () => {
         "audit_unavailable",
       );
     await settled(20);
-    expect(channel.told).toEqual([
+    expect(channel.notices).toEqual([
       expect.objectContaining({ type: "alarm.opened", summary: expect.stringContaining("the disk is full") }),
     ]);
     expect(h.runtime.alarms.list()).toEqual([
@@ -161,7 +163,9 @@ describe("a channel", () => {
   });
 
   it("is refused at start if its name is used twice", async () => {
-    await expect(runtimeFixture({ channels: { also: [told(), told()] } })).rejects.toMatchObject({
+    await expect(
+      runtimeFixture({ channels: { also: [recordingChannel(), recordingChannel()] } }),
+    ).rejects.toMatchObject({
       code: "channels_invalid",
     });
   });

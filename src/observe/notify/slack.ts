@@ -2,7 +2,7 @@ import { shownArguments } from "../../approvals/binding.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { ApprovalRecord } from "../../core/records.ts";
 import { codeOf, withHiddenShown } from "../../core/system/card-text.ts";
-import type { Notice } from "./channel.ts";
+import type { Notice, NoticeType } from "./channel.ts";
 import type { NoticeFormat, WebhookDependencies, WebhookOptions } from "./webhook.ts";
 
 /** Limits of Slack's blocks. */
@@ -39,25 +39,21 @@ function shown(text: string): string {
   return withHiddenShown(text, (part) => (part.text === "\n" ? "\n" : codeOf(part)));
 }
 
+/** What stands before the tool of an approval, or before the summary of an alarm. */
+const titles: Readonly<Record<Exclude<NoticeType, "approval.decided">, string>> = {
+  "approval.requested": "Approval needed: ",
+  "approval.edited": "Edited, and still waiting: ",
+  "approval.expiring": "Still waiting: ",
+  "approval.escalated": "Escalated to you: ",
+  "alarm.opened": "Alarm: ",
+  "alarm.resolved": "",
+  "channel.test": "",
+};
+
 function titleOf({ type, approval, summary }: Notice): string {
   const tool = approval === undefined ? "" : nameOf(approval);
-  switch (type) {
-    case "approval.requested":
-      return `Approval needed: ${tool}`;
-    case "approval.edited":
-      return `Edited, and still waiting: ${tool}`;
-    case "approval.expiring":
-      return `Still waiting: ${tool}`;
-    case "approval.escalated":
-      return `Escalated to you: ${tool}`;
-    case "approval.decided":
-      return `${tool}: ${approval?.decision?.as ?? "decided"}`;
-    case "alarm.opened":
-      return `Alarm: ${summary}`;
-    case "alarm.resolved":
-    case "channel.test":
-      return summary;
-  }
+  if (type === "approval.decided") return `${tool}: ${approval?.decision?.as ?? "decided"}`;
+  return `${titles[type]}${type.startsWith("approval.") ? tool : summary}`;
 }
 
 function nameOf({ tool, action }: ApprovalRecord): string {

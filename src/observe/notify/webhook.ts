@@ -1,5 +1,6 @@
 import { shownArguments, shownDigest } from "../../approvals/binding.ts";
 import type { Clock } from "../../core/clock.ts";
+import { defined } from "../../core/defined.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { ApprovalRecord } from "../../core/records.ts";
 import { type Resolve, targetOf } from "./address-guard.ts";
@@ -106,29 +107,28 @@ function isForConsole({ risk, routed }: ApprovalRecord): boolean {
 
 function approvalBody(approval: ApprovalRecord, withArguments: boolean): JsonObject {
   const { principal, decision, summary, autonomy, reason } = approval;
-  return {
+  return defined({
     approval_id: approval.id,
     status: approval.state,
     tool: approval.tool,
     action: approval.action,
     risk_level: approval.risk,
-    ...(autonomy !== undefined && { autonomy_level: autonomy }),
+    autonomy_level: autonomy,
     why: approval.why.map((one) => ({ ...one })),
-    ...(summary !== undefined && { summary }),
-    ...(reason !== undefined && { agent_says: reason }),
-    requested_by: { agent: principal.agent, ...(principal.user !== undefined && { user: principal.user }) },
+    summary,
+    agent_says: reason,
+    requested_by: defined({ agent: principal.agent, user: principal.user }),
     run_id: approval.runId,
     requested_at: new Date(approval.requestedAt).toISOString(),
     expires_at: new Date(approval.expiresAt).toISOString(),
     on_expiry: "denied",
     shown_digest: shownDigest(approval),
     decided_in: isForConsole(approval) ? "console" : "channel",
-    ...(withArguments && { arguments: shownArguments(approval) }),
-    ...(decision !== undefined && {
-      decision: {
-        ...{ as: decision.as, by: decision.by, at: new Date(decision.at).toISOString() },
-        ...(decision.reason !== undefined && { reason: decision.reason }),
-      },
-    }),
-  };
+    arguments: withArguments ? shownArguments(approval) : undefined,
+    decision: decision && decisionBody(decision),
+  });
+}
+
+function decisionBody({ as, by, at, reason }: NonNullable<ApprovalRecord["decision"]>): JsonObject {
+  return defined({ as, by, at: new Date(at).toISOString(), reason });
 }

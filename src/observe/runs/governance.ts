@@ -18,7 +18,7 @@ function* failed({ state, reason, unknown, late }: Tally, lost: number): Generat
   const because = (code: string, message: string): GovernanceReason => ({ result: "failed", code, message });
   const [first = ""] = unknown;
   const calls = counted(unknown.size, "call");
-  if (state === "failed") yield because("run_failed", reason ?? "The run was said to have failed.");
+  if (state === "failed") yield because("run_failed", reason ?? "The run was reported as failed.");
   if (unknown.size > 0)
     yield because(
       "outcome_unknown",

@@ -58,10 +58,10 @@ it("passes on each existing line, also across its reads", async () => {
   const path = aPath();
   const lines = Array.from({ length: 5_000 }, (_, i) => `${i} ${"x".repeat(i % 97)}`);
   writeFileSync(path, `${lines.join("\n")}\n`);
-  const told: string[] = [];
+  const received: string[] = [];
   const file = new LineFile(path, () => {});
-  await file.open((line) => void told.push(line));
-  expect(told).toEqual(lines);
+  await file.open((line) => void received.push(line));
+  expect(received).toEqual(lines);
 });
 
 it("keeps its lines while nothing can be written, and writes them all later", async () => {

@@ -4,6 +4,7 @@ import { extname, join } from "node:path";
 import type { Principal } from "../../core/call.ts";
 import { messageOf } from "../../core/fault.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
+import { extensions } from "../../results/media.ts";
 import { walkFiles } from "./walk.ts";
 
 export interface FileEntry {
@@ -78,22 +79,10 @@ export async function digestOf(file: FileHandle): Promise<{ readonly bytes: numb
 }
 
 const mediaTypes: ReadonlyMap<string, string> = new Map([
-  [".csv", "text/csv"],
-  [".gif", "image/gif"],
-  [".html", "text/html"],
+  ...[...extensions].toReversed().map(([type, extension]): [string, string] => [`.${extension}`, type]), // the first type counts
   [".jpeg", "image/jpeg"],
-  [".jpg", "image/jpeg"],
-  [".json", "application/json"],
   [".jsonl", "application/jsonl"],
-  [".md", "text/markdown"],
-  [".pdf", "application/pdf"],
-  [".png", "image/png"],
-  [".svg", "image/svg+xml"],
-  [".txt", "text/plain"],
-  [".xml", "application/xml"],
-  [".yaml", "application/yaml"],
   [".yml", "application/yaml"],
-  [".zip", "application/zip"],
 ]);
 
 /** By the file's name alone; the bytes are untrusted. */

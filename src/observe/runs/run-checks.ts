@@ -43,12 +43,12 @@ export function checkRun(name: RunName): void {
 
 /** @throws RuntimeFault `run_invalid`, also for a deliverable that is no path inside the folder, and for too many of them */
 export function checkAbout(about: NonNullable<Parameters<Runs["begin"]>[1]>): void {
-  checkMembers(about, { code, what: "What is said of the run", members: ofAbout });
+  checkMembers(about, { code, what: "The description of the run", members: ofAbout });
   const stranger = Object.keys(about).find((name) => !Object.hasOwn(ofAbout, name));
   if (stranger !== undefined)
     throw new RuntimeFault(
       code,
-      `\`${stranger}\` is nothing that can be said of a run; there are ${Object.keys(ofAbout).join(", ")}.`,
+      `\`${stranger}\` is no field of the description of a run; there are ${Object.keys(ofAbout).join(", ")}.`,
     );
   const { deliverables = [], by, principal } = about;
   if (by !== undefined) checkActorFields(by, code);

@@ -11,7 +11,7 @@ export const runsSchema: z.ZodType<SnakeCased<RunsSection>> = z.strictObject({
   enabled: z
     .boolean()
     .exactOptional()
-    .describe("Keep a folder a run: what its agent did, for people to read. True when nothing is said."),
+    .describe("Keep a folder a run: what its agent did, for people to read. True by default."),
   folder: z
     .string()
     .min(1)

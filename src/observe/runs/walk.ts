@@ -19,20 +19,16 @@ const held = existsSync("/proc/self/fd");
  * left out. Each file is open only while it is the current one.
  */
 export async function* walkFiles(folder: string, path = "", depth = 0): AsyncGenerator<FoundFolder> {
-  const directory = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY | noLink);
-  try {
-    const base = held ? `/proc/self/fd/${directory.fd}` : folder;
-    const entries = (await readdir(base, { withFileTypes: true })).sort(byName);
-    for (const entry of entries.slice(0, mostFiles)) {
-      const name = path === "" ? entry.name : `${path}/${entry.name}`;
-      if (!entry.isDirectory()) yield* oneFile(join(base, entry.name), name);
-      else if (depth >= deepest) yield { path: name, left: "it lies too deep" };
-      else yield* below(join(base, entry.name), name, depth);
-    }
-    if (entries.length > mostFiles) yield { path, left: `it holds more than ${mostFiles} files` };
-  } finally {
-    await directory.close();
+  await using directory = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY | noLink);
+  const base = held ? `/proc/self/fd/${directory.fd}` : folder;
+  const entries = (await readdir(base, { withFileTypes: true })).sort(byName);
+  for (const entry of entries.slice(0, mostFiles)) {
+    const name = path === "" ? entry.name : `${path}/${entry.name}`;
+    if (!entry.isDirectory()) yield* oneFile(join(base, entry.name), name);
+    else if (depth >= deepest) yield { path: name, left: "it lies too deep" };
+    else yield* below(join(base, entry.name), name, depth);
   }
+  if (entries.length > mostFiles) yield { path, left: `it holds more than ${mostFiles} files` };
 }
 
 async function* below(folder: string, path: string, depth: number): AsyncGenerator<FoundFolder> {
@@ -44,16 +40,12 @@ async function* below(folder: string, path: string, depth: number): AsyncGenerat
 }
 
 async function* oneFile(at: string, path: string): AsyncGenerator<FoundFolder> {
-  const file = await open(at, constants.O_RDONLY | constants.O_NONBLOCK | noLink).catch(() => undefined); // a link, a socket, gone
+  await using file = await open(at, constants.O_RDONLY | constants.O_NONBLOCK | noLink).catch(() => undefined); // a link, a socket, gone
   if (file === undefined) return yield { path, left: "it is a link or cannot be read" };
-  try {
-    const found = await file.stat();
-    if (!found.isFile()) yield { path, left: "it is no plain file" };
-    else if (found.nlink > 1) yield { path, left: "it has more than one name" };
-    else yield { path, file, bytes: found.size, modifiedMs: found.mtimeMs };
-  } finally {
-    await file.close();
-  }
+  const found = await file.stat();
+  if (!found.isFile()) yield { path, left: "it is no plain file" };
+  else if (found.nlink > 1) yield { path, left: "it has more than one name" };
+  else yield { path, file, bytes: found.size, modifiedMs: found.mtimeMs };
 }
 
 /** By code units: the same order everywhere. */

@@ -7,12 +7,8 @@ export async function writeWholeFile(path: string, content: string): Promise<voi
   const draft = `${path}.new`;
   try {
     await rm(draft, { force: true });
-    const file = await open(draft, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | noLink, 0o600);
-    try {
-      await file.writeFile(content);
-    } finally {
-      await file.close();
-    }
+    await using file = await open(draft, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | noLink, 0o600);
+    await file.writeFile(content);
     await rename(draft, path);
   } catch (error) {
     await rm(draft, { force: true }).catch(() => {}); // the first error says more

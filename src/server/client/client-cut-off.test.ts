@@ -32,14 +32,14 @@ describe("a server that goes away", () => {
       "in the middle of its answer",
       (response: ServerResponse) => void response.write('{"sta', () => response.destroy()),
     ],
-  ])("%s is not said to be absent", async (_, answers) => {
+  ])("%s is not reported as absent", async (_, answers) => {
     const { code, message } = await problemAt(await serverThat(answers));
     expect(code).toBe("cut_off");
     expect(message).not.toContain("No Postern answers");
     expect(message).toMatch(/may have run; `postern calls` shows/);
   });
 
-  it("that was never there is said to be absent", async () => {
+  it("that was never there is reported as absent", async () => {
     const url = await serverThat(() => undefined);
     for (const server of servers.splice(0)) await new Promise((done) => server.close(done));
     expect(await problemAt(url)).toMatchObject({

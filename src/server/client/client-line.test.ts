@@ -13,20 +13,20 @@ interface Other extends AsyncDisposable {
   readonly stopped: readonly unknown[];
 }
 
-async function otherEnd(way: "a socket" | "a door in this process"): Promise<Other> {
+async function otherEnd(way: "a socket" | "a server in this process"): Promise<Other> {
   await using opened = new AsyncDisposableStack();
   const { runtime, ran: stopped } = opened.use(await runtimeFixture());
   let port = 0;
   const hosts = (): readonly string[] => (port === 0 ? [host] : loopbackHosts(port));
-  const { door, tokens } = opened.use(await httpFixture(runtime, { hosts }));
+  const { server, tokens } = opened.use(await httpFixture(runtime, { hosts }));
   if (way === "a socket") {
-    const listening = await listen({ door, port });
+    const listening = await listen({ handler: server, port });
     opened.defer(() => listening.close(100));
     port = listening.port;
   }
   const at =
     port === 0
-      ? { url: `http://${host}`, send: (request: Request) => door.fetch(request) }
+      ? { url: `http://${host}`, send: (request: Request) => server.fetch(request) }
       : { url: `http://127.0.0.1:${port}` };
   const all = opened.move();
   return {
@@ -37,7 +37,7 @@ async function otherEnd(way: "a socket" | "a door in this process"): Promise<Oth
   };
 }
 
-describe.each(["a socket", "a door in this process"] as const)(
+describe.each(["a socket", "a server in this process"] as const)(
   "a client at %s, whatever was collected since",
   (way) => {
     it("stops following when its signal says so", async () => {
@@ -46,8 +46,8 @@ describe.each(["a socket", "a door in this process"] as const)(
       const live = Promise.withResolvers<void>();
       const following = (async () => {
         const wait = (): Promise<never> => expect.unreachable("the line broke");
-        for await (const { heard } of followEvents(other.operator.events, {}, { signal: ending.signal, wait }))
-          if (heard === "live") live.resolve();
+        for await (const { kind } of followEvents(other.operator.events, {}, { signal: ending.signal, wait }))
+          if (kind === "live") live.resolve();
       })();
       await live.promise;
       await collectGarbage();

@@ -4,8 +4,8 @@ import { ClientProblem, type PosternClient } from "./client.ts";
 
 /** `live`: the connection is open. `lost`: it broke and is opened again. `reset`: read everything again. */
 export type FeedMessage =
-  | { readonly heard: "event"; readonly event: FeedEventView }
-  | { readonly heard: "live" | "lost" | "reset" };
+  | { readonly kind: "event"; readonly event: FeedEventView }
+  | { readonly kind: "live" | "lost" | "reset" };
 
 export type FollowQuery = Omit<SentTo<typeof events.follow>, "after">;
 
@@ -37,15 +37,15 @@ export async function* followEvents(
       for await (const frame of framesOf(follow({ ...where, ...(after !== "" && { after }) }, signal))) {
         tries = 0;
         if (frame.id !== "") after = frame.id;
-        const heard = heardOf(frame);
-        if (heard !== undefined) yield heard;
+        const message = messageOf(frame);
+        if (message !== undefined) yield message;
       }
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof ClientProblem && error.status !== 0 && error.status !== 503) throw error;
     }
     if (signal.aborted) return;
-    yield { heard: "lost" };
+    yield { kind: "lost" };
     await wait(Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(tries, 5)));
   }
 }
@@ -80,8 +80,8 @@ function frameOf(text: string): EventFrame {
   return frame;
 }
 
-function heardOf({ id, event, data }: EventFrame): FeedMessage | undefined {
-  if (event === "reset") return { heard: "reset" };
-  if (data !== "") return { heard: "event", event: JSON.parse(data) as FeedEventView }; // the server's event
-  return id === "" ? undefined : { heard: "live" };
+function messageOf({ id, event, data }: EventFrame): FeedMessage | undefined {
+  if (event === "reset") return { kind: "reset" };
+  if (data !== "") return { kind: "event", event: JSON.parse(data) as FeedEventView }; // the server's event
+  return id === "" ? undefined : { kind: "live" };
 }

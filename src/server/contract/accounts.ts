@@ -1,30 +1,25 @@
 import { z } from "@hono/zod-openapi";
 import { roles } from "../../identity/roles.ts";
-import { name, text, when } from "./fields.ts";
+import { component, each, flag, name, optional, text, texts, when } from "./fields.ts";
 import { route, type View } from "./route.ts";
 
-export const account = z
-  .object({
-    id: text,
-    name: text,
-    display_name: text,
-    tenant: text,
-    roles: z.array(text),
-    groups: z.array(text),
-    disabled: z.boolean(),
-    signs_in: z.enum(["password", "openid", "link"]),
-    created_at: when,
-  })
-  .openapi("Account");
+export const account = component("Account", {
+  ...each(text, "id", "name", "display_name", "tenant"),
+  roles: texts,
+  groups: texts,
+  disabled: flag,
+  signs_in: z.enum(["password", "openid", "link"]),
+  created_at: when,
+});
 export type AccountAnswer = View<typeof account>;
 
 /** Kept exactly as typed: a password is no name. */
 export const password = z.string().min(1, "must not be empty").max(1024, "is longer than 1024 characters");
-const held = z.array(z.enum(roles)).max(roles.length).describe("Roles.");
-const about = {
-  display_name: name.optional().describe("The name that people read."),
-  groups: z.array(name).max(64).optional().describe("Groups: requests are routed to them."),
-};
+const accountRoles = z.array(z.enum(roles)).max(roles.length).describe("Roles.");
+const about = optional({
+  display_name: name.describe("The name that people read."),
+  groups: z.array(name).max(64).describe("Groups: requests are routed to them."),
+});
 
 export const accounts = {
   list: route("get", "/v1/accounts", "accounts:admin", {
@@ -37,7 +32,7 @@ export const accounts = {
       name,
       ...about,
       tenant: name.optional().describe("Of which tenant."),
-      roles: held,
+      roles: accountRoles,
       password: password.optional(),
     }),
     status: 201,
@@ -46,7 +41,7 @@ export const accounts = {
   show: route("get", "/v1/accounts/{name}", "accounts:admin", { summary: "One person.", answer: account }),
   change: route("patch", "/v1/accounts/{name}", "accounts:admin", {
     summary: "Change roles, groups or name, or disable it: its sessions and tokens end at once.",
-    body: z.strictObject({ ...about, roles: held.optional(), disabled: z.boolean().optional() }),
+    body: z.strictObject({ ...about, ...optional({ roles: accountRoles, disabled: flag }) }),
     answer: account,
   }),
   setPassword: route("put", "/v1/accounts/{name}/password", "accounts:admin", {
@@ -60,37 +55,35 @@ export const accounts = {
   }),
   link: route("post", "/v1/accounts/{name}/link", "accounts:admin", {
     summary: "A link that signs in once, within ten minutes. `operator` gets one while there are no accounts.",
-    answer: z.object({ url: text, token: text, expires_at: when }).openapi("SignInLink"),
+    answer: component("SignInLink", { url: text, token: text, expires_at: when }),
     status: 201,
   }),
 };
 
-const token = z
-  .object({
-    id: text,
-    name: text,
-    kind: z.enum(["agent", "person"]),
-    owner: text,
-    via: text.openapi({ description: "By which credential of the owner it was made." }),
-    tenant: text,
-    scopes: z.array(text),
-    permissions: z.array(text),
-    agent: text.optional(),
-    user: text.optional(),
-    created_at: when,
-    expires_at: when,
-    revoked_at: when.optional(),
-    last_used_at: when.optional(),
-  })
-  .openapi("ApiToken");
+const token = component("ApiToken", {
+  id: text,
+  name: text,
+  kind: z.enum(["agent", "person"]),
+  owner: text,
+  via: text.describe("By which credential of the owner it was made."),
+  tenant: text,
+  scopes: texts,
+  permissions: texts,
+  ...optional({ agent: text, user: text }),
+  created_at: when,
+  expires_at: when,
+  ...optional({ revoked_at: when, last_used_at: when }),
+});
 const listedToken = token
   .extend({
     state: z.enum(["live", "over", "revoked", "dead"]),
-    why: text.optional().openapi({ description: "Why it is dead." }),
-    lost: z.array(text).openapi({ description: "Permissions that its owner has no more." }),
+    why: text.optional().describe("Why it is dead."),
+    lost: texts.describe("Permissions that its owner has no more."),
   })
   .openapi("ListedToken");
 export type ListedTokenAnswer = View<typeof listedToken>;
+
+const longestTokenSeconds = 366 * 86_400;
 
 export const tokens = {
   list: route("get", "/v1/tokens", "tokens:own", {
@@ -103,16 +96,13 @@ export const tokens = {
     body: z.strictObject({
       name,
       kind: z.enum(["agent", "person"]).describe("An agent may call; a person may decide and read."),
-      scopes: z.array(name).max(256).optional().describe("Scopes of tools that its calls may claim."),
-      permissions: z.array(name).max(64).optional().describe("What it may do. Default: all that its kind may have."),
-      agent: name.optional().describe("Who calls with it. Default: its name; `YOU/NAME` unless an admin makes it."),
-      user: name.optional().describe("On whose behalf it calls."),
-      ttl_seconds: z
-        .int()
-        .min(1)
-        .max(366 * 86_400)
-        .optional()
-        .describe("How long it is good. Default: 90 days."),
+      ...optional({
+        scopes: z.array(name).max(256).describe("Scopes of tools that its calls may claim."),
+        permissions: z.array(name).max(64).describe("What it may do. Default: all that its kind may have."),
+        agent: name.describe("Who calls with it. Default: its name; `YOU/NAME` unless an admin makes it."),
+        user: name.describe("On whose behalf it calls."),
+        ttl_seconds: z.int().min(1).max(longestTokenSeconds).describe("How long it is good. Default: 90 days."),
+      }),
     }),
     answer: z.object({ token: text, details: token }),
     status: 201,

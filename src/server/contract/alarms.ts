@@ -1,30 +1,24 @@
 import { z } from "@hono/zod-openapi";
-import { cursor, jsonObject, limit, reasonFields, text, when, whole } from "./fields.ts";
+import { component, cursor, jsonObject, limit, optional, reasonFields, search, text, when, whole } from "./fields.ts";
 import { route, type View } from "./route.ts";
 
 const state = z.enum(["open", "acked", "resolved"]);
-const change = z
-  .object({ by: text.optional(), via: text.optional(), at: when, reason: text.optional() })
-  .openapi("AlarmChange");
-
+const change = component("AlarmChange", { ...optional({ by: text, via: text }), at: when, reason: text.optional() });
 export type AlarmChangeView = View<typeof change>;
 
-export const alarm = z
-  .object({
-    alarm_id: text,
-    kind: text,
-    state,
-    severity: z.enum(["warning", "critical"]),
-    summary: text,
-    dedupe_key: text,
-    count: whole,
-    first_seen: when,
-    last_seen: when,
-    acked: change.optional(),
-    resolved: change.optional(),
-    data: jsonObject,
-  })
-  .openapi("Alarm");
+export const alarm = component("Alarm", {
+  alarm_id: text,
+  kind: text,
+  state,
+  severity: z.enum(["warning", "critical"]),
+  summary: text,
+  dedupe_key: text,
+  count: whole,
+  first_seen: when,
+  last_seen: when,
+  ...optional({ acked: change, resolved: change }),
+  data: jsonObject,
+});
 export type AlarmView = View<typeof alarm>;
 
 const page = z.object({ alarms: z.array(alarm), next_after: text.optional() });
@@ -33,10 +27,10 @@ export type AlarmPageView = View<typeof page>;
 export const alarms = {
   list: route("get", "/v1/alarms", "alarms:read", {
     summary: "Problems that a person should look at: open ones first, then the latest.",
-    query: z.strictObject({
-      state: state.optional().describe("Only in this state."),
-      limit: limit.optional(),
-      after: cursor("open", "acked", "resolved").optional(),
+    query: search({
+      state: state.describe("Only in this state."),
+      limit,
+      after: cursor("open", "acked", "resolved"),
     }),
     answer: page,
   }),

@@ -2,17 +2,25 @@ import { z } from "@hono/zod-openapi";
 import { largestBatch } from "../../approvals/decision.ts";
 import { approvalStates } from "../../core/states.ts";
 import {
+  author,
+  component,
   decisionReason,
   digest,
+  each,
+  flag,
   jsonObject,
   limit,
   name,
+  oneAction,
+  optional,
   principal,
   reason,
   reasonFields,
   risk,
   runId,
+  search,
   text,
+  texts,
   when,
   whole,
 } from "./fields.ts";
@@ -24,118 +32,82 @@ const state = z.enum(approvalStates);
 const verb = z.enum(["approve", "deny", "skip", "modify"]);
 export type DecisionVerb = View<typeof verb>;
 
-const addressees = z
-  .object({ roles: z.array(text).optional(), groups: z.array(text).optional(), users: z.array(text).optional() })
-  .openapi("Addressees");
-
+const addressees = component("Addressees", optional({ roles: texts, groups: texts, users: texts }));
 export type AddresseesView = View<typeof addressees>;
 
-const vote = z
-  .object({
-    as: text,
-    by: text,
-    via: text.openapi({ description: "The credential that the person used." }),
-    at: when,
-    on_behalf_of: text.optional(),
-    reason: text.optional(),
-  })
-  .openapi("Vote");
+const vote = component("Vote", {
+  as: text,
+  ...author,
+  ...optional({ on_behalf_of: text, reason: text }),
+});
 
-const viewer = z
-  .object({
-    may: z.array(verb),
-    why_not: z
-      .enum(["over", "requester", "credential", "not_asked", "sign_in", "voted", "role"])
-      .optional()
-      .openapi({ description: "Why you may not approve it; `message` says it in a sentence." }),
-    message: text.optional(),
-    on_behalf_of: text.optional(),
-    withdraws: z
-      .literal(true)
-      .optional()
-      .openapi({ description: "You or an agent of yours asked for it, and you may withdraw it." }),
-  })
-  .openapi("ApprovalViewer");
+const viewer = component("ApprovalViewer", {
+  may: z.array(verb),
+  why_not: z
+    .enum(["over", "requester", "credential", "not_asked", "sign_in", "voted", "role"])
+    .optional()
+    .describe("Why you may not approve it; `message` says it in a sentence."),
+  ...optional({ message: text, on_behalf_of: text }),
+  withdraws: z.literal(true).optional().describe("You or an agent of yours asked for it, and you may withdraw it."),
+});
 export type ViewerView = View<typeof viewer>;
 export type ViewerInput = Input<typeof viewer>;
 
 const artifact = z.object({
-  path: text,
-  digest: text,
-  media_type: text,
+  ...each(text, "path", "digest", "media_type"),
   bytes: whole,
-  text: text.optional().openapi({ description: "Without it, the artifact is too large to look at." }),
+  text: text.optional().describe("Without it, the artifact is too large to look at."),
 });
-
 export type ArtifactView = View<typeof artifact>;
 
 const routed = z.object({
   rule: text,
   to: addressees,
   quorum: whole,
-  typed_confirmation: z.boolean(),
-  separate_user: z.boolean(),
-  signed_in: z.boolean(),
-  remind_at: when.optional(),
-  escalate_at: when.optional(),
-  escalate_to: addressees.optional(),
+  ...each(flag, "typed_confirmation", "separate_user", "signed_in"),
+  ...optional({ remind_at: when, escalate_at: when, escalate_to: addressees }),
 });
 
-export const approval = z
-  .object({
-    approval_id: text,
-    status: state,
-    created_at: when,
-    expires_at: when,
-    trace_id: text,
-    refs: z.object({ run: text, key: text }),
-    requested_by: principal,
-    risk_level: risk,
-    autonomy_level: text.optional(),
-    what: z
-      .object({
-        tool: text,
-        action: text,
-        arguments: jsonObject,
-        artifacts: z
-          .array(artifact)
-          .optional()
-          .openapi({ description: "What the artifacts hold that the arguments name." }),
-      })
-      .openapi({ description: "Exactly what runs if it is approved." }),
-    asked: jsonObject.optional().openapi({ description: "The arguments as they were sent, where they were edited." }),
-    asked_preview: preview.optional(),
-    why: z.array(decisionReason),
-    summary: text.optional(),
-    preview: preview.optional(),
-    preview_digest: text.optional(),
-    preview_binds: z.boolean().optional().openapi({
-      description: "Whether the preview must be the same when the call runs; `false`: it may differ then.",
-    }),
-    policy_version: text,
-    definition: text,
-    binding: text,
-    digest: text.openapi({ description: "SHA-256 over the RFC 8785 text of `what.arguments`." }),
-    shown_digest: text.openapi({
-      description: "Of all that is shown of what would run; a decision carries it as `expected_digest`.",
-    }),
-    input_schema: jsonObject.optional().openapi({ description: "Of the tool as it is now. Not in lists." }),
-    routed: routed.openapi({ description: "What a decision needs." }),
-    votes: z.array(vote),
-    quorum_left: whole.openapi({ description: "How many different people must still approve." }),
-    remembers_allowed: z.boolean(),
-    run_calls: whole.optional(),
-    reason: text.optional().openapi({ description: "The agent's own reason. It is not checked." }),
-    edited: z.object({ by: text, via: text, at: when }).optional(),
-    reminded_at: when.optional(),
-    escalated_at: when.optional(),
-    on_expiry: z.literal("denied"),
-    how_to_approve: text,
-    decision: vote.optional(),
-    viewer: viewer.optional().openapi({ description: "What you may decide." }),
-    grant: grant.optional(),
-  })
-  .openapi("Approval");
+export const approval = component("Approval", {
+  approval_id: text,
+  status: state,
+  created_at: when,
+  expires_at: when,
+  trace_id: text,
+  refs: z.object({ run: text, key: text }),
+  requested_by: principal,
+  risk_level: risk,
+  autonomy_level: text.optional(),
+  what: z
+    .object({
+      ...oneAction,
+      arguments: jsonObject,
+      artifacts: z.array(artifact).optional().describe("What the artifacts hold that the arguments name."),
+    })
+    .describe("Exactly what runs if it is approved."),
+  asked: jsonObject.optional().openapi({ description: "The arguments as they were sent, where they were edited." }),
+  asked_preview: preview.optional(),
+  why: z.array(decisionReason),
+  ...optional({ summary: text, preview, preview_digest: text }),
+  preview_binds: z
+    .boolean()
+    .optional()
+    .describe("Whether the preview must be the same when the call runs; `false`: it may differ then."),
+  ...each(text, "policy_version", "definition", "binding"),
+  digest: text.describe("SHA-256 over the RFC 8785 text of `what.arguments`."),
+  shown_digest: text.describe("Of all that is shown of what would run; a decision carries it as `expected_digest`."),
+  input_schema: jsonObject.optional().openapi({ description: "Of the tool as it is now. Not in lists." }),
+  routed: routed.describe("What a decision needs."),
+  votes: z.array(vote),
+  quorum_left: whole.describe("How many different people must still approve."),
+  remembers_allowed: flag,
+  run_calls: whole.optional(),
+  reason: text.optional().describe("The agent's own reason. It is not checked."),
+  ...optional({ edited: z.object(author), reminded_at: when, escalated_at: when }),
+  on_expiry: z.literal("denied"),
+  how_to_approve: text,
+  ...optional({ decision: vote, viewer: viewer.describe("What you may decide."), grant }),
+});
 export type ApprovalView = View<typeof approval>;
 
 const page = z.object({
@@ -144,27 +116,26 @@ const page = z.object({
   waiting: z
     .object({ safe: whole, medium: whole, high: whole, critical: whole })
     .optional()
-    .openapi({ description: "On the first page of what is pending: how many there are, by risk." }),
+    .describe("On the first page of what is pending: how many there are, by risk."),
 });
 export type ApprovalPageView = View<typeof page>;
 export type WaitingCounts = NonNullable<ApprovalPageView["waiting"]>;
 
-const noBody = {
-  reason: reason.optional().describe("Recorded, and shown to the agent."),
-  expected_digest: digest
-    .optional()
-    .describe("Of what you saw (its `shown_digest`): nothing is decided when it changed."),
-};
-const yesBody = {
-  ...noBody,
-  confirmation: z.string().max(256).optional().describe("The tool's name, typed: for what is critical."),
-  remember: remember.optional(),
+const denial = optional({
+  reason: reason.describe("Recorded, and shown to the agent."),
+  expected_digest: digest.describe("Of what you saw (its `shown_digest`): nothing is decided when it changed."),
+});
+const approving = {
+  ...denial,
+  ...optional({
+    confirmation: z.string().max(256).describe("The tool's name, typed: for what is critical."),
+    remember,
+  }),
 };
 export const batchAnswer = z.object({
   approval_id: text,
-  decided: z.boolean(),
-  approval: approval.optional(),
-  error: z.object({ code: text, message: text }).optional(),
+  decided: flag,
+  ...optional({ approval, error: z.object({ code: text, message: text }) }),
 });
 export type BatchAnswer = View<typeof batchAnswer>;
 
@@ -172,17 +143,14 @@ export const approvals = {
   list: route("get", "/v1/approvals", "approvals:read", {
     summary:
       "Requests for approval, one page at a time: pending ones by urgency, `decided` ones new to old, all others old to new. `mine`: those that you may decide. An agent sees its own.",
-    query: z.strictObject({
-      state: z
-        .enum([...approvalStates, "decided"])
-        .optional()
-        .describe("Only in this state."),
-      risk: risk.optional().describe("Only of this risk."),
-      tool: name.optional().describe("Only for this tool."),
-      run_id: runId.optional().describe("Only of this run."),
-      mine: z.boolean().optional().describe("Only what you may decide."),
-      after: name.optional(),
-      limit: limit.optional(),
+    query: search({
+      state: z.enum([...approvalStates, "decided"]).describe("Only in this state."),
+      risk: risk.describe("Only of this risk."),
+      tool: name.describe("Only for this tool."),
+      run_id: runId.describe("Only of this run."),
+      mine: flag.describe("Only what you may decide."),
+      after: name,
+      limit,
     }),
     answer: page,
   }),
@@ -192,22 +160,22 @@ export const approvals = {
   }),
   approve: route("post", "/v1/approvals/{id}/approve", "approvals:decide", {
     summary: "Approve it as it is. With a quorum this is one vote.",
-    body: z.strictObject(yesBody),
+    body: z.strictObject(approving),
     answer: approval,
   }),
   deny: route("post", "/v1/approvals/{id}/deny", "approvals:decide", {
     summary: "Deny it: the tool does not run.",
-    body: z.strictObject(noBody),
+    body: z.strictObject(denial),
     answer: approval,
   }),
   skip: route("post", "/v1/approvals/{id}/skip", "approvals:decide", {
     summary: "Skip it: the agent goes on without it.",
-    body: z.strictObject(noBody),
+    body: z.strictObject(denial),
     answer: approval,
   }),
   modify: route("post", "/v1/approvals/{id}/modify", "approvals:decide", {
     summary: "Approve it with other arguments. They pass every gate now and when they run.",
-    body: z.strictObject({ ...yesBody, arguments: jsonObject }),
+    body: z.strictObject({ ...approving, arguments: jsonObject }),
     answer: approval,
   }),
   batch: route("post", "/v1/approvals/batch", "approvals:decide", {
@@ -215,8 +183,7 @@ export const approvals = {
     body: z.strictObject({
       ids: z.array(name).min(1).max(largestBatch),
       decision: z.enum(["approved", "denied", "skipped"]),
-      reason: reason.optional(),
-      expected_digests: z.record(name, digest).optional(),
+      ...optional({ reason, expected_digests: z.record(name, digest) }),
     }),
     answer: z.object({ answers: z.array(batchAnswer) }),
   }),

@@ -3,13 +3,19 @@ import { callStates } from "../../core/states.ts";
 import {
   autonomy,
   callId,
+  component,
+  flag,
   jsonObject,
   limit,
   name,
+  oneAction,
+  optional,
   principal,
   reason,
+  requestedCall,
   risk,
   runId,
+  search,
   text,
   traceId,
   when,
@@ -20,54 +26,37 @@ import { type Input, route, type View } from "./route.ts";
 
 /** Who calls comes from the credential, never from here. What is here can only narrow what the credential grants. */
 const request = z.strictObject({
-  tool: name,
-  action: name.optional(),
-  arguments: jsonObject.optional(),
-  run_id: runId.optional(),
-  task_id: name.optional(),
-  step_id: name.optional(),
-  trace_id: traceId.optional(),
-  scopes: z.array(name).max(256).optional(),
-  autonomy: autonomy.optional(),
-  idempotency_key: name.optional(),
-  tool_call_id: name.optional().openapi({
-    description: "The id that a model's provider gave the call: the same id in the same run is the same call.",
-  }),
-  patience: z.enum(["deny", "wait", "suspend"]).optional(),
-  approval_wait_ms: z.int().min(0).max(86_400_000).optional(),
-  reason: reason.optional().openapi({ description: "The agent's own reason, shown to the approver." }),
+  ...requestedCall,
+  ...optional({ task_id: name, step_id: name, trace_id: traceId, idempotency_key: name }),
+  tool_call_id: name
+    .optional()
+    .describe("The id that a model's provider gave the call: the same id in the same run is the same call."),
+  ...optional({ patience: z.enum(["deny", "wait", "suspend"]), approval_wait_ms: z.int().min(0).max(86_400_000) }),
+  reason: reason.optional().describe("The agent's own reason, shown to the approver."),
 });
 export type CallFields = Input<typeof request>;
 
 const state = z.enum(callStates);
 
-export const call = z
-  .object({
-    call_id: text,
-    key: text,
-    state,
-    tool: text,
-    action: text,
-    arguments: jsonObject,
-    arguments_digest: text,
-    requested_by: principal,
-    run_id: text,
-    trace_id: text,
-    task_id: text.optional(),
-    step_id: text.optional(),
-    parent_id: text.optional(),
-    autonomy_level: autonomy.optional(),
-    risk_level: risk,
-    idempotency_key: text.optional(),
-    idempotent: z.boolean(),
-    retryable: z.boolean(),
-    approval_id: text.optional(),
-    arrived_at: when,
-    started_at: when.optional(),
-    ended_at: when.optional(),
-    outcome: outcome.optional(),
-  })
-  .openapi("Call");
+export const call = component("Call", {
+  call_id: text,
+  key: text,
+  state,
+  ...oneAction,
+  arguments: jsonObject,
+  arguments_digest: text,
+  requested_by: principal,
+  run_id: text,
+  trace_id: text,
+  ...optional({ task_id: text, step_id: text, parent_id: text, autonomy_level: autonomy }),
+  risk_level: risk,
+  idempotency_key: text.optional(),
+  idempotent: flag,
+  retryable: flag,
+  approval_id: text.optional(),
+  arrived_at: when,
+  ...optional({ started_at: when, ended_at: when, outcome }),
+});
 export type CallView = View<typeof call>;
 
 const page = z.object({ calls: z.array(call), next_before: text.optional() });
@@ -85,13 +74,7 @@ export const calls = {
   }),
   list: route("get", "/v1/calls", "calls:read", {
     summary: "Calls, new to old. An agent sees its own.",
-    query: z.strictObject({
-      state: state.optional(),
-      tool: name.optional(),
-      run_id: runId.optional(),
-      before: callId.optional(),
-      limit: limit.optional(),
-    }),
+    query: search({ state, tool: name, run_id: runId, before: callId, limit }),
     answer: page,
   }),
   show: route("get", "/v1/calls/{id}", "calls:read", {

@@ -1,19 +1,15 @@
 import { z } from "@hono/zod-openapi";
-import { text, when, whole } from "./fields.ts";
+import { component, each, flag, text, when, whole } from "./fields.ts";
 import { route, type View } from "./route.ts";
 
-export const channel = z
-  .object({
-    name: text,
-    kind: text,
-    target: text,
-    waiting: whole,
-    problem: text.optional(),
-    delivered: whole,
-    last_delivered_at: when.optional(),
-    dead: z.array(z.object({ entry: whole, type: text, at: when, attempts: whole, problem: text })),
-  })
-  .openapi("Channel");
+export const channel = component("Channel", {
+  ...each(text, "name", "kind", "target"),
+  waiting: whole,
+  problem: text.optional(),
+  delivered: whole,
+  last_delivered_at: when.optional(),
+  dead: z.array(z.object({ entry: whole, type: text, at: when, attempts: whole, problem: text })),
+});
 export type ChannelView = View<typeof channel>;
 
 export const channels = {
@@ -23,7 +19,7 @@ export const channels = {
   }),
   test: route("post", "/v1/channels/{name}/test", "channels:write", {
     summary: "Send one notice that says it is only a test.",
-    answer: z.object({ delivered: z.boolean(), problem: text.optional() }),
+    answer: z.object({ delivered: flag, problem: text.optional() }),
   }),
   retry: route("post", "/v1/channels/{name}/retry", "channels:write", {
     summary: "Try again what was given up.",

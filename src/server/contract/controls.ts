@@ -1,30 +1,27 @@
 import { z } from "@hono/zod-openapi";
 import { namePattern } from "../../secrets/secret-name.ts";
-import { autonomy, reason, reasonFields, text, when } from "./fields.ts";
+import { autonomy, component, flag, optional, reason, reasonFields, text, texts, when } from "./fields.ts";
 import { route, type View } from "./route.ts";
 
 const change = z.object({
   at: when,
   by: text,
-  via: text.optional().openapi({ description: "The credential. Old changes were kept without it." }),
+  via: text.optional().describe("The credential. Old changes were kept without it."),
   change: text,
-  value: text.optional(),
-  reason: text.optional(),
+  ...optional({ value: text, reason: text }),
 });
 export type ControlChangeView = View<typeof change>;
 
-export const controlState = z
-  .object({
-    paused: z.boolean(),
-    paused_by: change.omit({ change: true, value: true }).optional(),
-    autonomy: autonomy.nullable().openapi({ description: "Null: thresholds decide." }),
-    off_tools: z.array(text),
-    off_servers: z.array(text),
-  })
-  .openapi("Controls");
+export const controlState = component("Controls", {
+  paused: flag,
+  paused_by: change.omit({ change: true, value: true }).optional(),
+  autonomy: autonomy.nullable().describe("Null: thresholds decide."),
+  off_tools: texts,
+  off_servers: texts,
+});
 export type ControlsView = View<typeof controlState>;
 
-const switched = z.strictObject({ enabled: z.boolean(), reason: reason.optional() });
+const switched = z.strictObject({ enabled: flag, reason: reason.optional() });
 
 export const controls = {
   show: route("get", "/v1/controls", "controls:read", {
@@ -72,6 +69,6 @@ export const secrets = {
     body: z
       .strictObject({ connector: text.max(128), key: text.max(128), act: z.enum(["set", "removed"]) })
       .refine(({ connector, key }) => wholeName.test(`${connector}/${key}`), "`connector` and `key` name no secret"),
-    answer: z.object({ recorded: z.boolean() }),
+    answer: z.object({ recorded: flag }),
   }),
 };

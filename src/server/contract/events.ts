@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { jsonObject, name, runId, text, traceId, when } from "./fields.ts";
+import { eventTypes, jsonObject, name, optional, runId, search, text, traceId, when } from "./fields.ts";
 import { route, type View } from "./route.ts";
 
 /** One event of the feed (docs/reference/events.md): no arguments, results or secrets. */
@@ -7,9 +7,7 @@ export const feedEvent = z.object({
   id: text,
   type: text,
   at: when,
-  run_id: text.optional(),
-  call_id: text.optional(),
-  approval_id: text.optional(),
+  ...optional({ run_id: text, call_id: text, approval_id: text }),
   trace_id: text,
   agent: text,
   tool: text.optional(),
@@ -21,16 +19,11 @@ export type FeedEventView = View<typeof feedEvent>;
 export const events = {
   follow: route("get", "/v1/events", "events:read", {
     summary: "Events as they happen: server-sent events, resumed by `Last-Event-ID`.",
-    query: z.strictObject({
-      type: z
-        .string()
-        .min(1)
-        .max(1_000)
-        .optional()
-        .openapi({ description: "Types, separated by commas. A type that ends in `.` is a prefix." }),
-      run_id: runId.optional(),
-      trace_id: traceId.optional(),
-      after: name.optional().openapi({ description: "As the header `Last-Event-ID`: events after this one." }),
+    query: search({
+      type: eventTypes,
+      run_id: runId,
+      trace_id: traceId,
+      after: name.describe("As the header `Last-Event-ID`: events after this one."),
     }),
     answer: "text/event-stream",
   }),

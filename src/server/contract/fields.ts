@@ -3,9 +3,36 @@ import { z } from "@hono/zod-openapi";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { autonomies, risks, verdicts } from "../../core/risk.ts";
 
+/** An object that the OpenAPI document lists by this name. */
+export function component<Fields extends z.core.$ZodLooseShape>(
+  name: string,
+  fields: Fields,
+): z.ZodObject<Fields, z.core.$strip> {
+  return z.object(fields).openapi(name);
+}
+
+/** The fields of an address. Each may be left out. */
+export function search<Fields extends z.core.$ZodLooseShape>(
+  fields: Fields,
+): z.ZodObject<OptionalFields<Fields>, z.core.$strict> {
+  return z.strictObject(optional(fields));
+}
+
+/** The same fields, each of which may be left out. */
+export function optional<Fields extends z.core.$ZodLooseShape>(fields: Fields): OptionalFields<Fields> {
+  return z.object(fields).partial().shape as OptionalFields<Fields>; // the type repeats what it does
+}
+
+/** One value under each of the names: fields of one type, codes of one status. */
+export function each<Type, const Name extends string>(type: Type, ...names: readonly Name[]): Record<Name, Type> {
+  return Object.fromEntries(names.map((name) => [name, type])) as Record<Name, Type>; // the type repeats what it does
+}
+
+type OptionalFields<Fields extends z.core.$ZodLooseShape> = { [Name in keyof Fields]: z.ZodOptional<Fields[Name]> };
+
 const controlCharacter = /\p{Cc}/u;
 
-/** A name as people and programs give it: not empty, bounded, and nothing in it that a terminal or a log would obey. */
+/** A name: not empty, bounded, and without control characters, which a terminal or a log would interpret. */
 export const name = z
   .string()
   .min(1, "must not be empty")
@@ -24,6 +51,13 @@ export const jsonObject = z
 export const json = z
   .custom<Json>((value) => value !== undefined, "is missing")
   .openapi({ type: ["object", "array", "string", "number", "boolean", "null"], description: "Any JSON." });
+
+/** A filter by the types of events. */
+export const eventTypes = z
+  .string()
+  .min(1)
+  .max(1_000)
+  .describe("Types, separated by commas. A type that ends in `.` is a prefix.");
 
 export const risk = z.enum(risks).openapi("Risk");
 export const autonomy = z.enum(autonomies, "must be A0, A1, A2, A3 or A4").openapi("Autonomy");
@@ -54,7 +88,9 @@ export const time = z
   .openapi({ type: "string", format: "date-time" });
 
 export const text = z.string();
+export const texts = z.array(text);
 export const whole = z.int();
+export const flag = z.boolean();
 /** In an answer: given as milliseconds of the wall clock or as text, sent as ISO 8601 in UTC. */
 export const when = z
   .union([z.number(), z.string()])
@@ -66,10 +102,21 @@ export function iso(ms: number): string {
   return new Date(Math.min(Math.max(ms, -8.64e15), 8.64e15)).toISOString();
 }
 
-export const principal = z
-  .object({ tenant: text, agent: text, user: text.optional(), via: text.optional() })
-  .openapi("Principal");
+export const principal = component("Principal", { tenant: text, agent: text, ...optional({ user: text, via: text }) });
+/** Who did something, and when. */
+export const author = { by: text, via: text.describe("The credential that the person used."), at: when };
+export const oneAction = { tool: text, action: text };
+/** The call that a request describes. */
+export const requestedCall = {
+  tool: name,
+  ...optional({ action: name, arguments: jsonObject, scopes: z.array(name).max(256), autonomy, run_id: runId }),
+};
+
+export const effects = z.enum(["read", "write", "destructive"]);
+export const riskSource = z.enum(["declared", "operator", "default", "guess"]);
+export const recordedReason = { rule: text, says: text, where: text.optional() };
 /** A rule that shaped a decision, and what it says. */
-export const decisionReason = z
-  .object({ rule: text, says: z.enum([...verdicts, "DENY", "RAISE"]), where: text.optional() })
-  .openapi("Reason");
+export const decisionReason = component("Reason", {
+  ...recordedReason,
+  says: z.enum([...verdicts, "DENY", "RAISE"]),
+});

@@ -1,41 +1,52 @@
 import { z } from "@hono/zod-openapi";
-import { jsonObject, name, principal, reason, reasonFields, risk, text, time, when, whole } from "./fields.ts";
+import {
+  author,
+  component,
+  jsonObject,
+  name,
+  oneAction,
+  optional,
+  principal,
+  reason,
+  reasonFields,
+  risk,
+  search,
+  text,
+  texts,
+  time,
+  when,
+  whole,
+} from "./fields.ts";
 import { route, type View } from "./route.ts";
 
 const grantState = z.enum(["live", "over", "revoked", "void"]);
 
-export const grant = z
-  .object({
-    grant_id: text,
-    status: grantState,
-    silent: text.optional().openapi({ description: "Why a live one answers nothing at present." }),
-    scope: z.object({ tool: text, action: text, arguments: jsonObject.optional() }),
-    granted_to: principal,
-    for: z.enum(["run", "session", "time"]),
-    run_id: text.optional(),
-    until: when,
-    reason: text,
-    by: text,
-    via: text,
-    on_behalf_of: text.optional(),
-    at: when,
-    approval_id: text,
-    risk_level: risk,
-    definition: text,
-    answers: z.array(text).openapi({ description: "The rules whose question it answers." }),
-    uses: whole,
-    last_used_at: when.optional(),
-    revoked: z.object({ by: text, via: text, at: when, reason: text.optional() }).optional(),
-  })
-  .openapi("Grant");
+export const grant = component("Grant", {
+  grant_id: text,
+  status: grantState,
+  silent: text.optional().describe("Why a live one answers nothing at present."),
+  scope: z.object({ ...oneAction, arguments: jsonObject.optional() }),
+  granted_to: principal,
+  for: z.enum(["run", "session", "time"]),
+  run_id: text.optional(),
+  until: when,
+  reason: text,
+  ...author,
+  on_behalf_of: text.optional(),
+  approval_id: text,
+  risk_level: risk,
+  definition: text,
+  answers: texts.describe("The rules whose question it answers."),
+  uses: whole,
+  last_used_at: when.optional(),
+  revoked: z.object({ ...author, reason: text.optional() }).optional(),
+});
 export type GrantView = View<typeof grant>;
 
 /** A decision that also answers later calls like this one. */
 export const remember = z
   .strictObject({
-    scope: z
-      .strictObject({ tool: name.optional(), action: name.optional(), arguments: jsonObject.optional() })
-      .optional(),
+    scope: z.strictObject(optional({ tool: name, action: name, arguments: jsonObject })).optional(),
     for: z.union([z.enum(["run", "session"]), z.strictObject({ until: time })]),
     reason,
   })
@@ -45,11 +56,11 @@ export type RememberBody = View<typeof remember>;
 export const grants = {
   list: route("get", "/v1/grants", "approvals:read", {
     summary: "Remembered approvals, new to old. An agent sees its own.",
-    query: z.strictObject({
-      state: grantState
-        .optional()
-        .describe("Only in this state; a grant is `void` when its tool is not the one it was given for."),
-      tool: name.optional().describe("Only for this tool."),
+    query: search({
+      state: grantState.describe(
+        "Only in this state; a grant is `void` when its tool is not the one it was given for.",
+      ),
+      tool: name.describe("Only for this tool."),
     }),
     answer: z.object({ grants: z.array(grant) }),
   }),
@@ -60,20 +71,18 @@ export const grants = {
   }),
 };
 
-export const delegation = z
-  .object({
-    delegation_id: text,
-    status: z.enum(["live", "over", "revoked"]),
-    from: text,
-    via: text.openapi({ description: "The credential it was given with." }),
-    to: text,
-    until: when,
-    reason: text.optional(),
-    at: when,
-    revoked: z.object({ by: text, via: text.optional(), at: when }).optional(),
-    ends: z.literal(true).optional().openapi({ description: "You may end it." }),
-  })
-  .openapi("Delegation");
+export const delegation = component("Delegation", {
+  delegation_id: text,
+  status: z.enum(["live", "over", "revoked"]),
+  from: text,
+  via: text.describe("The credential it was given with."),
+  to: text,
+  until: when,
+  reason: text.optional(),
+  at: when,
+  revoked: z.object({ by: text, via: text.optional(), at: when }).optional(),
+  ends: z.literal(true).optional().describe("You may end it."),
+});
 export type DelegationView = View<typeof delegation>;
 
 export const delegations = {

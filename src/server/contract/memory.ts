@@ -1,43 +1,39 @@
 import { z } from "@hono/zod-openapi";
-import { limit, reason, runId, text, when } from "./fields.ts";
+import { component, flag, limit, optional, reason, runId, search, text, texts, when } from "./fields.ts";
 import { route, type View } from "./route.ts";
 
 const state = z.enum(["open", "accepted", "rejected", "waiting", "unknown"]);
 
 /** What an agent proposed to remember, and what a person decided. */
-export const candidate = z
-  .object({
-    candidate_id: text,
-    state,
-    run_id: text,
-    call_id: text,
-    proposed_at: when,
-    agent: text,
-    user: text.optional(),
-    scope: text,
-    content: text,
-    tags: z.array(text),
-    decided_at: when.optional(),
-    decided_by: text.optional(),
-    reason: text.optional(),
-    memory_id: text.optional().openapi({ description: "The provider's id of the memory." }),
-    approval_id: text.optional().openapi({ description: "The request that the provider's own call waits for." }),
-    error: text.optional(),
-  })
-  .openapi("MemoryCandidate");
+export const candidate = component("MemoryCandidate", {
+  candidate_id: text,
+  state,
+  run_id: text,
+  call_id: text,
+  proposed_at: when,
+  agent: text,
+  user: text.optional(),
+  scope: text,
+  content: text,
+  tags: texts,
+  ...optional({ decided_at: when, decided_by: text, reason: text }),
+  memory_id: text.optional().describe("The provider's id of the memory."),
+  approval_id: text.optional().describe("The request that the provider's own call waits for."),
+  error: text.optional(),
+});
 export type CandidateView = View<typeof candidate>;
 
-const fields = { run_id: runId.optional(), reason: reason.optional() };
+const fields = optional({ run_id: runId, reason });
 
 export const memory = {
   candidates: route("get", "/v1/memory/candidates", "memory:decide", {
     summary: "What agents proposed to remember, new to old: of one run, or of the latest runs.",
-    query: z.strictObject({ run_id: runId.optional(), state: state.optional(), limit: limit.optional() }),
+    query: search({ run_id: runId, state, limit }),
     answer: z.object({ candidates: z.array(candidate) }),
   }),
   accept: route("post", "/v1/memory/candidates/{id}/accept", "memory:decide", {
     summary: "Write it to the memory provider, once.",
-    body: z.strictObject({ ...fields, again: z.boolean().optional() }),
+    body: z.strictObject({ ...fields, again: flag.optional() }),
     answer: candidate,
   }),
   reject: route("post", "/v1/memory/candidates/{id}/reject", "memory:decide", {

@@ -2,15 +2,25 @@ import { z } from "@hono/zod-openapi";
 import { verdicts } from "../../core/risk.ts";
 import {
   autonomy,
+  component,
   decisionReason,
   digest,
+  effects,
+  flag,
   jsonObject,
   name,
+  oneAction,
+  optional,
   principal,
   reason,
+  recordedReason,
+  requestedCall,
   risk,
+  riskSource,
   runId,
+  search,
   text,
+  texts,
   when,
   whole,
 } from "./fields.ts";
@@ -20,17 +30,15 @@ import { route, type View } from "./route.ts";
 const verdict = z.enum([...verdicts, "DENY"]).openapi("Verdict");
 export type VerdictView = View<typeof verdict>;
 
-export const decision = z
-  .object({
-    verdict,
-    risk,
-    reasons: z.array(decisionReason),
-    policy_version: text,
-    missing_scope: text.optional(),
-    observed: verdict.optional().openapi({ description: "In mode `observe`: the verdict that would be enforced." }),
-    grant_id: text.optional().openapi({ description: "The grant that answers for a person." }),
-  })
-  .openapi("Decision");
+export const decision = component("Decision", {
+  verdict,
+  risk,
+  reasons: z.array(decisionReason),
+  policy_version: text,
+  missing_scope: text.optional(),
+  observed: verdict.optional().describe("In mode `observe`: the verdict that would be enforced."),
+  grant_id: text.optional().describe("The grant that answers for a person."),
+});
 export type DecisionView = View<typeof decision>;
 export type ReasonView = DecisionView["reasons"][number];
 
@@ -41,12 +49,12 @@ const recorded = z.object({
       at: when,
       verdict: text,
       risk: text,
-      reasons: z.array(z.object({ rule: text, says: text, where: text.optional() })),
+      reasons: z.array(z.object(recordedReason)),
       policy_version: text,
       grant_id: text.optional(),
     })
     .optional()
-    .openapi({ description: "The decision when the call began or was asked about." }),
+    .describe("The decision when the call began or was asked about."),
 });
 
 /** What would be decided about a call; or why it does not get that far, with the decision if there was one. */
@@ -56,138 +64,108 @@ export const explanation = z
       reached: z.literal("verdict"),
       decision,
       facts: z.object({
-        tool: text,
-        action: text,
+        ...oneAction,
         server: text.optional(),
         risk,
-        risk_source: z.enum(["declared", "operator", "default", "guess"]),
-        effects: z.enum(["read", "write", "destructive"]),
-        scopes: z.array(text),
-        permissions: z.array(text),
+        risk_source: riskSource,
+        effects,
+        scopes: texts,
+        permissions: texts,
       }),
-      summary: text.optional(),
-      recorded: recorded.optional(),
+      ...optional({ summary: text, recorded }),
     }),
-    z.object({
-      reached: z.literal("refused"),
-      refusal,
-      decision: decision.optional(),
-      recorded: recorded.optional(),
-    }),
+    z.object({ reached: z.literal("refused"), refusal, ...optional({ decision, recorded }) }),
   ])
   .openapi("Explanation");
 export type ExplanationView = View<typeof explanation>;
 
-const warning = z
-  .object({
-    code: z.enum(["matches_no_tool", "never_holds", "contradiction", "duplicate", "no_effect", "observing"]),
-    rule: text.optional(),
-    message: text,
-    where: text.optional(),
-  })
-  .openapi("PolicyWarning");
+const warning = component("PolicyWarning", {
+  code: z.enum(["matches_no_tool", "never_holds", "contradiction", "duplicate", "no_effect", "observing"]),
+  rule: text.optional(),
+  message: text,
+  where: text.optional(),
+});
 export type PolicyWarningView = View<typeof warning>;
 const warnings = z.array(warning);
 
 const effectiveLine = z.object({
-  tool: text,
-  action: text,
+  ...oneAction,
   server: text.optional(),
   risk,
   verdict,
-  by: decisionReason.openapi({ description: "The rule that decides." }),
-  depends: z.array(decisionReason).openapi({ description: "Rules that may change the verdict of one call." }),
-  requested_by: z.array(text).openapi({ description: "The skills that ask for it." }),
+  by: decisionReason.describe("The rule that decides."),
+  depends: z.array(decisionReason).describe("Rules that may change the verdict of one call."),
+  requested_by: texts.describe("The skills that ask for it."),
 });
 export type EffectiveLineView = View<typeof effectiveLine>;
 
-const effectivePolicy = z
-  .object({
-    policy_version: text,
-    lines: z.array(effectiveLine).nullable().openapi({ description: "Null: this policy cannot list them." }),
-    unknown_requests: z.array(z.object({ skill: text, tool: text })),
-    warnings,
-  })
-  .openapi("EffectivePolicy");
+const effectivePolicy = component("EffectivePolicy", {
+  policy_version: text,
+  lines: z.array(effectiveLine).nullable().describe("Null: this policy cannot list them."),
+  unknown_requests: z.array(z.object({ skill: text, tool: text })),
+  warnings,
+});
 export type EffectivePolicyView = View<typeof effectivePolicy>;
 
 const verdictChange = z.object({
   call_id: text,
-  tool: text,
-  action: text,
+  ...oneAction,
   requested_by: principal,
   run_id: text,
   at: when,
   arguments: jsonObject,
-  edited: z.literal(true).optional().openapi({ description: "A person had changed the arguments: these ran." }),
+  edited: z.literal(true).optional().describe("A person had changed the arguments: these ran."),
   before: decision,
   after: decision,
 });
 export type VerdictChangeView = View<typeof verdictChange>;
 
-const simulation = z
-  .object({
-    before_version: text,
-    after_version: text,
-    replayed: whole,
-    unknown_tools: z.record(text, whole),
-    past_is_cut: z.boolean(),
-    changes: z.array(verdictChange),
-    warnings,
-  })
-  .openapi("Simulation");
+const simulation = component("Simulation", {
+  before_version: text,
+  after_version: text,
+  replayed: whole,
+  unknown_tools: z.record(text, whole),
+  past_is_cut: flag,
+  changes: z.array(verdictChange),
+  warnings,
+});
 export type SimulationView = View<typeof simulation>;
 
 const testResult = z.object({
   name: text,
   where: text.optional(),
-  passed: z.boolean(),
+  passed: flag,
   expected: verdict,
-  decision: decision.optional(),
-  problem: text.optional(),
+  ...optional({ decision, problem: text }),
 });
 export type TestResult = View<typeof testResult>;
-const test = z.object({ passed: z.boolean(), results: z.array(testResult), warnings }).openapi("PolicyTest");
+const test = component("PolicyTest", { passed: flag, results: z.array(testResult), warnings });
 export type PolicyTest = View<typeof test>;
 
-const policyText = z
-  .object({
-    name: text,
-    text,
-    line: whole.openapi({ description: "Of the file, where the text begins." }),
-    digest,
-    editable: z.boolean(),
-    why_not: text.optional(),
-  })
-  .openapi("PolicyDocument");
+const policyText = component("PolicyDocument", {
+  name: text,
+  text,
+  line: whole.describe("Of the file, where the text begins."),
+  digest,
+  editable: flag,
+  why_not: text.optional(),
+});
 export type PolicyTextView = View<typeof policyText>;
 
-const saved = z.object({ name: text, digest, kept: text }).openapi("PolicySaved");
+const saved = component("PolicySaved", { name: text, digest, kept: text });
 
-const caller = {
-  agent: name.optional(),
-  user: name.optional(),
-  run_id: runId.optional(),
-  autonomy: autonomy.optional(),
-};
 const namedText = z.strictObject({ name, text: z.string().max(1024 * 1024) });
 
 /** The policy in force, and others compared with it. No route here runs a tool. */
 export const policy = {
   show: route("get", "/v1/policy", "policy:read", {
     summary: "The verdict for each tool and the rule that decides, for one principal; and warnings about the policy.",
-    query: z.strictObject(caller),
+    query: search({ agent: name, user: name, run_id: runId, autonomy }),
     answer: effectivePolicy,
   }),
   explain: route("post", "/v1/policy/explain", "policy:read", {
     summary: "What would be decided about a call of any caller, and every rule that shaped it. Nothing is run.",
-    body: z.strictObject({
-      ...caller,
-      tool: name,
-      action: name.optional(),
-      arguments: jsonObject.optional(),
-      scopes: z.array(name).max(256).optional(),
-    }),
+    body: z.strictObject({ ...requestedCall, ...optional({ agent: name, user: name }) }),
     answer: explanation,
   }),
   explainCall: route("get", "/v1/calls/{id}/explanation", "policy:read", {
@@ -198,9 +176,7 @@ export const policy = {
     summary: "Decide the last recorded calls by another policy; tells which verdicts change, and why.",
     body: z.strictObject({
       configuration: namedText,
-      tool: name.optional(),
-      run_id: runId.optional(),
-      limit: z.int().min(1).max(10_000).optional(),
+      ...optional({ tool: name, run_id: runId, limit: z.int().min(1).max(10_000) }),
     }),
     answer: simulation,
   }),
@@ -218,9 +194,9 @@ export const policy = {
     summary: "Write the policy into the configuration's file; the old file is kept. In force from the next start on.",
     body: z.strictObject({
       text: z.string().max(1024 * 1024),
-      expected_digest: digest.openapi({
-        description: "`digest` of the text that was read: another person's change is not overwritten.",
-      }),
+      expected_digest: digest.describe(
+        "`digest` of the text that was read: another person's change is not overwritten.",
+      ),
       reason: reason.optional(),
     }),
     answer: saved,

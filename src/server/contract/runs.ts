@@ -2,156 +2,124 @@ import { z } from "@hono/zod-openapi";
 import { approvalStates, callStates } from "../../core/states.ts";
 import {
   callId,
+  component,
   cursor,
   digest,
+  each,
+  flag,
   json,
   jsonObject,
   limit,
   name,
+  oneAction,
+  optional,
   position,
   reason,
   risk,
+  search,
   text,
+  texts,
   when,
   whole,
 } from "./fields.ts";
 import { route, type View } from "./route.ts";
 
-export const run = z
-  .object({
-    run_id: text,
-    tenant: text,
-    principal: z.object({ agent: text, user: text.optional() }).optional(),
-    state: z.enum(["started", "running", "completed", "failed", "stopped"]),
-    task_id: text.optional(),
-    reason: text.optional(),
-    created_at: when,
-    last_event_at: when,
-    finished_at: when.optional(),
-    counts: z.object({
-      events: whole,
-      started: whole,
-      completed: whole,
-      failed: whole,
-      blocked: whole,
-      previewed: whole,
-      replayed: whole,
-      waiting: whole,
-      errors: whole,
-      artifacts: whole,
-    }),
-    deliverables: z.object({ expected: z.array(text), missing: z.array(text).optional() }),
-    governance: z.object({
-      result: z.enum(["passed", "failed", "incomplete", "blocked"]),
-      reasons: z.array(z.object({ result: z.enum(["failed", "incomplete", "blocked"]), code: text, message: text })),
-    }),
-  })
-  .openapi("Run");
+export const run = component("Run", {
+  run_id: text,
+  tenant: text,
+  principal: z.object({ agent: text, user: text.optional() }).optional(),
+  state: z.enum(["started", "running", "completed", "failed", "stopped"]),
+  ...optional({ task_id: text, reason: text }),
+  created_at: when,
+  last_event_at: when,
+  finished_at: when.optional(),
+  counts: z.object({
+    ...each(whole, "events", "started", "completed", "failed", "blocked", "previewed", "replayed", "waiting"),
+    ...each(whole, "errors", "artifacts"),
+  }),
+  deliverables: z.object({ expected: texts, missing: texts.optional() }),
+  governance: z.object({
+    result: z.enum(["passed", "failed", "incomplete", "blocked"]),
+    reasons: z.array(z.object({ result: z.enum(["failed", "incomplete", "blocked"]), code: text, message: text })),
+  }),
+});
 export type RunView = View<typeof run>;
 
 const page = z.object({ runs: z.array(run), next_after: text.optional() });
 export type RunPageView = View<typeof page>;
 
-const runEvent = z
-  .object({
-    event_id: text,
-    sequence: whole,
-    run_id: text,
-    session_id: text.nullable(),
-    task_id: text.nullable(),
-    type: text,
-    timestamp: when,
-    actor: text,
-    severity: z.enum(["debug", "info", "warning", "error"]),
-    summary: text,
-    data: jsonObject,
-    correlation_id: text.optional().openapi({ description: "The call." }),
-    parent_event_id: text.optional(),
-  })
-  .openapi("RunEvent");
+const runEvent = component("RunEvent", {
+  event_id: text,
+  sequence: whole,
+  run_id: text,
+  session_id: text.nullable(),
+  task_id: text.nullable(),
+  type: text,
+  timestamp: when,
+  actor: text,
+  severity: z.enum(["debug", "info", "warning", "error"]),
+  summary: text,
+  data: jsonObject,
+  correlation_id: text.optional().describe("The call."),
+  parent_event_id: text.optional(),
+});
 export type RunEventView = View<typeof runEvent>;
 
-const verification = z
-  .object({
-    intact: z.boolean(),
-    run_id: text,
-    events: whole,
-    calls: whole,
-    sealed: whole,
-    problems: z.array(z.object({ file: text, line: whole.optional(), why: text })),
-    notes: z.array(text),
-  })
-  .openapi("RunVerification");
+const verification = component("RunVerification", {
+  intact: flag,
+  run_id: text,
+  ...each(whole, "events", "calls", "sealed"),
+  problems: z.array(z.object({ file: text, line: whole.optional(), why: text })),
+  notes: texts,
+});
 export type RunVerificationView = View<typeof verification>;
 
 /** A call on the timeline of its run: no arguments and no results. */
-export const timelineCall = z
-  .object({
-    call_id: text,
-    key: text.optional().openapi({ description: "`parent_id` of the calls that this script made." }),
-    state: z.enum([...callStates, "refused"]).openapi({ description: "`refused`: it was not recorded as a call." }),
-    tool: text,
-    action: text,
-    agent: text.optional(),
-    user: text.optional(),
-    parent_id: text.optional(),
-    line: whole.optional().openapi({ description: "Of the script that made it, from 1, if its engine knows it." }),
-    risk_level: risk.optional(),
-    idempotent: z.boolean().optional(),
-    retryable: z.boolean().optional(),
-    code: text.optional().openapi({ description: "Of the refusal." }),
-    message: text.optional(),
-    arrived_at: when,
-    started_at: when.optional(),
-    ended_at: when.optional(),
-    approval: z
-      .object({
-        approval_id: text,
-        status: z.enum(approvalStates),
-        asked_at: when,
-        expires_at: when,
-        decided_at: when.optional(),
-        decided_as: text.optional(),
-        decided_by: text.optional(),
-      })
-      .optional(),
-    artifacts: z.array(z.object({ digest, media_type: text.optional(), name: text.optional() })),
-  })
-  .openapi("TimelineCall");
+export const timelineCall = component("TimelineCall", {
+  call_id: text,
+  key: text.optional().describe("`parent_id` of the calls that this script made."),
+  state: z.enum([...callStates, "refused"]).describe("`refused`: it was not recorded as a call."),
+  ...oneAction,
+  ...optional({ agent: text, user: text, parent_id: text }),
+  line: whole.optional().describe("Of the script that made it, from 1, if its engine knows it."),
+  ...optional({ risk_level: risk, idempotent: flag, retryable: flag }),
+  code: text.optional().describe("Of the refusal."),
+  message: text.optional(),
+  arrived_at: when,
+  ...optional({ started_at: when, ended_at: when }),
+  approval: z
+    .object({
+      approval_id: text,
+      status: z.enum(approvalStates),
+      asked_at: when,
+      expires_at: when,
+      ...optional({ decided_at: when, decided_as: text, decided_by: text }),
+    })
+    .optional(),
+  artifacts: z.array(z.object({ digest, media_type: text.optional(), name: text.optional() })),
+});
 export type TimelineCall = View<typeof timelineCall>;
 export type TimelineApproval = NonNullable<TimelineCall["approval"]>;
 
-const timeline = z
-  .object({
-    run_id: text,
-    calls: z.array(timelineCall),
-    scripts: z
-      .array(timelineCall)
-      .optional()
-      .openapi({ description: "Scripts that made calls of this page and are on another page." }),
-    next_before: text.optional(),
-  })
-  .openapi("Timeline");
+const timeline = component("Timeline", {
+  run_id: text,
+  calls: z.array(timelineCall),
+  scripts: z.array(timelineCall).optional().describe("Scripts that made calls of this page and are on another page."),
+  next_before: text.optional(),
+});
 export type TimelinePage = View<typeof timeline>;
 
 const longText = z.string().max(1_000_000, "is longer than a million characters");
 const about = z.strictObject({
-  task: z.union([longText, jsonObject]).optional(),
-  task_id: name.optional(),
-  prompt: longText.optional(),
-  system_prompt: longText.optional(),
-  transcript: longText.optional().openapi({ description: "Added to what is there; the other fields replace." }),
+  ...optional({ task: z.union([longText, jsonObject]), task_id: name, prompt: longText, system_prompt: longText }),
+  transcript: longText.optional().describe("Added to what is there; the other fields replace."),
   deliverables: z.array(name).max(1_000).optional(),
 });
 
 export const runs = {
   list: route("get", "/v1/runs", "runs:read", {
     summary: "Runs, the latest first. An agent sees its own.",
-    query: z.strictObject({
-      agent: name.optional(),
-      limit: limit.optional(),
-      after: cursor("live", "stored").optional(),
-    }),
+    query: search({ agent: name, limit, after: cursor("live", "stored") }),
     answer: page,
   }),
   show: route("get", "/v1/runs/{id}", "runs:read", {
@@ -160,13 +128,13 @@ export const runs = {
   }),
   events: route("get", "/v1/runs/{id}/events", "runs:read", {
     summary: "Events of a run after a sequence number, in order. A `type` that ends in `.` is a prefix.",
-    query: z.strictObject({ after: position.optional(), type: name.optional(), limit: limit.optional() }),
+    query: search({ after: position, type: name, limit }),
     answer: z.object({ events: z.array(runEvent), next_after: whole.optional() }),
   }),
   timeline: route("get", "/v1/runs/{id}/timeline", "runs:read", {
     summary:
       "Calls of a run, new to old: when each arrived, was asked about, decided, started and ended. An agent sees its own.",
-    query: z.strictObject({ before: callId.optional(), limit: limit.optional() }),
+    query: search({ before: callId, limit }),
     answer: timeline,
   }),
   verify: route("get", "/v1/runs/{id}/verify", "runs:export", {
@@ -189,7 +157,7 @@ export const runs = {
   }),
   finish: route("post", "/v1/runs/{id}/finish", "runs:write", {
     summary: "End a run: its deliverables are looked for, its folder is sealed in the audit log, its result is stated.",
-    body: z.strictObject({ state: z.enum(["completed", "failed"]).optional(), reason: reason.optional() }),
+    body: z.strictObject(optional({ state: z.enum(["completed", "failed"]), reason })),
     answer: run,
   }),
 };
@@ -198,19 +166,17 @@ export const runs = {
 export const agentRuns = {
   list: route("get", "/v1/agent-runs", "calls:make", {
     summary: "Ids of the caller's own agent runs, from the last to the first in the order of their characters.",
-    query: z.strictObject({ limit: limit.optional() }),
-    answer: z.object({ run_ids: z.array(text) }),
+    query: search({ limit }),
+    answer: z.object({ run_ids: texts }),
   }),
   show: route("get", "/v1/agent-runs/{id}", "calls:make", {
     summary: "One of the caller's own agent runs: what was kept last, and what its skills add to the system prompt.",
-    answer: z
-      .object({
-        run_id: text,
-        version: whole,
-        state: json.openapi({ description: "What the loop keeps: the conversation, and how it goes on." }),
-        instructions: text.openapi({ description: "What the run's skills add to the system prompt now." }),
-      })
-      .openapi("AgentRun"),
+    answer: component("AgentRun", {
+      run_id: text,
+      version: whole,
+      state: json.openapi({ description: "What the loop keeps: the conversation, and how it goes on." }),
+      instructions: text.describe("What the run's skills add to the system prompt now."),
+    }),
   }),
   save: route("put", "/v1/agent-runs/{id}", "calls:make", {
     summary: "Keep the state of an agent run in the place of version `expected_version` (0: there is none yet).",

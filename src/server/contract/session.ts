@@ -1,27 +1,27 @@
 import { z } from "@hono/zod-openapi";
 import { password } from "./accounts.ts";
-import { name, text, when } from "./fields.ts";
+import { component, each, flag, name, optional, search, text, texts, when } from "./fields.ts";
 import { route, type View } from "./route.ts";
 
 const shown = z.object({
   user: z.object({ id: text, name: text, display_name: text }),
   tenant: text,
-  roles: z.array(text),
-  groups: z.array(text),
-  permissions: z.array(text),
+  ...each(texts, "roles", "groups", "permissions"),
   expires_at: when.nullable(),
-  signed_in: z.boolean().openapi({ description: "A person in a session, not a token." }),
+  signed_in: flag.describe("A person in a session, not a token."),
   credential: z.enum(["agent-token", "operator-token", "api-token", "session"]),
 });
-const command = text.optional().openapi({
-  description: "How commands are typed where Postern was started; `…` stands for what only its own people see.",
-});
+const command = text.describe(
+  "How commands are typed where Postern was started; `…` stands for what only its own people see.",
+);
 
 const current = shown
   .extend({
-    command,
-    last_event_id: text.optional().openapi({
-      description: "For who may follow the events: what happens after this answer comes after this event.",
+    ...optional({
+      command,
+      last_event_id: text.describe(
+        "For a caller that may follow the events: what happens after this answer comes after this event.",
+      ),
     }),
   })
   .openapi("Session");
@@ -29,15 +29,14 @@ export type SessionAnswer = View<typeof current>;
 
 export const signedIn = shown
   .extend({
-    csrf: text.openapi({
-      description: "For `x-postern-csrf`, with every request. This is the only answer that has it.",
-    }),
+    csrf: text.describe("For `x-postern-csrf`, with every request. This is the only answer that has it."),
   })
   .openapi("SignedIn");
 
-const ways = z
-  .object({ password: z.boolean(), openid: z.object({ name: text }).optional(), accounts: z.boolean(), command })
-  .openapi("SignInWays");
+const ways = component("SignInWays", {
+  ...each(flag, "password", "accounts"),
+  ...optional({ openid: z.object({ name: text }), command }),
+});
 
 export const session = {
   ways: route("get", "/v1/session/ways", "nothing", {
@@ -71,11 +70,11 @@ export const session = {
   }),
 };
 
-/** A browser walks both ways; neither changes anything but who is signed in. */
+/** A browser follows both routes. They change only who is signed in. */
 export const openId = {
   begin: route("get", "/v1/session/openid", "nothing", {
     summary: "Go to the OpenID provider. `to`: the page to come back to.",
-    query: z.strictObject({ to: z.string().max(500).optional() }),
+    query: search({ to: z.string().max(500) }),
     answer: z.void(),
     status: 303,
   }),

@@ -1,38 +1,30 @@
 import { z } from "@hono/zod-openapi";
-import { runId, text } from "./fields.ts";
+import { component, each, optional, runId, text, texts } from "./fields.ts";
 import { route, type View } from "./route.ts";
 
-const skill = z
-  .object({
-    name: text,
-    description: text,
-    version: text,
-    allowed_tools: z.array(text),
-    license: text.optional(),
-    compatibility: text.optional(),
-    category: text.optional(),
-    tags: z.array(text),
-    aliases: z.array(text),
-    metadata: z.record(text, text),
-    path: text.nullable().openapi({ description: "Its folder; null: it was given in code." }),
-    warnings: z.array(text),
-  })
-  .openapi("Skill");
+const skill = component("Skill", {
+  ...each(text, "name", "description", "version"),
+  allowed_tools: texts,
+  ...optional({ license: text, compatibility: text, category: text }),
+  tags: texts,
+  aliases: texts,
+  metadata: z.record(text, text),
+  path: text.nullable().describe("Its folder; null: it was given in code."),
+  warnings: texts,
+});
 export type SkillView = View<typeof skill>;
 
-const problem = z.object({ path: text, problem: text, fix: text }).openapi("SkillProblem");
+const problem = component("SkillProblem", { path: text, problem: text, fix: text });
 export type SkillProblemView = View<typeof problem>;
 
-export const skillList = z
-  .object({
-    skills: z.array(skill),
-    refused: z.array(problem).openapi({ description: "What was found and not loaded." }),
-    notes: z.array(problem).openapi({ description: "Problems of the folders." }),
-  })
-  .openapi("Skills");
+export const skillList = component("Skills", {
+  skills: z.array(skill),
+  refused: z.array(problem).describe("What was found and not loaded."),
+  notes: z.array(problem).describe("Problems of the folders."),
+});
 export type SkillList = View<typeof skillList>;
 
-const active = z.object({ run_id: text, active: z.array(text) }).openapi("ActiveSkills");
+const active = component("ActiveSkills", { run_id: text, active: texts });
 
 export const skills = {
   list: route("get", "/v1/skills", "skills:read", {

@@ -1,14 +1,32 @@
 import { z } from "@hono/zod-openapi";
-import { digest, json, jsonObject, name, reason, risk, runId, text, when, whole } from "./fields.ts";
+import {
+  component,
+  digest,
+  each,
+  effects,
+  flag,
+  json,
+  jsonObject,
+  name,
+  oneAction,
+  optional,
+  reason,
+  risk,
+  riskSource,
+  runId,
+  search,
+  text,
+  texts,
+  when,
+  whole,
+} from "./fields.ts";
 import { route, type View } from "./route.ts";
 
-const hint = z.boolean().optional();
-const effects = z.enum(["read", "write", "destructive"]);
+const hint = flag.optional();
 
 export const tool = z
   .object({
-    tool: text,
-    action: text,
+    ...oneAction,
     title: text.optional(),
     description: text,
     server: text.optional(),
@@ -18,131 +36,87 @@ export const tool = z
     output_schema: jsonObject.optional(),
     annotations: z
       .object({ readOnlyHint: hint, destructiveHint: hint, idempotentHint: hint, openWorldHint: hint })
-      .openapi({ description: "As MCP names them." }),
-    icons: z.array(jsonObject).optional().openapi({ description: "As MCP has them." }),
+      .describe("As MCP names them."),
+    icons: z.array(jsonObject).optional().describe("As MCP has them."),
     meta: jsonObject.optional().openapi({ description: "MCP's `_meta`." }),
     ui: z
-      .object({
-        resource_uri: text,
-        csp: jsonObject.optional(),
-        permissions: z.array(text),
-        prefers_border: z.boolean(),
-      })
+      .object({ resource_uri: text, csp: jsonObject.optional(), permissions: texts, prefers_border: flag })
       .optional()
-      .openapi({ description: "The page that MCP clients show for it." }),
+      .describe("The page that MCP clients show for it."),
     provider_specs: jsonObject
       .optional()
       .openapi({ description: "What each provider is sent for a hosted or provider-defined tool, verbatim." }),
-    call_types: z.array(text).optional().openapi({ description: "The types under which its provider's calls arrive." }),
+    call_types: texts.optional().describe("The types under which its provider's calls arrive."),
     risk,
-    risk_source: z.enum(["declared", "operator", "default", "guess"]),
+    risk_source: riskSource,
     guess: z
-      .object({ risk, effects, open_world: z.boolean(), why: z.array(text) })
+      .object({ risk, effects, open_world: flag, why: texts })
       .optional()
-      .openapi({ description: "What was guessed, if the risk is not stated." }),
+      .describe("What was guessed, if the risk is not stated."),
     effects,
-    open_world: z.boolean(),
-    scopes: z.array(text),
-    permissions: z.array(text),
-    idempotent: z.boolean(),
-    require_idempotency_key: z.boolean(),
-    previews: z.boolean(),
-    suspends: z.boolean(),
-    detached: z.boolean(),
-    concurrency_safe: z.boolean().openapi({ description: "It may run beside other calls of the same turn." }),
-    timeout_ms: z.number().optional(),
-    approval_ttl_ms: z.number().optional(),
+    open_world: flag,
+    scopes: texts,
+    permissions: texts,
+    ...each(flag, "idempotent", "require_idempotency_key", "previews", "suspends", "detached"),
+    concurrency_safe: flag.describe("It may run beside other calls of the same turn."),
+    ...optional({ timeout_ms: z.number(), approval_ttl_ms: z.number() }),
     definition: text,
-    unavailable: text.optional().openapi({ description: "Why it cannot be called now." }),
+    unavailable: text.optional().describe("Why it cannot be called now."),
     blocked: z
       .enum(["changed", "new", "waiting"])
       .optional()
-      .openapi({ description: "Until an operator has approved its definition." }),
+      .describe("Until an operator has approved its definition."),
     health: z
       .object({
         status: z.enum(["healthy", "degraded", "unavailable"]),
         consecutive_errors: whole,
-        last_success_at: when.optional(),
-        last_error: text.optional(),
-        rate_limit_resets_at: when.optional(),
+        ...optional({ last_success_at: when, last_error: text, rate_limit_resets_at: when }),
       })
       .optional(),
   })
   .openapi("Tool", { description: "One action of a tool." });
 export type ToolView = View<typeof tool>;
 
-const definition = z
-  .object({
-    definition: text.openapi({ description: "SHA-256 over what the server says of the tool." }),
-    body: jsonObject,
-    at: when,
-    by: text
-      .optional()
-      .openapi({ description: "Who approved it. Without it, it was trusted when first seen, or is not approved." }),
-    via: text.optional().openapi({ description: "The credential it was approved with." }),
-  })
-  .openapi("Definition");
+const definition = component("Definition", {
+  definition: text.describe("SHA-256 over what the server says of the tool."),
+  body: jsonObject,
+  at: when,
+  by: text.optional().describe("Who approved it. Without it, it was trusted when first seen, or is not approved."),
+  via: text.optional().describe("The credential it was approved with."),
+});
 export type DefinitionView = View<typeof definition>;
 
-const difference = z.object({
-  field: text,
-  path: text.optional(),
-  before: json.optional(),
-  after: json.optional(),
-  rows: z.array(text),
-});
+const difference = z.object({ field: text, ...optional({ path: text, before: json, after: json }), rows: texts });
 export type DifferenceView = View<typeof difference>;
 
-export const toolChanges = z
-  .object({
-    tool: text,
-    server: text,
-    state: z.enum(["pinned", "changed", "new"]),
-    pinned: definition.optional(),
-    offered: definition.optional(),
-    differences: z.array(difference),
-  })
-  .openapi("ToolChanges");
+export const toolChanges = component("ToolChanges", {
+  tool: text,
+  server: text,
+  state: z.enum(["pinned", "changed", "new"]),
+  ...optional({ pinned: definition, offered: definition }),
+  differences: z.array(difference),
+});
 export type ToolChangesView = View<typeof toolChanges>;
 
 const actionStatistics = z.object({
-  tool: text,
-  action: text,
-  calls: whole,
-  errors: whole,
-  unknown: whole,
-  refused: whole,
-  p50_ms: z.number().optional(),
-  p95_ms: z.number().optional(),
-  last_call_at: when.optional(),
-  last_error_at: when.optional(),
+  ...oneAction,
+  ...each(whole, "calls", "errors", "unknown", "refused"),
+  ...optional({ p50_ms: z.number(), p95_ms: z.number(), last_call_at: when, last_error_at: when }),
   last_error_code: text.optional(),
 });
 export type ActionStatisticsView = View<typeof actionStatistics>;
 
-const statistics = z
-  .object({
-    since: when.optional(),
-    tools: z.array(actionStatistics),
-    minutes: z.array(
-      z.object({
-        at: when,
-        ok: whole,
-        failed: whole,
-        refused: whole,
-        unknown: whole,
-        previewed: whole,
-        asked: whole,
-      }),
-    ),
-  })
-  .openapi("Statistics");
+const statistics = component("Statistics", {
+  since: when.optional(),
+  tools: z.array(actionStatistics),
+  minutes: z.array(z.object({ at: when, ...each(whole, "ok", "failed", "refused", "unknown", "previewed", "asked") })),
+});
 export type Statistics = View<typeof statistics>;
 
 export const tools = {
   list: route("get", "/v1/tools", "tools:read", {
     summary: "Every action this token may be shown, with its risk, schema and health.",
-    query: z.strictObject({ run_id: runId.optional() }),
+    query: search({ run_id: runId }),
     answer: z.object({ tools: z.array(tool) }),
   }),
   show: route("get", "/v1/tools/{name}", "tools:read", {
@@ -156,9 +130,9 @@ export const tools = {
   approve: route("post", "/v1/tools/{name}/approve", "tools:approve", {
     summary: "Trust the definition that was looked at; the tool can be called again.",
     body: z.strictObject({
-      definition: digest.openapi({
-        description: "`offered.definition` of the changes: what was looked at, and nothing that came after.",
-      }),
+      definition: digest.describe(
+        "`offered.definition` of the changes: what was looked at, and nothing that came after.",
+      ),
       reason: reason.optional(),
     }),
     answer: toolChanges,
@@ -177,15 +151,13 @@ const serverHealth = z.object({
   problem: text.optional(),
 });
 export type ServerHealth = View<typeof serverHealth>;
-const healthAnswer = z
-  .object({
-    status: z.enum(["ok", "broken"]),
-    problem: text.optional(),
-    tools: whole,
-    rejected: refused.openapi({ description: "Tools of folders that cannot be offered, and why." }),
-    servers: z.array(serverHealth),
-  })
-  .openapi("Health");
+const healthAnswer = component("Health", {
+  status: z.enum(["ok", "broken"]),
+  problem: text.optional(),
+  tools: whole,
+  rejected: refused.describe("Tools of folders that cannot be offered, and why."),
+  servers: z.array(serverHealth),
+});
 export type HealthView = View<typeof healthAnswer>;
 
 export const health = {
@@ -199,7 +171,7 @@ export const artifacts = {
   read: route("get", "/v1/artifacts/{digest}", "artifacts:read", {
     summary:
       "An artifact's bytes, for whom it was released to. An operator names the `agent` (and `user`) it belongs to.",
-    query: z.strictObject({ agent: name.optional(), user: name.optional() }),
+    query: search({ agent: name, user: name }),
     answer: "application/octet-stream",
   }),
 };

@@ -132,7 +132,7 @@ const others: ReadonlySet<string> = new Set([
 describe("an act by hand is in the log with person and credential", () => {
   let runtime: Runtime;
   let server: Changing;
-  let house: Awaited<ReturnType<typeof httpFixture>>;
+  let http: Awaited<ReturnType<typeof httpFixture>>;
   let headers: Readonly<Record<string, string>>;
 
   beforeAll(async () => {
@@ -172,14 +172,14 @@ describe("an act by hand is in the log with person and credential", () => {
     const signedIn = await runtime.accounts.signIn("ann", goodPassword, here);
     if ("refused" in signedIn) throw new Error("nobody signed in");
     headers = inSession(signedIn);
-    house = await httpFixture(runtime, { accounts: runtime.accounts });
+    http = await httpFixture(runtime, { accounts: runtime.accounts });
     const isThere = () => expect(runtime.pins.changes("files__read")?.offered).toBeDefined();
     await vi.waitFor(isThere, { timeout: 20_000, interval: 10 });
   });
 
   afterAll(async () => {
     await runtime.close();
-    await house[Symbol.asyncDispose]();
+    await http[Symbol.asyncDispose]();
     server[Symbol.dispose]();
   });
 
@@ -193,7 +193,7 @@ describe("an act by hand is in the log with person and credential", () => {
     const before = runtime.audit.size;
     const [method = ""] = route.split(" ");
     const sent = method === "delete" ? {} : { body };
-    const answered = await house.ask(path, { method: method.toUpperCase(), ...sent, headers: { host, ...headers } });
+    const answered = await http.ask(path, { method: method.toUpperCase(), ...sent, headers: { host, ...headers } });
     expect(answered.status, await answered.text()).toBeLessThan(300);
     const events = (await runtime.audit.query({ after: before - 1, limit: 100 })).filter(({ seq }) => seq >= before);
     const byHand = events.filter(({ principal, type }) => principal?.agent !== "system" && !/^tool_call/.test(type));
@@ -203,11 +203,11 @@ describe("an act by hand is in the log with person and credential", () => {
 
   it("who has a tool asked what became of a call, also where the tool cannot tell", async () => {
     const id = await lost(runtime);
-    const answered = await house.ask(`/v1/calls/${id}/reconcile`, { body: {}, headers: { host, ...headers } });
+    const answered = await http.ask(`/v1/calls/${id}/reconcile`, { body: {}, headers: { host, ...headers } });
     expect(answered.status).toBe(409);
     await answered.text();
-    const [told, ...more] = await runtime.audit.query({ type: "operator.action.call_reconciled" });
-    expect(told).toMatchObject({ decided_by: "ann", decided_via: "session:ann", data: { tool: "wire" } });
+    const [received, ...more] = await runtime.audit.query({ type: "operator.action.call_reconciled" });
+    expect(received).toMatchObject({ decided_by: "ann", decided_via: "session:ann", data: { tool: "wire" } });
     expect(more).toEqual([]);
   });
 });

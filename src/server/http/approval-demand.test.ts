@@ -22,9 +22,9 @@ const pay = defineTool({
 
 /** What a console is told of it, alone and in the list, which is the same. */
 async function told(h: RuntimeFixture, id: string): Promise<Record<string, unknown>> {
-  await using door = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
-  const { input_schema: _, ...alone } = await bodyOf(await door.ask(`/v1/approvals/${id}`, { as: "operator" }));
-  const list = (await bodyOf(await door.ask("/v1/approvals", { as: "operator" })))["approvals"];
+  await using http = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
+  const { input_schema: _, ...alone } = await bodyOf(await http.ask(`/v1/approvals/${id}`, { as: "operator" }));
+  const list = (await bodyOf(await http.ask("/v1/approvals", { as: "operator" })))["approvals"];
   if (alone["status"] === "pending") expect(list).toContainEqual(alone);
   return alone;
 }

@@ -80,7 +80,7 @@ describe("one approval", () => {
     ]);
   });
 
-  it("has a digest of all that is shown, which whoever reads it can make anew", async () => {
+  it("has a digest of all that is shown, which a reader can compute again", async () => {
     const { get, held } = await approvalScene();
     const [, approval] = await get(`/v1/approvals/${await held("x")}`);
     const { binding, digest, preview_digest = null, risk_level, summary = null, why } = approval;

@@ -10,7 +10,7 @@ import type { Runtime } from "../../index.ts";
 interface Scene extends AsyncDisposable {
   readonly runtime: Runtime;
   now(): number;
-  /** What somebody is told they may say to a request. */
+  /** What a person reads that they may decide. */
   viewer(id: string, name: string): Promise<Record<string, unknown>>;
   /** What comes of it when they say it. */
   say(id: string, name: string, verb: string): Promise<readonly [number, unknown]>;
@@ -34,32 +34,32 @@ async function scene(...routes: readonly ApprovalRoute[]): Promise<Scene> {
     await accounts.add({ name, roles, password: goodPassword }, holder);
     sessions.set(name, inSession(entered(await accounts.signIn(name, goodPassword, here))));
   }
-  const door = await httpFixture(inside.runtime, { accounts, clock: inside.clock });
+  const http = await httpFixture(inside.runtime, { accounts, clock: inside.clock });
   const as = (name: string) =>
     name === "operator" ? ({ as: "operator" } as const) : { headers: sessions.get(name) ?? {} };
   return {
     runtime: inside.runtime,
     now: () => inside.clock.now(),
     viewer: async (id, name) => {
-      const detail = await bodyOf(await door.ask(`/v1/approvals/${id}`, as(name)));
-      const list = (await bodyOf(await door.ask("/v1/approvals", as(name))))["approvals"] as Record<string, unknown>[];
+      const detail = await bodyOf(await http.ask(`/v1/approvals/${id}`, as(name)));
+      const list = (await bodyOf(await http.ask("/v1/approvals", as(name))))["approvals"] as Record<string, unknown>[];
       expect(list.find((one) => one["approval_id"] === id)?.["viewer"]).toEqual(detail["viewer"]);
       return detail["viewer"] as Record<string, unknown>;
     },
     say: async (id, name, verb) => {
       const body = { ...(verb === "modify" && { arguments: { to: "other" } }), confirmation: "drop" };
       const { confirmation: _, ...no } = body;
-      const said = verb === "approve" || verb === "modify" ? body : no;
-      const answered = await door.ask(`/v1/approvals/${id}/${verb}`, { ...as(name), body: said });
+      const sent = verb === "approve" || verb === "modify" ? body : no;
+      const answered = await http.ask(`/v1/approvals/${id}/${verb}`, { ...as(name), body: sent });
       return [answered.status, ((await bodyOf(answered))["error"] as { message?: unknown } | undefined)?.message];
     },
     asks: async (name, tool = "mail") => {
       const call = { tool, arguments: { to: String(Math.random()) } };
-      const asked = await bodyOf(await door.ask("/v1/calls", { ...as(name), body: call }));
+      const asked = await bodyOf(await http.ask("/v1/calls", { ...as(name), body: call }));
       return String(asked["approval_id"]);
     },
     [Symbol.asyncDispose]: async () => {
-      await door[Symbol.asyncDispose]();
+      await http[Symbol.asyncDispose]();
       await inside[Symbol.asyncDispose]();
     },
   };
@@ -72,7 +72,7 @@ async function agentAsks({ runtime }: Scene, tool = "mail"): Promise<string> {
   return (await runtime.invoke({ tool, arguments: { to: String(Math.random()) } }, byAnAgent)).approvalId ?? "";
 }
 
-describe("who looks at a request is told what they may say to it", () => {
+describe("a viewer of a request reads what they may decide", () => {
   it("all, where nothing stands against it", async () => {
     await using at = await scene();
     expect(await at.viewer(await agentAsks(at), "bob")).toEqual({ may: all });
@@ -81,9 +81,9 @@ describe("who looks at a request is told what they may say to it", () => {
   it("nothing, with the sentence of the refusal, where they asked by hand", async () => {
     await using at = await scene();
     const id = await at.asks("ann");
-    const told = await at.viewer(id, "ann");
-    expect(told).toMatchObject({ may: [], why_not: "requester" });
-    for (const verb of all) expect(await at.say(id, "ann", verb)).toEqual([403, told["message"]]);
+    const received = await at.viewer(id, "ann");
+    expect(received).toMatchObject({ may: [], why_not: "requester" });
+    for (const verb of all) expect(await at.say(id, "ann", verb)).toEqual([403, received["message"]]);
     expect(await at.viewer(id, "bob")).toEqual({ may: all });
   });
 
@@ -98,7 +98,7 @@ describe("who looks at a request is told what they may say to it", () => {
     expect((await at.say(id, "vera", "deny"))[0]).toBe(403);
   });
 
-  it("nothing, where it is sent to others, and in whose place once somebody lends them their word", async () => {
+  it("nothing if it is routed to others, and for whom once a person delegates to them", async () => {
     await using at = await scene({ name: "anns", to: { users: ["ann"] } });
     const id = await agentAsks(at);
     expect(await at.viewer(id, "bob")).toMatchObject({ may: [], why_not: "not_asked" });
@@ -112,9 +112,9 @@ describe("who looks at a request is told what they may say to it", () => {
     await using at = await scene({ quorum: 2 });
     const id = await agentAsks(at);
     expect((await at.say(id, "ann", "approve"))[0]).toBe(200);
-    const told = await at.viewer(id, "ann");
-    expect(told).toMatchObject({ may: ["deny", "skip", "modify"], why_not: "voted" });
-    expect(await at.say(id, "ann", "approve")).toEqual([409, told["message"]]);
+    const received = await at.viewer(id, "ann");
+    expect(received).toMatchObject({ may: ["deny", "skip", "modify"], why_not: "voted" });
+    expect(await at.say(id, "ann", "approve")).toEqual([409, received["message"]]);
     expect((await at.say(id, "ann", "deny"))[0]).toBe(200);
     expect(await at.viewer(id, "bob")).toMatchObject({ may: [], why_not: "over" });
   });
@@ -122,9 +122,9 @@ describe("who looks at a request is told what they may say to it", () => {
   it("only a no, by the operator's token, to what takes persons who signed in", async () => {
     await using at = await scene();
     const id = await agentAsks(at, "drop");
-    const told = await at.viewer(id, "operator");
-    expect(told).toMatchObject({ may: ["deny", "skip"], why_not: "sign_in" });
-    expect(await at.say(id, "operator", "approve")).toEqual([403, told["message"]]);
+    const received = await at.viewer(id, "operator");
+    expect(received).toMatchObject({ may: ["deny", "skip"], why_not: "sign_in" });
+    expect(await at.say(id, "operator", "approve")).toEqual([403, received["message"]]);
     expect((await at.say(id, "operator", "deny"))[0]).toBe(200);
   });
 

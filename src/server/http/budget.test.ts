@@ -31,7 +31,7 @@ async function opened(options: RuntimeOptions = {}): Promise<HttpFixture & { run
   cleanups.push(
     () => own[Symbol.asyncDispose](),
     () => http[Symbol.asyncDispose](),
-    () => http.door.close(),
+    () => http.server.close(),
   );
   return { ...http, runtime, clock };
 }

@@ -10,18 +10,18 @@ import { type ConnectionLimits, type Listening, listen, loopbackHosts } from "./
 
 const limits: ConnectionLimits = { headersMs: 300, requestMs: 600, stalledMs: 400, checkEveryMs: 50, perAddress: 1000 };
 
-let house: HttpFixture;
+let http: HttpFixture;
 let listening: Listening;
 let agent: PosternClient;
 
 async function serve(more: Partial<ConnectionLimits> = {}, runtime: Runtime = stubRuntime().runtime): Promise<void> {
-  house = await httpFixture(runtime, { hosts: () => loopbackHosts(listening.port) });
-  listening = await listen({ door: house.door, port: 0, limits: { ...limits, ...more } });
-  agent = createClient({ url: listening.url, token: house.tokens.agent });
+  http = await httpFixture(runtime, { hosts: () => loopbackHosts(listening.port) });
+  listening = await listen({ handler: http.server, port: 0, limits: { ...limits, ...more } });
+  agent = createClient({ url: listening.url, token: http.tokens.agent });
 }
 async function stop(): Promise<void> {
   await listening.close(100);
-  await house[Symbol.asyncDispose]();
+  await http[Symbol.asyncDispose]();
 }
 beforeEach(() => serve());
 afterEach(stop);
@@ -68,18 +68,18 @@ const unfinished: Readonly<Record<string, () => string>> = {
   "half a request line": () => "GET /healthz",
   "half of the headers": () => head("X-A: b"),
   "half of a body with a length": () =>
-    `${head(`Authorization: Bearer ${house.tokens.agent}`, "Content-Type: application/json", "Content-Length: 100")}\r\n\r\n{"tool":`,
+    `${head(`Authorization: Bearer ${http.tokens.agent}`, "Content-Type: application/json", "Content-Length: 100")}\r\n\r\n{"tool":`,
   "half of a chunked body": () =>
-    `${head(`Authorization: Bearer ${house.tokens.agent}`, "Content-Type: application/json", "Transfer-Encoding: chunked")}\r\n\r\n8\r\n{"tool":`,
+    `${head(`Authorization: Bearer ${http.tokens.agent}`, "Content-Type: application/json", "Transfer-Encoding: chunked")}\r\n\r\n8\r\n{"tool":`,
   "a promise of a body": () =>
-    `${head(`Authorization: Bearer ${house.tokens.agent}`, "Expect: 100-continue", "Content-Length: 9")}\r\n\r\n`,
+    `${head(`Authorization: Bearer ${http.tokens.agent}`, "Expect: 100-continue", "Content-Length: 9")}\r\n\r\n`,
   "half of a second request": () =>
     `GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:${listening.port}\r\n\r\nGET /healthz HTTP/1.1\r\nHo`,
   "no HTTP": () => "\u0016\u0003\u0001\u0002 hello\r\n\r\n",
 };
 
 function request(path: string, as: "agent" | "operator"): string {
-  return `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${listening.port}\r\nAuthorization: Bearer ${house.tokens[as]}\r\n\r\n`;
+  return `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${listening.port}\r\nAuthorization: Bearer ${http.tokens[as]}\r\n\r\n`;
 }
 
 describe("connections that never send a whole request", () => {

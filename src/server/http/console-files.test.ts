@@ -27,7 +27,7 @@ function ask(path: string, headers: Record<string, string> = browser, method = "
 }
 
 describe("consoleFiles", () => {
-  it("answers the page at every place inside it, with a policy that runs nothing inline and lets nobody frame it", async () => {
+  it("answers the page at every place inside it, with a policy against inline scripts and frames", async () => {
     for (const path of ["/", "/approvals", "/approvals/apr_1", "/runs/run-1?tab=log"]) {
       const answer = await ask(path);
       expect(answer?.status, path).toBe(200);
@@ -77,7 +77,7 @@ describe("consoleFiles", () => {
     expect(await (await ask("/secrets.env"))?.text()).not.toContain("TOKEN");
   });
 
-  it("is silent to programs and to whoever wants to change something", async () => {
+  it("answers no page to a program or to a request that changes something", async () => {
     expect(await ask("/approvals", { accept: "application/json" })).toBeUndefined();
     expect(await ask("/", browser, "POST")).toBeUndefined();
   });

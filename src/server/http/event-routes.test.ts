@@ -37,16 +37,16 @@ function frames(text: string): readonly ChannelFixture[] {
 
 async function follow(
   h: RuntimeFixture,
-  door: HttpFixture,
+  http: HttpFixture,
   path = "/v1/events",
   headers: Readonly<Record<string, string>> = {},
 ): Promise<{
-  told(): Promise<readonly ChannelFixture[]>;
+  received(): Promise<readonly ChannelFixture[]>;
   cancel(): Promise<void>;
   status: number;
   response: Response;
 }> {
-  const response = await door.ask(path, { as: "operator", headers });
+  const response = await http.ask(path, { as: "operator", headers });
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   void (async () => {
@@ -59,7 +59,7 @@ async function follow(
   return {
     status: response.status,
     response,
-    async told() {
+    async received() {
       await h.clock.advance(25);
       await settled();
       return frames(text);
@@ -71,11 +71,11 @@ async function follow(
 describe("GET /v1/events", () => {
   it("tells what happens in the documented shape", async () => {
     await using h = await runtimeFixture();
-    await using door = await httpFixture(h.runtime);
-    const line = await follow(h, door);
+    await using http = await httpFixture(h.runtime);
+    const line = await follow(h, http);
     expect(line.response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
     await h.runtime.invoke(echo, asker);
-    const [first, arrived, attempted, ...rest] = await line.told();
+    const [first, arrived, attempted, ...rest] = await line.received();
     expect(first).toEqual({ id: expect.stringMatching(/^-?\d+$/) });
     expect(arrived?.data).toMatchObject({ type: "tool_call.arrived", tool: "echo" });
     expect(attempted).toEqual({
@@ -100,62 +100,64 @@ describe("GET /v1/events", () => {
 
   it("narrows to types, a run and a trace", async () => {
     await using h = await runtimeFixture();
-    await using door = await httpFixture(h.runtime);
+    await using http = await httpFixture(h.runtime);
     const traceId = "a".repeat(32);
-    const types = await follow(h, door, "/v1/events?type=tool_call.succeeded,operator.");
-    const run = await follow(h, door, "/v1/events?run_id=mine");
-    const trace = await follow(h, door, `/v1/events?trace_id=${traceId}`);
+    const types = await follow(h, http, "/v1/events?type=tool_call.succeeded,operator.");
+    const run = await follow(h, http, "/v1/events?run_id=mine");
+    const trace = await follow(h, http, `/v1/events?trace_id=${traceId}`);
     await h.runtime.invoke(echo, { ...asker, runId: "mine" });
     await h.runtime.invoke(echo, { ...asker, runId: "other", traceId });
     await h.runtime.controls.pause(actor("boss"));
-    const typesTold = (await types.told()).slice(1).map(({ data }) => data?.["type"]);
+    const typesTold = (await types.received()).slice(1).map(({ data }) => data?.["type"]);
     expect(typesTold).toEqual(["tool_call.succeeded", "tool_call.succeeded", "operator.action.pause"]);
-    expect(new Set((await run.told()).slice(1).map(({ data }) => data?.["run_id"]))).toEqual(new Set(["mine"]));
-    expect(new Set((await trace.told()).slice(1).map(({ data }) => data?.["trace_id"]))).toEqual(new Set([traceId]));
+    expect(new Set((await run.received()).slice(1).map(({ data }) => data?.["run_id"]))).toEqual(new Set(["mine"]));
+    expect(new Set((await trace.received()).slice(1).map(({ data }) => data?.["trace_id"]))).toEqual(
+      new Set([traceId]),
+    );
   });
 
   it("goes on after Last-Event-ID, and resets an id it cannot know", async () => {
     await using h = await runtimeFixture();
-    await using door = await httpFixture(h.runtime);
-    const line = await follow(h, door);
+    await using http = await httpFixture(h.runtime);
+    const line = await follow(h, http);
     await h.runtime.invoke(echo, asker);
-    const seen = (await line.told()).at(2)?.id ?? "";
+    const seen = (await line.received()).at(2)?.id ?? "";
     await line.cancel();
-    const back = await follow(h, door, "/v1/events", { "last-event-id": seen });
-    expect((await back.told()).slice(0, 2).map(({ data }) => data?.["type"])).toEqual([
+    const back = await follow(h, http, "/v1/events", { "last-event-id": seen });
+    expect((await back.received()).slice(0, 2).map(({ data }) => data?.["type"])).toEqual([
       "tool_call.succeeded",
       "tool_call.left",
     ]);
-    const lost = await follow(h, door, "/v1/events?after=777777");
-    expect((await lost.told())[0]).toMatchObject({ event: "reset", data: { data: { reason: "too_old" } } });
+    const lost = await follow(h, http, "/v1/events?after=777777");
+    expect((await lost.received())[0]).toMatchObject({ event: "reset", data: { data: { reason: "too_old" } } });
   });
 
-  it("tells who begins after what the session answered all that came since, whether anybody followed before or not", async () => {
+  it("sends every event after `last_event_id` of the session, with and without an earlier reader", async () => {
     await using h = await runtimeFixture();
-    await using door = await httpFixture(h.runtime);
-    const session = async (as: "agent" | "operator") => await bodyOf(await door.ask("/v1/session", { as }));
+    await using http = await httpFixture(h.runtime);
+    const session = async (as: "agent" | "operator") => await bodyOf(await http.ask("/v1/session", { as }));
     const since = async () => ({ "last-event-id": String((await session("operator"))["last_event_id"]) });
     const begins = [await since()];
     expect(begins).toEqual([{ "last-event-id": "-1" }]);
     await h.runtime.invoke(echo, asker);
     begins.push(await since());
     await h.runtime.controls.pause(actor("boss"));
-    const first = await follow(h, door, "/v1/events", begins[0]);
-    const told = (await first.told()).map(({ data }) => data?.["type"]).filter((type) => type !== undefined);
-    expect(told).toEqual(["tool_call.attempted", "tool_call.succeeded", "operator.action.pause"]);
+    const first = await follow(h, http, "/v1/events", begins[0]);
+    const received = (await first.received()).map(({ data }) => data?.["type"]).filter((type) => type !== undefined);
+    expect(received).toEqual(["tool_call.attempted", "tool_call.succeeded", "operator.action.pause"]);
     await h.runtime.invoke(echo, asker); // refused, and announced: the feed stands between two entries
     begins.push(await since());
     await h.runtime.controls.resume(actor("boss"));
-    const last = await follow(h, door, "/v1/events", begins[2]);
-    expect((await last.told()).flatMap(({ data }) => data?.["type"] ?? [])).toEqual(["operator.action.resume"]);
+    const last = await follow(h, http, "/v1/events", begins[2]);
+    expect((await last.received()).flatMap(({ data }) => data?.["type"] ?? [])).toEqual(["operator.action.resume"]);
     expect(await session("agent")).not.toHaveProperty("last_event_id");
   });
 
   it("is not for an agent's token, and refuses filters it does not know", async () => {
     await using h = await runtimeFixture();
-    await using door = await httpFixture(h.runtime);
-    expect((await door.ask("/v1/events", { as: "agent" })).status).toBe(403);
-    const odd = await door.ask("/v1/events?kind=all", { as: "operator" });
+    await using http = await httpFixture(h.runtime);
+    expect((await http.ask("/v1/events", { as: "agent" })).status).toBe(403);
+    const odd = await http.ask("/v1/events?kind=all", { as: "operator" });
     expect([odd.status, JSON.stringify(await bodyOf(odd))]).toEqual([422, expect.stringContaining("kind")]);
   });
 
@@ -176,22 +178,22 @@ describe("GET /v1/events", () => {
         },
       },
     ]);
-    await using door = await httpFixture(h.runtime);
-    const line = await follow(h, door);
+    await using http = await httpFixture(h.runtime);
+    const line = await follow(h, http);
     await h.runtime.invoke({ tool: "leaky", arguments: {} }, asker);
-    const told = await line.told();
-    expect(told.map(({ data }) => data?.["type"])).toContain("tool_call.emitted");
-    expect(JSON.stringify(told)).not.toContain("hunter2");
+    const received = await line.received();
+    expect(received.map(({ data }) => data?.["type"])).toContain("tool_call.emitted");
+    expect(JSON.stringify(received)).not.toContain("hunter2");
   });
 
   it("lets go of a reader that does not read, and keeps no more than half a mebibyte for it", async () => {
     await using h = await runtimeFixture();
-    await using door = await httpFixture(h.runtime);
-    const listening = await listen({ door: { ...door.door, fetch: onOwnHost(door) }, port: 0 });
+    await using http = await httpFixture(h.runtime);
+    const listening = await listen({ handler: { ...http.server, fetch: onOwnHost(http) }, port: 0 });
     const socket = await new Promise<import("node:http").IncomingMessage>((resolve) =>
       request(
         `${listening.url}/v1/events`,
-        { headers: { authorization: `Bearer ${door.tokens.operator}`, host: loopbackHosts(7420)[0] } },
+        { headers: { authorization: `Bearer ${http.tokens.operator}`, host: loopbackHosts(7420)[0] } },
         resolve,
       ).end(),
     );
@@ -215,7 +217,8 @@ describe("GET /v1/events", () => {
   });
 });
 
-/** The door knows itself by one name only; the socket has another port. */
-function onOwnHost(door: HttpFixture): HttpFixture["door"]["fetch"] {
-  return (asked, connection) => door.door.fetch(new Request(asked.url.replace(/:\d+\//, ":7420/"), asked), connection);
+/** The server has one name only; the socket has another port. */
+function onOwnHost(http: HttpFixture): HttpFixture["server"]["fetch"] {
+  return (asked, connection) =>
+    http.server.fetch(new Request(asked.url.replace(/:\d+\//, ":7420/"), asked), connection);
 }

@@ -74,7 +74,7 @@ let folder: string;
 let runtime: Runtime;
 let memory: OpenMemory;
 const atTheDoor = new FakeClock();
-let house: HttpFixture;
+let http: HttpFixture;
 const owned = new Map<string, Belongings>();
 
 beforeAll(async () => {
@@ -97,13 +97,13 @@ beforeAll(async () => {
     channels: { also: [channel] },
     accounts: { passwordCost: cheap },
   });
-  house = await httpFixture(runtime, { accounts: runtime.accounts, memory: memory.candidates, clock: atTheDoor });
+  http = await httpFixture(runtime, { accounts: runtime.accounts, memory: memory.candidates, clock: atTheDoor });
   await runtime.controls.pause(actor("all-default"), "lunch of -default");
   await runtime.controls.resume(actor("all-default"));
   for (const tenant of ["default", "acme"]) owned.set(tenant, await settle(tenant));
 }, 60_000);
 afterAll(async () => {
-  await house[Symbol.asyncDispose]();
+  await http[Symbol.asyncDispose]();
   await runtime.close();
   memory.close();
   await rm(folder, { recursive: true });
@@ -185,24 +185,24 @@ describe.each([
       const { body } = matrix[route] ?? {};
       const answered = async (id: string): Promise<readonly [number, string]> => {
         await atTheDoor.advance(1_000); // who is refused often has to wait
-        const response = await house.ask(path.replace(/\{\w+\}/, id), {
+        const response = await http.ask(path.replace(/\{\w+\}/, id), {
           ...{ method: method.toUpperCase(), headers },
           ...(body !== undefined && { body }),
         });
-        const said = (await response.text()).replaceAll(id, "ID").replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "WHEN");
-        return [response.status, said.replaceAll(/\b(?:it has )\d+/g, "it has N")];
+        const shown = (await response.text()).replaceAll(id, "ID").replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "WHEN");
+        return [response.status, shown.replaceAll(/\b(?:it has )\d+/g, "it has N")];
       };
       const foreign = owned.get(other)?.[kind] ?? "";
-      const [status, said] = await answered(foreign);
-      expect([status, said]).toEqual(await answered(unknown[kind]));
+      const [status, shown] = await answered(foreign);
+      expect([status, shown]).toEqual(await answered(unknown[kind]));
       expect(status).toBeGreaterThanOrEqual(400);
-      for (const word of [`agent-${other}`, `all-${other}`, `of ${other}`]) expect(said).not.toContain(word);
+      for (const word of [`agent-${other}`, `all-${other}`, `of ${other}`]) expect(shown).not.toContain(word);
     },
   );
 
   const lists = routes.filter(({ method, path }) => method === "get" && !path.includes("{"));
   const endless = "/v1/events"; // never ends; stream.test.ts follows it through tenants
-  const wholeLog = "/v1/audit/export"; // the installation's own; nobody of another tenant may
+  const wholeLog = "/v1/audit/export"; // the installation's own, closed to other tenants
 
   it.each(lists.map(({ path }) => path).filter((path) => path !== endless && (path !== wholeLog || own !== "default")))(
     "%s: nothing of it",
@@ -213,14 +213,14 @@ describe.each([
       const narrowed = ["/v1/calls", "/v1/approvals", "/v1/chains", "/v1/audit/latest", "/v1/memory/candidates"];
       const asked = [`${path}${query}`, ...(narrowed.includes(path) ? [`${path}?run_id=${run}`] : [])];
       for (const one of asked) {
-        const said = await (await house.ask(one, { headers })).text();
+        const shown = await (await http.ask(one, { headers })).text();
         for (const word of [
           ...Object.values(ids).filter((id) => id.length > 8),
           `${other} likes`,
           `-${other}`,
           `"tenant":"${other}"`,
         ])
-          expect(said.includes(word), `${one} tells of ${word}`).toBe(false);
+          expect(shown.includes(word), `${one} tells of ${word}`).toBe(false);
       }
     },
   );
@@ -234,9 +234,9 @@ describe.each([
     expect(runtime.alarms.list({ tenant: other }).every(({ state }) => state === "open")).toBe(true);
   });
 
-  it("begins a run of its own under that name, and is told nothing of the other", async () => {
+  it("begins a run of its own under that name, and learns nothing of the other", async () => {
     const { run = "" } = owned.get(other) ?? {};
-    const begun = await house.ask(begin.replace("{id}", run), { headers: await headersOf(own), body: {} });
+    const begun = await http.ask(begin.replace("{id}", run), { headers: await headersOf(own), body: {} });
     expect(await bodyOf(begun)).toMatchObject({ run_id: run, tenant: own, counts: { started: 0 } });
     expect(await runtime.runs?.get({ runId: run, tenant: other })).toMatchObject({
       principal: { agent: `agent-${other}` },
@@ -245,8 +245,8 @@ describe.each([
 
   it("counts the calls of its own alone", async () => {
     const headers = await headersOf(own);
-    const said = await bodyOf(await house.ask("/v1/statistics", { headers }));
-    const sums = (said["tools"] as { tool: string; calls: number }[]).map(({ tool: name, calls }) => [name, calls]);
+    const shown = await bodyOf(await http.ask("/v1/statistics", { headers }));
+    const sums = (shown["tools"] as { tool: string; calls: number }[]).map(({ tool: name, calls }) => [name, calls]);
     expect(sums).toContainEqual(["fail", 5]);
   });
 });

@@ -34,18 +34,18 @@ describe("a hostile body", () => {
     ["a wait that is not whole", '{"tool":"echo","approval_wait_ms":1.5}', 422, "request_invalid"],
   ])("is refused with a code and a sentence: %s", async (_, raw, status, code) => {
     const stub = stubRuntime();
-    await using house = await httpFixture(stub.runtime);
-    const response = await house.ask("/v1/calls", { as: "agent", raw });
+    await using http = await httpFixture(stub.runtime);
+    const response = await http.ask("/v1/calls", { as: "agent", raw });
     expect(await response.json()).toMatchObject({
       error: { code, message: expect.stringMatching(/.{10}/) },
     });
     expect(response.status).toBe(status);
-    expect(stub.said).toEqual([]);
+    expect(stub.requests).toEqual([]);
   });
 
   it("names the field it does not know", async () => {
-    await using house = await httpFixture(stubRuntime().runtime);
-    const response = await house.ask("/v1/calls", {
+    await using http = await httpFixture(stubRuntime().runtime);
+    const response = await http.ask("/v1/calls", {
       as: "agent",
       body: { tool: "echo", argumants: {} },
     });
@@ -53,9 +53,9 @@ describe("a hostile body", () => {
   });
 
   it("is refused when it is not UTF-8", async () => {
-    await using house = await httpFixture(stubRuntime().runtime);
+    await using http = await httpFixture(stubRuntime().runtime);
     const raw = new Uint8Array([...Buffer.from('{"tool":"'), 0xff, 0xfe, ...Buffer.from('"}')]);
-    expect((await house.ask("/v1/calls", { as: "agent", raw })).status).toBe(400);
+    expect((await http.ask("/v1/calls", { as: "agent", raw })).status).toBe(400);
   });
 
   const suite = corpus<{
@@ -69,7 +69,7 @@ describe("a hostile body", () => {
     "of JSONTestSuite is read as arguments or refused by a code, and the next call goes on",
     async () => {
       const { runtime } = echoing();
-      await using house = await httpFixture(runtime);
+      await using http = await httpFixture(runtime);
       for (const row of suite) {
         const text = Buffer.concat([
           Buffer.from(row.b64 ?? "", "base64"),
@@ -82,12 +82,12 @@ describe("a hostile body", () => {
         const raw = new Uint8Array(
           Buffer.concat([Buffer.from('{"tool":"echo","arguments":{"it":'), text, Buffer.from("}}")]),
         );
-        const response = await house.ask("/v1/calls", { as: "agent", raw });
+        const response = await http.ask("/v1/calls", { as: "agent", raw });
         const isEither = row.expect === "i" || row.name.includes("duplicated_key");
         expect.soft(isEither ? [200, 400] : [row.expect === "y" ? 200 : 400], row.name).toContain(response.status);
         if (response.status === 400) expect(await response.json()).toMatchObject({ error: { code: "json_invalid" } });
       }
-      expect((await house.ask("/v1/calls", { as: "agent", body: { tool: "echo" } })).status).toBe(200);
+      expect((await http.ask("/v1/calls", { as: "agent", body: { tool: "echo" } })).status).toBe(200);
     },
   );
 
@@ -96,9 +96,9 @@ describe("a hostile body", () => {
     "of naughty strings comes through byte for byte, as argument, as name of an argument and as reason",
     async () => {
       const { runtime, seen } = echoing();
-      await using house = await httpFixture(runtime);
+      await using http = await httpFixture(runtime);
       for (const text of naughty) {
-        const response = await house.ask("/v1/calls", {
+        const response = await http.ask("/v1/calls", {
           as: "agent",
           body: { tool: "echo", arguments: { it: text, [text]: 1 } },
         });
@@ -110,7 +110,7 @@ describe("a hostile body", () => {
       await using other = await httpFixture(stub.runtime);
       for (const text of naughty) {
         await other.ask("/v1/approvals/apr_1/deny", { as: "operator", body: { reason: text } });
-        expect(stub.said.at(-1)?.[2]).toMatchObject({ reason: text });
+        expect(stub.requests.at(-1)?.[2]).toMatchObject({ reason: text });
       }
     },
   );
@@ -119,12 +119,12 @@ describe("a hostile body", () => {
     "of naughty strings as a tool's name reaches the runtime unchanged or is refused by a code, in the body and in the path",
     async () => {
       const { runtime, seen } = echoing();
-      await using house = await httpFixture(runtime);
+      await using http = await httpFixture(runtime);
       for (const text of naughty) {
-        const response = await house.ask("/v1/calls", { as: "agent", body: { tool: text } });
+        const response = await http.ask("/v1/calls", { as: "agent", body: { tool: text } });
         if (response.status === 200) expect(seen.at(-1)?.tool).toBe(text);
         else expect([response.status, text === "" || text.length > 256 || /\p{Cc}/u.test(text)]).toEqual([422, true]);
-        const path = await house.ask(`/v1/tools/${encodeURIComponent(text)}`, { as: "agent" });
+        const path = await http.ask(`/v1/tools/${encodeURIComponent(text)}`, { as: "agent" });
         expect([200, 404, 422], text).toContain(path.status);
       }
     },
@@ -132,20 +132,20 @@ describe("a hostile body", () => {
 });
 
 describe("what is handed on to MCP", () => {
-  it("carries who asks, the server of the path and the body as it came: the MCP door reads it", async () => {
+  it("carries who asks, the server of the path and the body as it came: the MCP server reads it", async () => {
     const got: unknown[] = [];
-    await using house = await httpFixture(stubRuntime().runtime, {
+    await using http = await httpFixture(stubRuntime().runtime, {
       mcp: async (request, by, path) => {
         got.push([request.method, by.kind, path, await request.text(), request.headers.get("mcp-session-id")]);
         return new Response(null, { status: 202 });
       },
     });
-    await house.ask("/mcp/files", {
+    await http.ask("/mcp/files", {
       as: "agent",
       body: { jsonrpc: "2.0" },
       headers: { "mcp-session-id": "s1" },
     });
-    await house.ask("/mcp", { as: "operator" });
+    await http.ask("/mcp", { as: "operator" });
     expect(got).toEqual([
       ["POST", "agent", { server: "files" }, '{"jsonrpc":"2.0"}', "s1"],
       ["GET", "person", {}, "", null],
@@ -153,15 +153,15 @@ describe("what is handed on to MCP", () => {
   });
 
   it("is bounded like every body", async () => {
-    await using house = await httpFixture(stubRuntime().runtime, {
+    await using http = await httpFixture(stubRuntime().runtime, {
       maxBodyBytes: 100,
       mcp: async () => new Response("{}"),
     });
-    expect((await house.ask("/mcp", { as: "agent", raw: `"${"x".repeat(100)}"` })).status).toBe(413);
+    expect((await http.ask("/mcp", { as: "agent", raw: `"${"x".repeat(100)}"` })).status).toBe(413);
   });
 
-  it("is refused where no MCP door is", async () => {
-    await using house = await httpFixture(stubRuntime().runtime);
-    expect((await house.ask("/mcp", { as: "agent", body: {} })).status).toBe(501);
+  it("is refused without an MCP server", async () => {
+    await using http = await httpFixture(stubRuntime().runtime);
+    expect((await http.ask("/mcp", { as: "agent", body: {} })).status).toBe(501);
   });
 });

@@ -3,7 +3,7 @@ import { host, httpFixture } from "../../../test/fakes/http-fixture.ts";
 import { stubRuntime } from "../../../test/fakes/stub-runtime.ts";
 import { routes } from "./http-server.ts";
 
-describe("a web page that would act for somebody", () => {
+describe("a web page that would act for a person", () => {
   const pages: readonly (readonly [string, Record<string, string>, number])[] = [
     ["a foreign Host, as after DNS rebinding", { host: "evil.example:7420" }, 421],
     ["a Host that only begins like ours", { host: "127.0.0.1:7420.evil.example" }, 421],
@@ -23,10 +23,10 @@ describe("a web page that would act for somebody", () => {
 
   it.each(pages)("is refused at every route that changes something: %s", async (_, headers, status) => {
     const stub = stubRuntime();
-    await using house = await httpFixture(stub.runtime);
+    await using http = await httpFixture(stub.runtime);
     for (const route of routes.filter(({ method }) => method !== "get")) {
       const path = route.path.replace("{id}", "apr_1").replace("{name}", "echo");
-      const response = await house.ask(path, {
+      const response = await http.ask(path, {
         as: "operator",
         method: route.method.toUpperCase(),
         body: {},
@@ -37,41 +37,41 @@ describe("a web page that would act for somebody", () => {
       expect(response.status, path).toBe(isSigned ? 401 : status);
       expect([...response.headers.keys()].filter((name) => name.startsWith("access-control"))).toEqual([]);
     }
-    expect(stub.said).toEqual([]);
+    expect(stub.requests).toEqual([]);
   });
 
   it("is refused before the token is looked at, and has no preflight to ask", async () => {
-    await using house = await httpFixture(stubRuntime().runtime);
-    expect((await house.ask("/healthz", { headers: { host: "evil.example" } })).status).toBe(421);
+    await using http = await httpFixture(stubRuntime().runtime);
+    expect((await http.ask("/healthz", { headers: { host: "evil.example" } })).status).toBe(421);
     const preflight = { origin: "https://evil.example", "access-control-request-method": "POST" };
-    expect((await house.ask("/v1/calls", { method: "OPTIONS", headers: preflight })).status).toBe(403);
-    expect((await house.ask("/v1/calls", { as: "agent", method: "OPTIONS" })).status).toBe(405);
+    expect((await http.ask("/v1/calls", { method: "OPTIONS", headers: preflight })).status).toBe(403);
+    expect((await http.ask("/v1/calls", { as: "agent", method: "OPTIONS" })).status).toBe(405);
   });
 
   it("is no page of ours: same origin, or no origin at all, passes", async () => {
-    await using house = await httpFixture(stubRuntime().runtime);
+    await using http = await httpFixture(stubRuntime().runtime);
     expect(
       (
-        await house.ask("/v1/tools", {
+        await http.ask("/v1/tools", {
           as: "agent",
           headers: { origin: `http://${host}`, "sec-fetch-site": "same-origin" },
         })
       ).status,
     ).toBe(200);
-    expect((await house.ask("/v1/tools", { as: "agent", headers: { "sec-fetch-site": "none" } })).status).toBe(200);
+    expect((await http.ask("/v1/tools", { as: "agent", headers: { "sec-fetch-site": "none" } })).status).toBe(200);
   });
 
   it("finds no cookie that would do in a token's place", async () => {
-    await using house = await httpFixture(stubRuntime().runtime);
-    const cookie = `token=${house.tokens.operator}; authorization=Bearer ${house.tokens.operator}`;
-    expect((await house.ask("/v1/controls/pause", { body: {}, headers: { cookie } })).status).toBe(401);
+    await using http = await httpFixture(stubRuntime().runtime);
+    const cookie = `token=${http.tokens.operator}; authorization=Bearer ${http.tokens.operator}`;
+    expect((await http.ask("/v1/controls/pause", { body: {}, headers: { cookie } })).status).toBe(401);
     expect(
-      (await house.ask(`/v1/controls?token=${house.tokens.operator}&access_token=${house.tokens.operator}`)).status,
+      (await http.ask(`/v1/controls?token=${http.tokens.operator}&access_token=${http.tokens.operator}`)).status,
     ).toBe(401);
   });
 
   it("gets headers on every answer that keep it from being kept, guessed, run or framed", async () => {
-    await using house = await httpFixture(stubRuntime().runtime, {
+    await using http = await httpFixture(stubRuntime().runtime, {
       mcp: async () =>
         new Response("{}", {
           headers: { "access-control-allow-origin": "*", "cache-control": "public" },
@@ -79,7 +79,7 @@ describe("a web page that would act for somebody", () => {
     });
     for (const path of ["/v1/tools", "/v1/nothing", "/openapi.json", "/v1/audit/export", "/mcp", "/healthz"]) {
       for (const as of ["operator", undefined] as const) {
-        const { headers } = await house.ask(path, { as });
+        const { headers } = await http.ask(path, { as });
         expect(headers.get("x-content-type-options"), path).toBe("nosniff");
         expect(headers.get("cache-control")).toBe("no-store");
         expect(headers.get("content-security-policy")).toBe("default-src 'none'; frame-ancestors 'none'");

@@ -4,11 +4,11 @@ import { anApproval, anOutcome, aRecord } from "../../../test/fakes/stub-runtime
 import { refusal } from "../../core/refusals.ts";
 import { roles } from "../../identity/roles.ts";
 
-const house = stubFixture();
+const scene = stubFixture();
 
 describe("calls", () => {
   it("tells the runtime who calls by the token alone, and only the scopes that the token grants", async () => {
-    await house.ask("/v1/calls", {
+    await scene.ask("/v1/calls", {
       as: "agent",
       body: {
         tool: "echo",
@@ -24,7 +24,7 @@ describe("calls", () => {
         approval_wait_ms: 5,
       },
     });
-    expect(house.said[0]?.[2]).toMatchObject({
+    expect(scene.requests[0]?.[2]).toMatchObject({
       principal: { tenant: "default", agent: "local-agent", via: "token:agent" },
       scopes: ["mail:read"],
       runId: "r1",
@@ -40,13 +40,13 @@ describe("calls", () => {
   });
 
   it("takes the idempotency key from the header or the body, and refuses two different ones", async () => {
-    await house.ask("/v1/calls", {
+    await scene.ask("/v1/calls", {
       as: "agent",
       body: { tool: "echo" },
       headers: { "idempotency-key": "k1" },
     });
-    expect(house.said[0]?.[2]).toMatchObject({ idempotencyKey: "k1" });
-    const two = await house.ask("/v1/calls", {
+    expect(scene.requests[0]?.[2]).toMatchObject({ idempotencyKey: "k1" });
+    const two = await scene.ask("/v1/calls", {
       as: "agent",
       body: { tool: "echo", idempotency_key: "k2" },
       headers: { "idempotency-key": "k1" },
@@ -55,14 +55,14 @@ describe("calls", () => {
   });
 
   it("answers 202 for a held call, with how to approve it (case 88)", async () => {
-    await house.open({
+    await scene.open({
       outcome: anOutcome({
         status: "pending",
         approvalId: "apr_1",
         expiresAt: Date.UTC(2026, 10, 20),
       }),
     });
-    const response = await house.ask("/v1/calls", { as: "agent", body: { tool: "mail" } });
+    const response = await scene.ask("/v1/calls", { as: "agent", body: { tool: "mail" } });
     expect(response.status).toBe(202);
     expect(await bodyOf(response)).toMatchObject({
       status: "pending",
@@ -79,8 +79,8 @@ describe("calls", () => {
       ["budget_exhausted", 429],
       ["result_unavailable", 507],
     ] as const) {
-      await house.open({ outcome: anOutcome({ status: "error", refusal: refusal(code) }) });
-      const response = await house.ask("/v1/calls", { as: "agent", body: { tool: "echo" } });
+      await scene.open({ outcome: anOutcome({ status: "error", refusal: refusal(code) }) });
+      const response = await scene.ask("/v1/calls", { as: "agent", body: { tool: "echo" } });
       expect(response.status).toBe(http);
       expect(await bodyOf(response)).toMatchObject({ call_id: "call_1", refusal: { code } });
     }
@@ -89,10 +89,10 @@ describe("calls", () => {
   it("aborts the call's signal when the client goes away (case 98)", async () => {
     const leaving = new AbortController();
     const headers = {
-      authorization: `Bearer ${house.tokens.agent}`,
+      authorization: `Bearer ${scene.tokens.agent}`,
       "content-type": "application/json",
     };
-    await house.door.fetch(
+    await scene.server.fetch(
       new Request("http://127.0.0.1:7420/v1/calls", {
         method: "POST",
         headers,
@@ -100,18 +100,18 @@ describe("calls", () => {
         signal: leaving.signal,
       }),
     );
-    const signal = (house.said[0]?.[2] as { signal?: AbortSignal } | undefined)?.signal;
+    const signal = (scene.requests[0]?.[2] as { signal?: AbortSignal } | undefined)?.signal;
     expect(signal?.aborted).toBe(false);
     leaving.abort();
     expect(signal?.aborted).toBe(true);
   });
 
   it("settles an unknown call by the operator's word", async () => {
-    await house.ask(`/v1/calls/${aRecord().call.id}/settle`, {
+    await scene.ask(`/v1/calls/${aRecord().call.id}/settle`, {
       as: "operator",
       body: { outcome: "failed", reason: "not in the outbox" },
     });
-    expect(house.said).toEqual([
+    expect(scene.requests).toEqual([
       ["settle", aRecord().call.id, "failed", "not in the outbox", { by: "operator", via: "token:operator" }],
     ]);
   });
@@ -119,8 +119,8 @@ describe("calls", () => {
 
 describe("approvals", () => {
   it("names the decider by the token, never by the body", async () => {
-    await house.ask("/v1/approvals/apr_1/approve", { as: "operator", body: { reason: "fine" } });
-    expect(house.said).toEqual([
+    await scene.ask("/v1/approvals/apr_1/approve", { as: "operator", body: { reason: "fine" } });
+    expect(scene.requests).toEqual([
       [
         "decide",
         "apr_1",
@@ -131,48 +131,48 @@ describe("approvals", () => {
         },
       ],
     ]);
-    expect((await house.ask("/v1/approvals/apr_1/approve", { as: "operator", body: { by: "boss" } })).status).toBe(422);
+    expect((await scene.ask("/v1/approvals/apr_1/approve", { as: "operator", body: { by: "boss" } })).status).toBe(422);
   });
 
   it("answers 409 with the record to a second decision, and 404 to an unknown id (case 93)", async () => {
     const approval = { ...anApproval(), state: "denied" as const };
-    await house.open({
+    await scene.open({
       decided: { decided: false, code: "approval_decided", message: "It was denied.", approval },
     });
-    const second = await house.ask("/v1/approvals/apr_1/approve", { as: "operator", body: {} });
+    const second = await scene.ask("/v1/approvals/apr_1/approve", { as: "operator", body: {} });
     expect(second.status).toBe(409);
     expect(await bodyOf(second)).toMatchObject({
       error: { code: "approval_decided" },
       approval: { approval_id: "apr_1", status: "denied" },
     });
-    expect((await house.ask("/v1/approvals/apr_2/approve", { as: "operator", body: {} })).status).toBe(404);
+    expect((await scene.ask("/v1/approvals/apr_2/approve", { as: "operator", body: {} })).status).toBe(404);
   });
 
   it("answers 410 to a decision that came too late", async () => {
-    await house.open({ decided: { decided: false, code: "approval_expired", message: "It expired." } });
-    expect((await house.ask("/v1/approvals/apr_1/deny", { as: "operator", body: {} })).status).toBe(410);
+    await scene.open({ decided: { decided: false, code: "approval_expired", message: "It expired." } });
+    expect((await scene.ask("/v1/approvals/apr_1/deny", { as: "operator", body: {} })).status).toBe(410);
   });
 
   it("refuses to modify without arguments, and to approve with arguments (case 95)", async () => {
-    expect((await house.ask("/v1/approvals/apr_1/modify", { as: "operator", body: {} })).status).toBe(422);
+    expect((await scene.ask("/v1/approvals/apr_1/modify", { as: "operator", body: {} })).status).toBe(422);
     expect(
       (
-        await house.ask("/v1/approvals/apr_1/approve", {
+        await scene.ask("/v1/approvals/apr_1/approve", {
           as: "operator",
           body: { arguments: { to: "b" } },
         })
       ).status,
     ).toBe(422);
-    expect(house.said).toEqual([]);
-    await house.ask("/v1/approvals/apr_1/modify", {
+    expect(scene.requests).toEqual([]);
+    await scene.ask("/v1/approvals/apr_1/modify", {
       as: "operator",
       body: { arguments: { to: "b" } },
     });
-    expect(house.said[0]?.[2]).toMatchObject({ decision: "modified", arguments: { to: "b" } });
+    expect(scene.requests[0]?.[2]).toMatchObject({ decision: "modified", arguments: { to: "b" } });
   });
 
   it("shows what would run, why, the risk, the level, the expiry and the trace (case 89)", async () => {
-    expect(await bodyOf(await house.ask("/v1/approvals/apr_1", { as: "operator" }))).toMatchObject({
+    expect(await bodyOf(await scene.ask("/v1/approvals/apr_1", { as: "operator" }))).toMatchObject({
       approval_id: "apr_1",
       status: "pending",
       created_at: "2026-11-20T00:00:00.000Z",
@@ -186,6 +186,6 @@ describe("approvals", () => {
   });
 
   it("decides without any body at all", async () => {
-    expect((await house.ask("/v1/approvals/apr_1/deny", { as: "operator", method: "POST" })).status).toBe(200);
+    expect((await scene.ask("/v1/approvals/apr_1/deny", { as: "operator", method: "POST" })).status).toBe(200);
   });
 });

@@ -94,7 +94,7 @@ function isOpen(asked: string, pathname: string): boolean {
   return openRoutes.some(([method, path]) => method === asked && path.test(pathname));
 }
 
-export function createHttpDoor(options: HttpServerOptions): HttpServer {
+export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { runtime, hosts, log, page, clock = new SystemClock() } = options;
   const names = typeof hosts === "function" ? hosts : () => hosts;
   const windows = new Windows(runtime, clock);

@@ -5,12 +5,12 @@ import { stubRuntime } from "../../../test/fakes/stub-runtime.ts";
 import { listen, loopbackHosts } from "./serve.ts";
 
 it.each(["GET", "POST"])(
-  "whoever leaves a stream of %s is heard behind the door, whatever was collected since",
+  "passes on that a client left a stream of %s, also after a garbage collection",
   async (method) => {
     await using opened = new AsyncDisposableStack();
     const left = Promise.withResolvers<void>();
     let port = 0;
-    const { door, tokens } = opened.use(
+    const { server, tokens } = opened.use(
       await httpFixture(stubRuntime().runtime, {
         hosts: () => loopbackHosts(port),
         mcp: async ({ signal }) => {
@@ -21,7 +21,7 @@ it.each(["GET", "POST"])(
         },
       }),
     );
-    const listening = await listen({ door, port });
+    const listening = await listen({ handler: server, port });
     opened.defer(() => listening.close(100));
     port = listening.port;
     const leaving = new AbortController();

@@ -17,7 +17,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 interface Office extends AsyncDisposable {
   readonly runtime: Runtime;
-  readonly house: HttpFixture;
+  readonly http: HttpFixture;
   readonly clock: FakeClock;
   readonly memory: OpenMemory;
 }
@@ -46,61 +46,61 @@ async function office(
     approvals: { patience: "suspend" },
     ...options,
   });
-  const house = await httpFixture(runtime, { memory: memory.candidates });
+  const http = await httpFixture(runtime, { memory: memory.candidates });
   const dispose = async (): Promise<void> => {
-    await house[Symbol.asyncDispose]();
+    await http[Symbol.asyncDispose]();
     await runtime.close();
     memory.close();
   };
-  return { runtime, house, clock, memory, [Symbol.asyncDispose]: dispose };
+  return { runtime, http, clock, memory, [Symbol.asyncDispose]: dispose };
 }
 
 type Body = Record<string, unknown> & { readonly candidates?: readonly Record<string, unknown>[] };
 
-async function ask(house: HttpFixture, path: string, body?: object): Promise<{ status: number; body: Body }> {
-  const response = await house.ask(path, { as: "operator", ...(body !== undefined && { body }) });
+async function ask(http: HttpFixture, path: string, body?: object): Promise<{ status: number; body: Body }> {
+  const response = await http.ask(path, { as: "operator", ...(body !== undefined && { body }) });
   return { status: response.status, body: (await response.json()) as Body };
 }
 
-async function propose(house: HttpFixture, content: string, run: string, more: object = {}): Promise<string> {
+async function propose(http: HttpFixture, content: string, run: string, more: object = {}): Promise<string> {
   const call = { tool: "write_memory", arguments: { content, ...more }, run_id: run };
-  const response = await house.ask("/v1/calls", { as: "agent", body: call });
+  const response = await http.ask("/v1/calls", { as: "agent", body: call });
   return ((await response.json()) as { structured: { candidate_id: string } }).structured.candidate_id;
 }
 
-async function recalled(house: HttpFixture, query: string): Promise<readonly string[]> {
+async function recalled(http: HttpFixture, query: string): Promise<readonly string[]> {
   const call = { tool: "recall_memory", arguments: { query } };
-  const response = await house.ask("/v1/calls", { as: "agent", body: call });
+  const response = await http.ask("/v1/calls", { as: "agent", body: call });
   const { structured } = (await response.json()) as { structured: { memories: { content: string }[] } };
   return structured.memories.map(({ content }) => content);
 }
 
 const candidates = "/v1/memory/candidates";
 
-it("makes no folder for a run that never was, whoever asks for it", async () => {
+it("makes no folder for a run that does not exist", async () => {
   await using at = await office("embedded", { archive: { folder: join(folder, "runs") } });
   const looks = [
     ...[`${candidates}?run_id=never`, "/v1/tools?run_id=never", "/v1/calls?run_id=never", "/v1/chains?run_id=never"],
     ...["/v1/approvals?run_id=never", "/v1/runs/never", "/v1/runs/never/timeline", "/v1/runs/never/events"],
     ...["/v1/runs/never/files", "/v1/runs/never/changes", "/v1/skills?run_id=never", "/v1/audit/latest?run_id=never"],
   ];
-  for (const path of looks) expect((await ask(at.house, path)).status, path).toBeLessThan(500);
+  for (const path of looks) expect((await ask(at.http, path)).status, path).toBeLessThan(500);
   for (const verb of ["accept", "reject"])
-    expect((await ask(at.house, `${candidates}/mem_x/${verb}`, { run_id: "never" })).status).toBe(404);
+    expect((await ask(at.http, `${candidates}/mem_x/${verb}`, { run_id: "never" })).status).toBe(404);
   expect(readdirSync(join(folder, "runs")).filter((name) => !name.startsWith("."))).toEqual([]);
 });
 
 it("lists what agents proposed in every run, new to old, and in one", async () => {
   await using at = await office("embedded");
-  const { house } = at;
-  const first = await propose(house, "tea at five", "run_1", { tags: ["tea"] });
-  const second = await propose(house, "coffee at six", "run_2");
-  const all = await ask(house, candidates);
+  const { http } = at;
+  const first = await propose(http, "tea at five", "run_1", { tags: ["tea"] });
+  const second = await propose(http, "coffee at six", "run_2");
+  const all = await ask(http, candidates);
   expect(all.body.candidates?.map(({ candidate_id, run_id }) => [candidate_id, run_id])).toEqual([
     [second, "run_2"],
     [first, "run_1"],
   ]);
-  const one = await ask(house, `${candidates}?run_id=run_1`);
+  const one = await ask(http, `${candidates}?run_id=run_1`);
   expect(one.body.candidates).toEqual([
     expect.objectContaining({
       candidate_id: first,
@@ -111,33 +111,33 @@ it("lists what agents proposed in every run, new to old, and in one", async () =
       tags: ["tea"],
     }),
   ]);
-  expect((await ask(house, `${candidates}?limit=1`)).body.candidates).toHaveLength(1);
-  expect((await ask(house, `${candidates}?state=accepted`)).body.candidates).toEqual([]);
-  expect((await ask(house, `${candidates}?run_id=../x`)).status).toBe(422);
+  expect((await ask(http, `${candidates}?limit=1`)).body.candidates).toHaveLength(1);
+  expect((await ask(http, `${candidates}?state=accepted`)).body.candidates).toEqual([]);
+  expect((await ask(http, `${candidates}?run_id=../x`)).status).toBe(422);
 });
 
 it("remembers what was accepted, and nothing else, and keeps the decisions in the audit log", async () => {
   await using at = await office("embedded");
-  const { house, runtime } = at;
-  const yes = await propose(house, "tea at five", "run_1");
-  const no = await propose(house, "tea at nine", "run_1");
-  await propose(house, "tea at ten", "run_1");
-  expect(await recalled(house, "tea")).toEqual([]);
-  const accepted = await ask(house, `${candidates}/${yes}/accept`, { reason: "seen it" });
+  const { http, runtime } = at;
+  const yes = await propose(http, "tea at five", "run_1");
+  const no = await propose(http, "tea at nine", "run_1");
+  await propose(http, "tea at ten", "run_1");
+  expect(await recalled(http, "tea")).toEqual([]);
+  const accepted = await ask(http, `${candidates}/${yes}/accept`, { reason: "seen it" });
   expect(accepted).toMatchObject({
     status: 200,
     body: { state: "accepted", decided_by: "operator", reason: "seen it" },
   });
-  expect(await ask(house, `${candidates}/${no}/reject`, { run_id: "run_1" })).toMatchObject({
+  expect(await ask(http, `${candidates}/${no}/reject`, { run_id: "run_1" })).toMatchObject({
     status: 200,
     body: { state: "rejected" },
   });
-  expect(await recalled(house, "tea")).toEqual(["tea at five"]);
-  expect(await ask(house, `${candidates}/${yes}/accept`, {})).toMatchObject({
+  expect(await recalled(http, "tea")).toEqual(["tea at five"]);
+  expect(await ask(http, `${candidates}/${yes}/accept`, {})).toMatchObject({
     status: 409,
     body: { error: { code: "candidate_decided" }, candidate: { state: "accepted" } },
   });
-  expect(await ask(house, `${candidates}/mem_0/accept`, {})).toMatchObject({
+  expect(await ask(http, `${candidates}/mem_0/accept`, {})).toMatchObject({
     status: 404,
     body: { error: { code: "candidate_unknown" } },
   });
@@ -152,20 +152,20 @@ it("remembers what was accepted, and nothing else, and keeps the decisions in th
 
 it("writes to a memory server through the gates: a person sees its own call, and it runs once", async () => {
   await using at = await office({ server: "notes" });
-  const { house, runtime } = at;
-  const id = await propose(house, "tea at five", "run_1");
-  const waiting = await ask(house, `${candidates}/${id}/accept`, {});
+  const { http, runtime } = at;
+  const id = await propose(http, "tea at five", "run_1");
+  const waiting = await ask(http, `${candidates}/${id}/accept`, {});
   expect(waiting).toMatchObject({ status: 202, body: { state: "waiting" } });
   const approval = String(waiting.body["approval_id"]);
-  expect(await ask(house, `/v1/approvals/${approval}`)).toMatchObject({
+  expect(await ask(http, `/v1/approvals/${approval}`)).toMatchObject({
     body: { what: { tool: "notes__create_entities" } },
   });
-  expect(await ask(house, `${candidates}/${id}/accept`, {})).toMatchObject({
+  expect(await ask(http, `${candidates}/${id}/accept`, {})).toMatchObject({
     status: 202,
     body: { approval_id: approval },
   });
-  expect((await ask(house, `/v1/approvals/${approval}/approve`, {})).status).toBe(200);
-  expect(await ask(house, `${candidates}/${id}/accept`, {})).toMatchObject({
+  expect((await ask(http, `/v1/approvals/${approval}/approve`, {})).status).toBe(200);
+  expect(await ask(http, `${candidates}/${id}/accept`, {})).toMatchObject({
     status: 200,
     body: { state: "accepted" },
   });
@@ -174,33 +174,33 @@ it("writes to a memory server through the gates: a person sees its own call, and
 
 it("stays open when a person denied the server's call, and asks anew once the denial has expired", async () => {
   await using at = await office({ server: "notes" });
-  const { house, runtime, clock } = at;
-  const id = await propose(house, "tea at five", "run_1");
-  const first = (await ask(house, `${candidates}/${id}/accept`, {})).body["approval_id"];
-  await ask(house, `/v1/approvals/${String(first)}/deny`, {});
+  const { http, runtime, clock } = at;
+  const id = await propose(http, "tea at five", "run_1");
+  const first = (await ask(http, `${candidates}/${id}/accept`, {})).body["approval_id"];
+  await ask(http, `/v1/approvals/${String(first)}/deny`, {});
   for (let n = 0; n < 2; n += 1)
-    expect(await ask(house, `${candidates}/${id}/accept`, {})).toMatchObject({
+    expect(await ask(http, `${candidates}/${id}/accept`, {})).toMatchObject({
       status: 502,
       body: { error: { code: "memory_failed" }, candidate: { state: "open" } },
     });
   await clock.advance(3_600_000);
-  const again = await ask(house, `${candidates}/${id}/accept`, {});
+  const again = await ask(http, `${candidates}/${id}/accept`, {});
   expect(again.status).toBe(202);
   expect(again.body["approval_id"]).not.toBe(first);
   expect(await runtime.calls.list({ tool: "notes__create_entities", state: "ok" })).toEqual([]);
 });
 
-it("tells of the way around the desk that a memory server's own tools are, until they are denied to agents", async () => {
+it("reports that a memory server's own tools bypass the decision, until agents are denied them", async () => {
   const agent = { tenant: "default", agent: "local-agent" };
   {
     await using at = await office({ server: "notes" });
-    const told = at.memory.warningFor(at.runtime.offered(agent));
-    expect(told).toContain("agents may call `notes__add_observations`, `notes__create_entities`, ");
+    const received = at.memory.warningFor(at.runtime.offered(agent));
+    expect(received).toContain("agents may call `notes__add_observations`, `notes__create_entities`, ");
   }
   const rules = [{ effect: "deny", tool: "notes__*", principal: { agent: "local-agent" } }] as const;
   await using at = await office({ server: "notes" }, { policy: { rules } });
-  const { house, runtime, memory } = at;
+  const { http, runtime, memory } = at;
   expect(memory.warningFor(runtime.offered(agent))).toBeUndefined();
-  const id = await propose(house, "tea at five", "run_1");
-  expect(await ask(house, `${candidates}/${id}/accept`, {})).toMatchObject({ status: 202 });
+  const id = await propose(http, "tea at five", "run_1");
+  expect(await ask(http, `${candidates}/${id}/accept`, {})).toMatchObject({ status: 202 });
 });

@@ -16,13 +16,13 @@ async function gateway(): Promise<HttpFixture> {
     tools: [own],
     servers: { files: server.config({ pin: "strict", risk: "safe" }) },
   });
-  const house = await httpFixture(runtime);
+  const http = await httpFixture(runtime);
   cleanups.push(
     () => server[Symbol.dispose](),
     () => runtime.close(),
-    () => house[Symbol.asyncDispose](),
+    () => http[Symbol.asyncDispose](),
   );
-  return house;
+  return http;
 }
 
 const jsonOf = async (response: Response) => (await response.json()) as Record<string, never>;

@@ -62,7 +62,7 @@ const as = "operator";
 const named = (text: string, name = "p.yaml") => ({ name, text });
 
 describe("policy over HTTP", () => {
-  it("tells what is so for whoever is asked about", async () => {
+  it("shows the policy for the principal that is asked about", async () => {
     const { ask } = await runtimeFixture();
     const verdictOf = async (query: string): Promise<unknown> => {
       const { lines } = (await bodyOf(await ask(`/v1/policy${query}`, { as }))) as unknown as {
@@ -76,7 +76,7 @@ describe("policy over HTTP", () => {
     expect((await ask("/v1/policy?autonomy=A9", { as })).status).toBe(422);
   });
 
-  it("explains a call of anybody, with the scopes the tool needs or those that are named", async () => {
+  it("explains a call of any caller, with the scopes the tool needs or those that are named", async () => {
     const { ask } = await runtimeFixture();
     const explain = async (body: object) => bodyOf(await ask("/v1/policy/explain", { as, body }));
     expect(await explain({ tool: "echo", agent: "ann" })).toMatchObject({

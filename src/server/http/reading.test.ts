@@ -3,12 +3,12 @@ import { bodyOf, httpFixture, stubFixture } from "../../../test/fakes/http-fixtu
 import { aDigest, stubRuntime } from "../../../test/fakes/stub-runtime.ts";
 import { routes } from "./http-server.ts";
 
-const house = stubFixture();
+const http = stubFixture();
 
 describe("audit, artifacts, health", () => {
   it.each(["PUT", "PATCH", "DELETE", "POST"])("changes nothing of the audit log by %s (case 199)", async (method) => {
     for (const path of ["/v1/audit", "/v1/audit/verify", "/v1/audit/export"]) {
-      const response = await house.ask(path, {
+      const response = await http.ask(path, {
         as: "operator",
         method,
         ...(method !== "DELETE" && { body: {} }),
@@ -16,46 +16,46 @@ describe("audit, artifacts, health", () => {
       expect(response.status).toBe(405);
       expect(response.headers.get("allow")).toBe("GET");
     }
-    expect((await house.ask("/v1/audit/evt_1", { as: "operator", method })).status).toBe(404);
-    expect(house.said).toEqual([]);
+    expect((await http.ask("/v1/audit/evt_1", { as: "operator", method })).status).toBe(404);
+    expect(http.requests).toEqual([]);
   });
 
   it("turns times of a query into milliseconds, and refuses what it does not know", async () => {
-    await house.ask("/v1/audit?since=2026-11-20T00:00:00Z&type=gate.,grant.made&by=ann&limit=5", { as: "operator" });
-    expect(house.said[0]).toEqual([
+    await http.ask("/v1/audit?since=2026-11-20T00:00:00Z&type=gate.,grant.made&by=ann&limit=5", { as: "operator" });
+    expect(http.requests[0]).toEqual([
       "audit.query",
       { since: Date.UTC(2026, 10, 20), type: ["gate.", "grant.made"], by: "ann", limit: 5 },
     ]);
     for (const query of ["sinse=1", "limit=0", "limit=1e3", "since=yesterday", "limit=1&limit=2"]) {
-      expect((await house.ask(`/v1/audit?${query}`, { as: "operator" })).status, query).toBe(422);
+      expect((await http.ask(`/v1/audit?${query}`, { as: "operator" })).status, query).toBe(422);
     }
   });
 
   it("exports the log as lines", async () => {
-    const response = await house.ask("/v1/audit/export", { as: "operator" });
+    const response = await http.ask("/v1/audit/export", { as: "operator" });
     expect(response.headers.get("content-type")).toMatch(/^text\/plain/);
     expect(await response.text()).toBe("one\ntwo\n");
   });
 
   it("sends an artifact to be saved, never to be shown", async () => {
-    const response = await house.ask(`/v1/artifacts/${aDigest}`, { as: "agent" });
+    const response = await http.ask(`/v1/artifacts/${aDigest}`, { as: "agent" });
     expect(response.headers.get("content-disposition")).toMatch(/^attachment/);
     expect(response.headers.get("x-content-type-options")).toBe("nosniff");
-    expect(house.said[0]).toEqual([
+    expect(http.requests[0]).toEqual([
       "artifact",
       aDigest,
       { tenant: "default", agent: "local-agent", via: "token:agent" },
     ]);
-    expect((await house.ask(`/v1/artifacts/${aDigest}?agent=other`, { as: "agent" })).status).toBe(422);
-    expect((await house.ask("/v1/artifacts/..%2f..%2fetc%2fpasswd", { as: "agent" })).status).toBe(404);
+    expect((await http.ask(`/v1/artifacts/${aDigest}?agent=other`, { as: "agent" })).status).toBe(422);
+    expect((await http.ask("/v1/artifacts/..%2f..%2fetc%2fpasswd", { as: "agent" })).status).toBe(404);
   });
 
-  it("tells anybody whether it works, and nothing more", async () => {
-    expect(await bodyOf(await house.ask("/healthz"))).toEqual({ status: "ok" });
-    await house.open({ broken: true });
-    const broken = await house.ask("/healthz");
+  it("answers every caller whether it works, and nothing more", async () => {
+    expect(await bodyOf(await http.ask("/healthz"))).toEqual({ status: "ok" });
+    await http.open({ broken: true });
+    const broken = await http.ask("/healthz");
     expect([broken.status, await bodyOf(broken)]).toEqual([503, { status: "broken" }]);
-    expect((await house.ask("/healthz", { method: "DELETE" })).status).toBe(405);
+    expect((await http.ask("/healthz", { method: "DELETE" })).status).toBe(405);
   });
 
   it("tells of health what is documented and nothing else a server may know", async () => {
@@ -72,7 +72,7 @@ describe("audit, artifacts, health", () => {
   });
 
   it("describes every route in /openapi.json", async () => {
-    const document = await bodyOf(await house.ask("/openapi.json", { as: "agent" }));
+    const document = await bodyOf(await http.ask("/openapi.json", { as: "agent" }));
     const described = Object.entries(document["paths"] as Record<string, object>).flatMap(([path, verbs]) =>
       Object.keys(verbs).map((verb) => `${verb} ${path}`),
     );
@@ -80,7 +80,7 @@ describe("audit, artifacts, health", () => {
   });
 
   it("describes the status of each success, and what a field means", async () => {
-    const document = await bodyOf(await house.ask("/openapi.json", { as: "agent" }));
+    const document = await bodyOf(await http.ask("/openapi.json", { as: "agent" }));
     expect(document).toMatchObject({
       paths: {
         "/v1/accounts": { post: { responses: { 201: { content: expect.anything() } } } },

@@ -4,17 +4,17 @@ import { bodyOf, type HttpFixture, httpFixture } from "../../../test/fakes/http-
 import { type RuntimeFixture, runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
 
 let h: RuntimeFixture;
-let door: HttpFixture;
+let http: HttpFixture;
 beforeEach(async () => {
   h = await runtimeFixture();
-  door = await httpFixture(h.runtime, { clock: h.clock });
+  http = await httpFixture(h.runtime, { clock: h.clock });
 });
 afterEach(async () => {
-  await door[Symbol.asyncDispose]();
+  await http[Symbol.asyncDispose]();
   await h.runtime.close();
 });
 
-const decide = (path: string, body: object = {}): Promise<Response> => door.ask(path, { as: "operator", body });
+const decide = (path: string, body: object = {}): Promise<Response> => http.ask(path, { as: "operator", body });
 
 it.each<readonly [string, number, () => Promise<() => Promise<Response>>]>([
   [
@@ -46,7 +46,7 @@ it.each<readonly [string, number, () => Promise<() => Promise<Response>>]>([
   const slow = await again();
   expect([slow.status, slow.headers.get("retry-after")]).toEqual([429, "1"]);
   expect(await bodyOf(slow)).toMatchObject({ error: { message: "Too many decisions were refused; wait a second." } });
-  const other = await door.ask("/v1/approvals", { as: "operator" });
+  const other = await http.ask("/v1/approvals", { as: "operator" });
   expect(other.status).toBe(200); // to look is no decision
   await h.clock.advance(1_000);
   expect((await again()).status).toBe(status);

@@ -20,7 +20,7 @@ describe("a body that says how long it is", () => {
     expect(await readJson(request, 100)).toEqual({ value: { tool: "écho" } });
   });
 
-  it("is refused where it says too much, and where there is more than it said", async () => {
+  it("is refused if its stated length or its real length is too large", async () => {
     const announced = sized('{"tool":"echo"}', 1_000);
     const longer = sized(JSON.stringify({ tool: "x".repeat(200) }), 10);
     for (const request of [announced, longer]) {

@@ -12,22 +12,22 @@ const codeOf = async (response: Response): Promise<unknown> =>
 
 describe("the matrix of roles, routes and tenants", () => {
   let crowd: People;
-  let house: HttpFixture;
+  let http: HttpFixture;
   beforeEach(async () => {
     crowd = await people();
     await everybody(crowd);
     await crowd.add("target", ["viewer"]);
     await crowd.add("sponsor", ["operator", "admin"]);
     await crowd.add("sponsor@acme", ["operator", "admin"], "acme");
-    house = await httpFixture(stubRuntime({ owner: "bot" }).runtime, { accounts: crowd.accounts, clock: crowd.clock });
+    http = await httpFixture(stubRuntime({ owner: "bot" }).runtime, { accounts: crowd.accounts, clock: crowd.clock });
   });
-  afterEach(() => house[Symbol.asyncDispose]());
+  afterEach(() => http[Symbol.asyncDispose]());
 
-  /** The headers that make a request somebody's. */
+  /** The headers that give a request its caller. */
   async function shown({ who, tenant, by }: Column): Promise<Readonly<Record<string, string>>> {
     const { accounts } = crowd;
     if (by === "none") return {};
-    if (by === "file") return { authorization: `Bearer ${house.tokens[who === "agent" ? "agent" : "operator"]}` };
+    if (by === "file") return { authorization: `Bearer ${http.tokens[who === "agent" ? "agent" : "operator"]}` };
     const name = tenant === "acme" ? `${who}@acme` : `${who}-here`;
     if (by === "session") return inSession(await crowd.signIn(name));
     const isAgent = who === "agent";
@@ -55,7 +55,7 @@ describe("the matrix of roles, routes and tenants", () => {
       wanted[column.name] = expected(row, column);
       const body = row.body === undefined ? {} : { body: numbered(row.body, at) };
       const headers = await shown(column);
-      const answered = await house.ask(pathOf(path), { method: method.toUpperCase(), ...body, headers });
+      const answered = await http.ask(pathOf(path), { method: method.toUpperCase(), ...body, headers });
       got[column.name] = answered.status;
       await answered.body?.cancel();
       await crowd.clock.advance(1_000);
@@ -76,18 +76,18 @@ describe("the matrix of roles, routes and tenants", () => {
       });
       expect(refused.status).toBe(403);
       expect(await codeOf(refused)).toBe("permission_missing");
-      expect(stub.said).toEqual([]);
+      expect(stub.requests).toEqual([]);
     },
   );
 });
 
 describe("who may do what", () => {
-  const house = stubFixture();
+  const http = stubFixture();
 
   it.each(["/v1/nothing", "/v1", "/", "/openapi.json", "/mcp", "/mcp/files", "/healthz/", "/v1/calls/"])(
     "asks for a token before saying whether %s exists",
     async (path) => {
-      expect((await house.ask(path)).status).toBe(401);
+      expect((await http.ask(path)).status).toBe(401);
     },
   );
 
@@ -96,7 +96,7 @@ describe("who may do what", () => {
       ["other", "default", 404, 200],
       ["local-agent", "acme", 404, 404],
     ] as const) {
-      await house.open({ owner, tenant });
+      await http.open({ owner, tenant });
       for (const path of [
         `/v1/calls/${aRecord().call.id}`,
         "/v1/approvals/apr_1",
@@ -104,11 +104,11 @@ describe("who may do what", () => {
         "/v1/approvals/apr_1/resume",
       ]) {
         const body = /withdraw|resume/.test(path) ? { body: {} } : {};
-        expect((await house.ask(path, { as: "agent", ...body })).status, path).toBe(agent);
-        expect((await house.ask(path, { as: "operator", ...body })).status, path).toBe(operator);
+        expect((await http.ask(path, { as: "agent", ...body })).status, path).toBe(agent);
+        expect((await http.ask(path, { as: "operator", ...body })).status, path).toBe(operator);
       }
-      expect(await bodyOf(await house.ask("/v1/calls", { as: "agent" }))).toEqual({ calls: [] });
-      expect(await bodyOf(await house.ask("/v1/approvals", { as: "agent" }))).toMatchObject({ approvals: [] });
+      expect(await bodyOf(await http.ask("/v1/calls", { as: "agent" }))).toEqual({ calls: [] });
+      expect(await bodyOf(await http.ask("/v1/approvals", { as: "agent" }))).toMatchObject({ approvals: [] });
     }
   });
 

@@ -51,8 +51,8 @@ export interface ServerContext {
   readonly publicUrl?: string | undefined;
   /** Reads a secret that was set just now, so that it is masked before it is used. Never throws. */
   readonly learnSecret?: ((connector: string, key: string) => Promise<void>) | undefined;
-  /** How commands are typed where it was started; paths are only for people of the installation's own tenant. */
-  readonly command?: { readonly ofTheHouse: string; readonly ofAnybody: string } | undefined;
+  /** How commands are typed where it was started. Only people of the installation's own tenant read the full one, with its paths. */
+  readonly command?: { readonly full: string; readonly withoutValues: string } | undefined;
   /** Wall clock, milliseconds. */
   readonly now: () => number;
 }

@@ -21,10 +21,10 @@ const inRun = (runId: string, more: object = {}) => ({ principal, runId, ...more
 
 async function served(
   options: RuntimeOptions = {},
-  door: Parameters<typeof httpFixture>[1] = {},
+  serverOptions: Parameters<typeof httpFixture>[1] = {},
 ): Promise<{ h: RuntimeFixture; http: HttpFixture }> {
   const h = await runtimeFixture(options);
-  const http = await httpFixture(h.runtime, door);
+  const http = await httpFixture(h.runtime, serverOptions);
   cleanups.push(
     () => h.runtime.close(),
     () => http[Symbol.asyncDispose](),
@@ -213,7 +213,7 @@ describe("the policy's text, over HTTP", () => {
       line: number;
     };
 
-  it("is read, saved by who may, and told in the audit log with before and after", async () => {
+  it("is read, saved with the permission, and recorded in the audit log with before and after", async () => {
     const { path, h, http } = await withFile();
     const { digest, editable, line } = await read(http);
     expect([editable, line]).toEqual([true, 2]);

@@ -11,20 +11,20 @@ import { ClientProblem, createClient, type PosternClient } from "../client/clien
 import type { HttpServer } from "./http-server.ts";
 import { type Listening, listen, loopbackHosts } from "./serve.ts";
 
-let house: HttpFixture;
+let http: HttpFixture;
 let listening: Listening;
 let agent: PosternClient;
 let operator: PosternClient;
 
 async function serve(runtime: Runtime): Promise<void> {
-  house = await httpFixture(runtime, { hosts: () => loopbackHosts(listening.port) });
-  listening = await listen({ door: house.door, port: 0 });
-  agent = createClient({ url: listening.url, token: house.tokens.agent });
-  operator = createClient({ url: listening.url, token: house.tokens.operator });
+  http = await httpFixture(runtime, { hosts: () => loopbackHosts(listening.port) });
+  listening = await listen({ handler: http.server, port: 0 });
+  agent = createClient({ url: listening.url, token: http.tokens.agent });
+  operator = createClient({ url: listening.url, token: http.tokens.operator });
 }
 async function stop(): Promise<void> {
   await listening.close(100);
-  await house[Symbol.asyncDispose]();
+  await http[Symbol.asyncDispose]();
 }
 beforeEach(() => serve(stubRuntime().runtime));
 afterEach(stop);
@@ -36,7 +36,7 @@ function upload(totalBytes: number, withLength: boolean): Promise<{ status: numb
   return new Promise((resolve, reject) => {
     let sentBytes = 0;
     const headers = {
-      authorization: `Bearer ${house.tokens.agent}`,
+      authorization: `Bearer ${http.tokens.agent}`,
       "content-type": "application/json",
       ...(withLength && { "content-length": String(totalBytes) }),
     };
@@ -119,11 +119,11 @@ it.each([
   const answered = Promise.withResolvers<number>();
   const fetch: HttpServer["fetch"] = async (request, connection) => {
     begun.resolve();
-    const answer = await own.door.fetch(request, connection);
+    const answer = await own.server.fetch(request, connection);
     answered.resolve(answer.status);
     return answer;
   };
-  listening = await listen({ door: { ...own.door, fetch }, port: 0 });
+  listening = await listen({ handler: { ...own.server, fetch }, port: 0 });
   const socket = connect(listening.port, "127.0.0.1", () => {
     const head = `POST /v1/calls HTTP/1.1\r\nHost: 127.0.0.1:${listening.port}\r\nContent-Type: application/json`;
     socket.write(`${head}\r\nAuthorization: Bearer ${own.tokens.agent}\r\n${framing}\r\n\r\n${half}`);
@@ -138,11 +138,11 @@ it("answers what is not HTTP, and a Host that is none, in its own form", async (
   const say = (text: string): Promise<string> =>
     new Promise((resolve) => {
       const socket = connect(listening.port, "127.0.0.1", () => socket.end(text));
-      let heard = "";
+      let received = "";
       socket.on("data", (bytes) => {
-        heard += bytes.toString();
+        received += bytes.toString();
       });
-      socket.on("close", () => resolve(heard));
+      socket.on("close", () => resolve(received));
     });
   expect(await say("\u0016\u0003\u0001 hello\r\n\r\n")).toMatch(/^HTTP\/1.1 400 .*request_invalid/s);
   expect(await say("GET /v1/tools HTTP/1.1\r\nHost: a b<>\r\nConnection: close\r\n\r\n")).toMatch(
@@ -165,7 +165,7 @@ it("answers what is not HTTP, and a Host that is none, in its own form", async (
 });
 
 it("says which port is taken and what to do", async () => {
-  await expect(listen({ door: house.door, port: listening.port })).rejects.toThrow(/taken.*--port/);
+  await expect(listen({ handler: http.server, port: listening.port })).rejects.toThrow(/taken.*--port/);
 });
 
 it("gives the client outcomes, records and lines as they were sent", async () => {

@@ -6,7 +6,7 @@ import type { HttpServer } from "./http-server.ts";
 import { bound } from "./port.ts";
 
 export interface ListenOptions {
-  readonly door: HttpServer;
+  readonly handler: HttpServer;
   /** Default: `127.0.0.1`, so that no other machine can reach it. */
   readonly host?: string;
   /** 0: any free one. */
@@ -50,8 +50,8 @@ export function loopbackHosts(port: number): readonly string[] {
 }
 
 /** @throws RuntimeFault `port_taken`, `listen_failed` */
-export async function listen({ door, host = "127.0.0.1", port, limits }: ListenOptions): Promise<Listening> {
-  const server = serverOf(door, { ...usualConnectionLimits, ...limits });
+export async function listen({ handler, host = "127.0.0.1", port, limits }: ListenOptions): Promise<Listening> {
+  const server = serverOf(handler, { ...usualConnectionLimits, ...limits });
   await bound(server, host, port);
   const address = server.address();
   const listeningPort = isAddress(address) ? address.port : port;
@@ -63,10 +63,10 @@ export async function listen({ door, host = "127.0.0.1", port, limits }: ListenO
   };
 }
 
-function serverOf(door: HttpServer, limits: ConnectionLimits): Server {
+function serverOf(handler: HttpServer, limits: ConnectionLimits): Server {
   // The server gives Node's own request beside the standard one.
   const listener = getRequestListener(
-    (request, { incoming }) => door.fetch(request, { address: incoming.socket.remoteAddress }),
+    (request, { incoming }) => handler.fetch(request, { address: incoming.socket.remoteAddress }),
     {
       overrideGlobalObjects: false, // an embedding process keeps its own Request and Response
       // `fetch` never throws: this is a request line or a `Host` that makes no address.

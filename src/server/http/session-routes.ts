@@ -14,7 +14,7 @@ export const sessionRoutes: readonly Route[] = serve(session, {
     password: accounts?.exist === true,
     openid: openId && { name: openId.label },
     accounts: accounts?.exist === true,
-    command: command?.ofAnybody,
+    command: command?.withoutValues,
   }),
   signIn: (request) =>
     signingIn(request, wrongPassword, (accounts, address) =>
@@ -24,7 +24,7 @@ export const sessionRoutes: readonly Route[] = serve(session, {
     signingIn(request, wrongLink, (accounts, address) => accounts.signInByLink(request.body.token, { address })),
   show: ({ by, command, runtime }) => ({
     ...shownSession(by),
-    command: by.kind === "person" && isOfOwnTenant(by) ? command?.ofTheHouse : command?.ofAnybody,
+    command: by.kind === "person" && isOfOwnTenant(by) ? command?.full : command?.withoutValues,
     lastEventId: by.permissions.has("events:read") ? runtime.feed.last : undefined,
   }),
   signOut: async ({ accounts, headers, origin, by }) => {

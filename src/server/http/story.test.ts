@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { type HttpFixture, httpFixture } from "../../../test/fakes/http-fixture.ts";
 import { type RuntimeFixture, runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
 
-/** The door over the real runtime: from the request to the audit log. */
+/** The HTTP server over the real runtime: from the request to the audit log. */
 let inside: RuntimeFixture;
 let http: HttpFixture;
 beforeEach(async () => {
@@ -15,29 +15,29 @@ afterEach(async () => {
 });
 
 type Fields = Readonly<Record<string, unknown>>;
-async function said(asked: Promise<Response>): Promise<readonly [number, Fields]> {
+async function answered(asked: Promise<Response>): Promise<readonly [number, Fields]> {
   const response = await asked;
   return [response.status, (await response.json()) as Fields];
 }
 const mail = (to: string, more: Fields = {}) =>
-  said(http.ask("/v1/calls", { as: "agent", body: { tool: "mail", arguments: { to }, ...more } }));
+  answered(http.ask("/v1/calls", { as: "agent", body: { tool: "mail", arguments: { to }, ...more } }));
 const decide = (id: unknown, verb: string, body: Fields = {}) =>
-  said(http.ask(`/v1/approvals/${id}/${verb}`, { as: "operator", body }));
-const resume = (id: unknown) => said(http.ask(`/v1/approvals/${id}/resume`, { as: "agent", body: {} }));
+  answered(http.ask(`/v1/approvals/${id}/${verb}`, { as: "operator", body }));
+const resume = (id: unknown) => answered(http.ask(`/v1/approvals/${id}/resume`, { as: "agent", body: {} }));
 
 it("runs a safe call at once, and shows it to the agent afterwards", async () => {
-  const [status, outcome] = await said(
+  const [status, outcome] = await answered(
     http.ask("/v1/calls", { as: "agent", body: { tool: "echo", arguments: { to: "x" } } }),
   );
   expect([status, outcome]).toMatchObject([200, { status: "ok", text: "to x" }]);
-  expect(await said(http.ask(`/v1/calls/${outcome["call_id"]}`, { as: "agent" }))).toMatchObject([
+  expect(await answered(http.ask(`/v1/calls/${outcome["call_id"]}`, { as: "agent" }))).toMatchObject([
     200,
     { state: "ok", tool: "echo", requested_by: { via: "token:agent" } },
   ]);
 });
 
 it("finds a call by its id also when its caller gave it a key", async () => {
-  const [, outcome] = await said(
+  const [, outcome] = await answered(
     http.ask("/v1/calls", {
       as: "agent",
       body: { tool: "echo", arguments: { to: "x" }, idempotency_key: "k" },
@@ -70,7 +70,7 @@ it("lets the operator go on with an agent's approved call", async () => {
   const [, held] = await mail("a");
   await decide(held["approval_id"], "approve");
   expect(
-    await said(http.ask(`/v1/approvals/${held["approval_id"]}/resume`, { as: "operator", body: {} })),
+    await answered(http.ask(`/v1/approvals/${held["approval_id"]}/resume`, { as: "operator", body: {} })),
   ).toMatchObject([200, { status: "ok", text: "to a" }]);
   expect(inside.ran).toEqual([{ to: "a" }]);
 });
@@ -78,7 +78,9 @@ it("lets the operator go on with an agent's approved call", async () => {
 it("never lets an agent's token decide, and the operator's not on its own call", async () => {
   const [, held] = await mail("a");
   expect((await http.ask(`/v1/approvals/${held["approval_id"]}/approve`, { as: "agent", body: {} })).status).toBe(403);
-  const [, own] = await said(http.ask("/v1/calls", { as: "operator", body: { tool: "mail", arguments: { to: "b" } } }));
+  const [, own] = await answered(
+    http.ask("/v1/calls", { as: "operator", body: { tool: "mail", arguments: { to: "b" } } }),
+  );
   expect(await decide(own["approval_id"], "approve")).toMatchObject([403, { error: { code: "decider_not_allowed" } }]);
   expect(inside.ran).toEqual([]);
 });
@@ -106,7 +108,7 @@ it("tells a denied caller so, and never runs it (case 91)", async () => {
 it("lets the agent that asked take its request back", async () => {
   const [, held] = await mail("a");
   expect(
-    await said(http.ask(`/v1/approvals/${held["approval_id"]}/withdraw`, { as: "agent", body: {} })),
+    await answered(http.ask(`/v1/approvals/${held["approval_id"]}/withdraw`, { as: "agent", body: {} })),
   ).toMatchObject([200, { status: "withdrawn" }]);
 });
 
@@ -120,14 +122,14 @@ it("lists what waits and no longer what is decided (case 105)", async () => {
   const [, first] = await mail("a");
   await mail("b");
   await decide(first["approval_id"], "deny");
-  const [, { approvals }] = await said(http.ask("/v1/approvals?state=pending", { as: "operator" }));
+  const [, { approvals }] = await answered(http.ask("/v1/approvals?state=pending", { as: "operator" }));
   expect(approvals).toMatchObject([{ what: { tool: "mail", arguments: { to: "b" } } }]);
 });
 
 it("writes down who decided, when, why and at which risk, and gives every event a trace id (cases 99, 200)", async () => {
   const [, held] = await mail("a");
   await decide(held["approval_id"], "deny", { reason: "wrong person" });
-  const [, { events }] = await said(http.ask("/v1/audit", { as: "operator" }));
+  const [, { events }] = await answered(http.ask("/v1/audit", { as: "operator" }));
   const all = events as readonly Fields[];
   expect(all.find(({ type }) => type === "gate.denied")).toMatchObject({
     decided_by: "operator",
@@ -139,11 +141,13 @@ it("writes down who decided, when, why and at which risk, and gives every event 
 });
 
 it("changes the autonomy for the next call, and writes down who did (case 141)", async () => {
-  expect((await said(http.ask("/v1/controls/autonomy", { as: "operator", body: { level: "A0" } })))[1]).toMatchObject({
+  expect(
+    (await answered(http.ask("/v1/controls/autonomy", { as: "operator", body: { level: "A0" } })))[1],
+  ).toMatchObject({
     autonomy: "A0",
   });
   expect((await mail("a"))[1]).toMatchObject({ status: "preview" });
-  const [, { events }] = await said(http.ask("/v1/audit?type=operator.", { as: "operator" }));
+  const [, { events }] = await answered(http.ask("/v1/audit?type=operator.", { as: "operator" }));
   expect(events).toMatchObject([{ type: "operator.action.autonomy", decided_by: "operator" }]);
 });
 
@@ -152,7 +156,7 @@ it("pauses and resumes all calls", async () => {
   expect(await mail("a")).toMatchObject([503, { refusal: { code: "paused" } }]);
   await http.ask("/v1/controls/resume", { as: "operator", body: {} });
   expect((await mail("a"))[0]).toBe(202);
-  const [, { changes }] = await said(http.ask("/v1/controls/history", { as: "operator" }));
+  const [, { changes }] = await answered(http.ask("/v1/controls/history", { as: "operator" }));
   expect(changes).toMatchObject([
     { change: "resume" },
     { change: "pause", by: "operator", via: "token:operator", reason: "incident" },
@@ -160,7 +164,7 @@ it("pauses and resumes all calls", async () => {
 });
 
 it("explains a call without running it", async () => {
-  const explained = await said(
+  const explained = await answered(
     http.ask("/v1/explain", { as: "agent", body: { tool: "mail", arguments: { to: "a" } } }),
   );
   expect(explained).toMatchObject([200, { reached: "verdict", decision: { verdict: "CONFIRM", risk: "high" } }]);
@@ -168,7 +172,7 @@ it("explains a call without running it", async () => {
 });
 
 it("refuses an unknown tool, bad arguments and another use of a key with the code's own number", async () => {
-  const call = (body: Fields) => said(http.ask("/v1/calls", { as: "agent", body }));
+  const call = (body: Fields) => answered(http.ask("/v1/calls", { as: "agent", body }));
   expect(await call({ tool: "constructor" })).toMatchObject([404, { refusal: { code: "tool_unknown" } }]);
   expect(await call({ tool: "echo", arguments: { to: 1 } })).toMatchObject([
     422,
@@ -183,12 +187,12 @@ it("refuses an unknown tool, bad arguments and another use of a key with the cod
 
 it("verifies the log it wrote", async () => {
   await mail("a");
-  expect(await said(http.ask("/v1/audit/verify", { as: "operator" }))).toMatchObject([200, { intact: true }]);
-  const { note } = (await said(http.ask("/v1/audit/checkpoint", { as: "operator", body: {} })))[1];
+  expect(await answered(http.ask("/v1/audit/verify", { as: "operator" }))).toMatchObject([200, { intact: true }]);
+  const { note } = (await answered(http.ask("/v1/audit/checkpoint", { as: "operator", body: {} })))[1];
   expect(
-    await said(http.ask(`/v1/audit/verify?against=${encodeURIComponent(String(note))}`, { as: "operator" })),
+    await answered(http.ask(`/v1/audit/verify?against=${encodeURIComponent(String(note))}`, { as: "operator" })),
   ).toMatchObject([200, { intact: true }]);
-  const [, { tools }] = await said(http.ask("/v1/tools", { as: "agent" }));
+  const [, { tools }] = await answered(http.ask("/v1/tools", { as: "agent" }));
   expect(tools).toMatchObject([
     { tool: "drop", risk: "critical" },
     { tool: "echo", health: { status: "healthy" } },

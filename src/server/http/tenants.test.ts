@@ -15,7 +15,7 @@ const send = defineTool({
   execute: async () => "sent",
 });
 let runtime: Runtime;
-let house: HttpFixture;
+let http: HttpFixture;
 const approvalIds = new Map<string, string>();
 const callIds = new Map<string, string>();
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
     accounts: { passwordCost: cheap },
   });
   const { accounts } = runtime;
-  house = await httpFixture(runtime, { accounts });
+  http = await httpFixture(runtime, { accounts });
   for (const tenant of ["default", "acme"]) {
     const asked = await runtime.invoke({ tool: "send" }, { principal: { tenant, agent: "bot" } });
     approvalIds.set(tenant, asked.approvalId ?? "");
@@ -37,7 +37,7 @@ beforeAll(async () => {
   }
 });
 afterAll(async () => {
-  await house[Symbol.asyncDispose]();
+  await http[Symbol.asyncDispose]();
   await runtime.close();
 });
 
@@ -51,7 +51,7 @@ describe.each([
 ])("a person of %s who has every role", (own, other) => {
   it(`sees calls, approvals and events of its tenant, and none of ${other}`, async () => {
     const headers = await signedIn(own);
-    const list = async (path: string) => JSON.stringify(await bodyOf(await house.ask(path, { headers })));
+    const list = async (path: string) => JSON.stringify(await bodyOf(await http.ask(path, { headers })));
     for (const path of ["/v1/calls", "/v1/approvals", "/v1/audit?limit=1000", "/v1/audit/latest", "/v1/accounts"]) {
       const text = await list(path);
       const foreign = [callIds.get(other), approvalIds.get(other), `all@${other}`, `"tenant":"${other}"`];
@@ -64,9 +64,9 @@ describe.each([
     const headers = await signedIn(own);
     const id = approvalIds.get(other) ?? "";
     for (const path of [`/v1/calls/${callIds.get(other)}`, `/v1/approvals/${id}`, `/v1/accounts/all@${other}`])
-      expect((await house.ask(path, { headers })).status, path).toBe(404);
+      expect((await http.ask(path, { headers })).status, path).toBe(404);
     for (const verb of ["approve", "deny", "skip", "withdraw", "resume"])
-      expect((await house.ask(`/v1/approvals/${id}/${verb}`, { headers, body: {} })).status, verb).toBe(404);
+      expect((await http.ask(`/v1/approvals/${id}/${verb}`, { headers, body: {} })).status, verb).toBe(404);
     expect((await runtime.approvals.get(id))?.state).toBe("pending");
   });
 
@@ -74,7 +74,7 @@ describe.each([
     const headers = await signedIn(own);
     for (let seq = 0; seq < runtime.audit.size; seq += 1) {
       const [event] = await runtime.audit.query({ after: seq - 1, limit: 1 });
-      const answered = await house.ask(`/v1/audit/${seq}/proof`, { headers });
+      const answered = await http.ask(`/v1/audit/${seq}/proof`, { headers });
       expect(answered.status, `${seq} of ${event?.tenant}`).toBe(event?.tenant === own ? 200 : 404);
     }
   });
@@ -86,7 +86,7 @@ it("a token's use is named in the log: who decided, and who called", async () =>
   const mine = { by: "ada", via: "session:ada", tenant: "default" };
   const agent = await accounts.makeToken({ name: "bot", kind: "agent", agent: "bot2" }, ada, mine);
   const bearer = { authorization: `Bearer ${agent.text}` };
-  const asked = await bodyOf(await house.ask("/v1/calls", { headers: bearer, body: { tool: "send" } }));
+  const asked = await bodyOf(await http.ask("/v1/calls", { headers: bearer, body: { tool: "send" } }));
   expect(asked).toMatchObject({ status: "pending" });
   const events = await runtime.audit.query({ callId: String(asked["call_id"]) });
   expect(events[0]).toMatchObject({ principal: { agent: "ada/bot2", via: `token:${agent.token.id}` } });
@@ -97,7 +97,7 @@ it("who asked with one credential does not decide with it", async () => {
   const mine = { by: "ada", via: "session:ada", tenant: "default" };
   const person = await runtime.accounts.makeToken({ name: "cli", kind: "person" }, ada, mine);
   const headers = { authorization: `Bearer ${person.text}` };
-  const asked = await bodyOf(await house.ask("/v1/calls", { headers, body: { tool: "send" } }));
-  const decided = await house.ask(`/v1/approvals/${asked["approval_id"]}/approve`, { headers, body: {} });
+  const asked = await bodyOf(await http.ask("/v1/calls", { headers, body: { tool: "send" } }));
+  const decided = await http.ask(`/v1/approvals/${asked["approval_id"]}/approve`, { headers, body: {} });
   expect(decided.status).toBe(403);
 });

@@ -18,7 +18,7 @@ const child = (number: number, tool = "echo"): CallRecord => ({
   ...aRecord(),
   call: { ...aCall({ number, tool }), digest, parentId: "script" },
 });
-const told = (line?: number, tool = "echo"): Json => ({
+const received = (line?: number, tool = "echo"): Json => ({
   tool,
   args_digest: digest.slice(0, 16),
   ...(line !== undefined && { line }),
@@ -27,18 +27,18 @@ const told = (line?: number, tool = "echo"): Json => ({
 describe("a call on a timeline", () => {
   it("says which line of its script made it, each line once, in the order of the calls", () => {
     const [one, two, other] = [child(2), child(3), child(4, "mail")];
-    const lines = linesIn([other, two, one, script([told(7), told(9), told(8, "mail")])]);
+    const lines = linesIn([other, two, one, script([received(7), received(9), received(8, "mail")])]);
     expect([one, two, other].map(({ call }) => lines.get(call.id))).toEqual([7, 9, 8]);
   });
 
-  it("says none where the script told none, or told nonsense", () => {
+  it("has no line if the script gave none, or nonsense", () => {
     for (const trace of [
       undefined,
       null,
       "x",
       [],
       [null, 1, {}],
-      [told()],
+      [received()],
       [{ tool: "echo", args_digest: "", line: 1 }],
     ])
       expect(linesIn([child(2), script(trace as Json)]).size).toBe(0);

@@ -107,7 +107,7 @@ function shownChanges({ pinned, offered, ...changes }: ToolChanges): Source<type
   };
 }
 
-/** A stranger's bytes: saved, never shown; a media type that is none would be a header of the stranger's making. */
+/** The bytes are untrusted: a browser saves them and never shows them. An invalid media type is not sent on. */
 function artifactHeaders(digest: string, mediaType: string): Record<string, string> {
   const isPlain = /^[\w.+-]+\/[\w.+-]+(?:; ?charset=[\w-]+)?$/.test(mediaType);
   return {

@@ -45,7 +45,7 @@ describe("a session cookie without its proof is refused", () => {
       expect(answered.headers.get("set-cookie")).toBeNull();
       await answered.body?.cancel();
     }
-    expect(stub.said).toEqual([]);
+    expect(stub.requests).toEqual([]);
   });
 });
 
@@ -89,7 +89,7 @@ it("reads over TLS only the cookie that no other port can set", async () => {
   const { cookie, csrf } = await users.signIn("ada");
   const read = async (name: string): Promise<number> => {
     const headers = { cookie: `${name}=${cookie}`, "x-postern-csrf": csrf };
-    return (await far.door.fetch(new Request("http://gate.example/v1/session", { headers }))).status;
+    return (await far.server.fetch(new Request("http://gate.example/v1/session", { headers }))).status;
   };
   expect(await read("__Host-postern_session")).toBe(200);
   expect(await read("postern_session")).toBe(401);

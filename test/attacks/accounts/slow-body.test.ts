@@ -44,7 +44,7 @@ function begin(path: string, headers: Readonly<Record<string, string>>, from = h
     body,
     duplex: "half",
   } as RequestInit);
-  const answered = from.door.fetch(request);
+  const answered = from.server.fetch(request);
   return () => {
     finish();
     return answered;

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import { saidOfMany } from "../../../../src/cli/said.ts";
+import { decisionsText } from "../../../../src/cli/decision-text.ts";
 import { type ApprovalView, decideMany, idOf, markOf, mayDecide, namesOf } from "../../api/index.ts";
 import { Button, Json, Notice, RiskBadge, Text, toast } from "../../kit/index.ts";
 import { type Choice, textIn, useChange } from "../dialogs.tsx";
@@ -32,7 +32,7 @@ export function BatchDialog({ alike, onClose }: BatchDialogProps): ReactNode {
     change(async () => {
       const { answers } = await decideMany(meant, decisions[verb], textIn(reason));
       const failed = answers.find(({ decided }) => !decided);
-      const message = saidOfMany(verb, answers);
+      const message = decisionsText(verb, answers);
       if (failed === undefined) toast(message);
       else toast(`${message} ${failed.error?.message ?? ""}`, "bad");
       reload();

@@ -1,6 +1,6 @@
 /** The rules of the bar and the dialogs that decide a request: what a press counts for, and what is sent. */
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
-import { saidOf } from "../../../../src/cli/said.ts";
+import { decisionText } from "../../../../src/cli/decision-text.ts";
 import {
   type ApprovalView,
   type Decision,
@@ -149,7 +149,7 @@ export function useDeciding({ meant, hasChanged, onDecided, ...options }: Decidi
     try {
       const fresh = await decide(meant, decision);
       onDecided(fresh);
-      toast(saidOf(decision.verb, fresh));
+      toast(decisionText(decision.verb, fresh));
       return undefined;
     } catch (error) {
       if (error instanceof Problem && error.code === "confirmation_needed") {

@@ -21,7 +21,7 @@ export function actionText({ tool, action = "default" }: NamedTarget): string {
 export type DecisionVerbWord = "approve" | "modify" | "deny" | "skip" | "withdraw" | "revoke";
 
 /** Names in it come from others: the caller escapes them. */
-export function saidOf(verb: DecisionVerbWord, decided: DecidedRequest): string {
+export function decisionText(verb: DecisionVerbWord, decided: DecidedRequest): string {
   const { status, quorum_left: left } = decided;
   const name = actionText(decided.what);
   if (status === "pending") {
@@ -46,7 +46,7 @@ export function saidOf(verb: DecisionVerbWord, decided: DecidedRequest): string 
 export const decidedWords = { approve: "approved", deny: "denied", skip: "skipped" } as const;
 
 /** For several requests. Each was decided, was counted, or was not accepted. */
-export function saidOfMany(
+export function decisionsText(
   verb: keyof typeof decidedWords,
   answers: readonly { readonly decided: boolean; readonly approval?: { readonly status: string } | undefined }[],
 ): string {
