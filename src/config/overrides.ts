@@ -4,7 +4,7 @@ import { logLevels, loopbackHosts } from "./config-schema.ts";
 import type { ConfigProblem } from "./problem.ts";
 
 /** The result of reading one text: the value, or what is wrong with the text. */
-type ReadResult<T> = { readonly value: T } | Pick<ConfigProblem, "message" | "fix">;
+type OverrideReading<T> = { readonly value: T } | Pick<ConfigProblem, "message" | "fix">;
 
 /** Each setting that a flag or a variable may give. Flags win over the environment, and both win over the file. */
 const settings = {
@@ -49,7 +49,7 @@ export function overridesFrom(
     const typed = flags[name as SettingName]; // a key of the table
     const text = typed ?? (environment[variable] || undefined);
     if (text === undefined) continue;
-    const reading: ReadResult<unknown> = read(text);
+    const reading: OverrideReading<unknown> = read(text);
     if ("value" in reading) overrides[name] = reading.value;
     else if (typed === undefined) problems.push({ source: "environment", key: variable, ...reading });
     else problems.push({ source: "command line", key: flag, ...reading });
@@ -57,12 +57,12 @@ export function overridesFrom(
   return { overrides: overrides as Overrides, problems }; // each value was read by its own reader
 }
 
-function readPath(text: string): ReadResult<string> {
+function readPath(text: string): OverrideReading<string> {
   if (text.trim() !== "" && !text.includes("\0")) return { value: text };
   return { message: "It names nothing.", fix: "Write a path." };
 }
 
-function readPort(text: string): ReadResult<number> {
+function readPort(text: string): OverrideReading<number> {
   const port = Number(text);
   if (/^\d{1,5}$/.test(text) && port <= 65_535) return { value: port };
   return {
@@ -71,7 +71,7 @@ function readPort(text: string): ReadResult<number> {
   };
 }
 
-function oneOf<T extends string>(options: readonly T[]): (text: string) => ReadResult<T> {
+function oneOf<T extends string>(options: readonly T[]): (text: string) => OverrideReading<T> {
   return (text) => {
     const value = options.find((option) => [text, text.toUpperCase(), text.toLowerCase()].includes(option));
     if (value !== undefined) return { value };

@@ -4,13 +4,7 @@ import type { Mark, ToolOutcome } from "../core/outcome.ts";
 import { type ResultGuardrail, textIn } from "../policy/guardrails/guardrails.ts";
 import { type CleanResult, cleanResult } from "../results/clean.ts";
 import type { RawResult } from "../results/raw-result.ts";
-import {
-  askGuardrail,
-  type GuardrailAnswer,
-  type GuardrailParts,
-  guardedCall,
-  logFailure,
-} from "./gates/guardrails.ts";
+import { askGuardrail, type GuardrailParts, type GuardrailRun, guardedCall, logFailure } from "./gates/guardrails.ts";
 import type { FoundCall } from "./gates/stages.ts";
 
 /** The judgement of the guardrails on a result; `withheld` is the reason why it is not given out. */
@@ -51,7 +45,7 @@ function redactedResult(raw: RawResult, { redactor, log }: GuardrailParts): Clea
   }
 }
 
-function combineAnswers(answers: readonly GuardrailAnswer[], call: FoundCall, parts: GuardrailParts): Guarded {
+function combineAnswers(answers: readonly GuardrailRun[], call: FoundCall, parts: GuardrailParts): Guarded {
   const withheld: string[] = [];
   const marks: Mark[] = [];
   for (const answer of answers) {

@@ -38,23 +38,19 @@ export async function guardArguments(
   return { ...call, findings };
 }
 
-function findingsOf(
-  answer: GuardrailAnswer,
-  call: ToolCall,
-  parts: GuardrailParts,
-): readonly (Finding | OpenFailure)[] {
+function findingsOf(answer: GuardrailRun, call: ToolCall, parts: GuardrailParts): readonly (Finding | OpenFailure)[] {
   const { guardrail, found, failure, open } = answer;
   if (failure === undefined) return found.map(({ says, why }) => ({ guardrail, says: says as Finding["says"], why })); // `askGuardrail` has checked it
   logFailure(answer, call, parts);
   return [{ guardrail, says: open ? "ALLOW" : "DENY", why: failure }];
 }
 
-export function logFailure({ guardrail, failure }: GuardrailAnswer, call: ToolCall, { log }: GuardrailParts): void {
+export function logFailure({ guardrail, failure }: GuardrailRun, call: ToolCall, { log }: GuardrailParts): void {
   log(`The guardrail \`${guardrail}\` ${failure}, for the call \`${call.id}\` of \`${call.tool}\`.`, call);
 }
 
 /** The findings of one guardrail, or its failure. */
-export interface GuardrailAnswer {
+export interface GuardrailRun {
   readonly guardrail: string;
   readonly open: boolean;
   readonly found: readonly GuardrailFinding<string>[];
@@ -74,7 +70,7 @@ export async function askGuardrail(
   guard: Guardrail,
   check: (lazy: LazySignal) => unknown,
   parts: GuardrailParts,
-): Promise<GuardrailAnswer> {
+): Promise<GuardrailRun> {
   const { clock } = parts;
   const limitMs = guard.timeoutMs ?? timeoutMs;
   return readAnswer(guard, await runForeign<unknown>(check, { clock, limitMs }), parts);
@@ -84,10 +80,10 @@ function readAnswer(
   { name: guardrail, on, onFailure, timeoutMs: own }: Guardrail,
   ran: Ran<unknown>,
   parts: GuardrailParts,
-): GuardrailAnswer {
+): GuardrailRun {
   const open = onFailure === "open";
   const cleaned = (why: string): string => shortened(parts.redactor.redact(why));
-  const failed = (why: string): GuardrailAnswer => {
+  const failed = (why: string): GuardrailRun => {
     const failure = `${why}, and is ${open ? "open" : "closed"}`;
     return { guardrail, open, found: [], failure };
   };
