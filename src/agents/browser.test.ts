@@ -55,7 +55,7 @@ it.each([
   ],
   ["a button that is none", openaiCall({ type: "click", button: "third", x: 1, y: 1 }), "`click.button`"],
   ["an action that is none", openaiCall({ type: "fly" }), '"fly" is not a known action'],
-  ["a key that is none", openaiCall({ type: "keypress", keys: ["HYPER"] }), "`HYPER` is no key"],
+  ["a key that is none", openaiCall({ type: "keypress", keys: ["HYPER"] }), "`HYPER` is not a key"],
   ["no action", openaiToolUses([{ type: "computer_call", call_id: "c" }]), "no action is named"],
   [
     "a second action",

@@ -49,6 +49,6 @@ it("a function that opens no store is refused with the value", async () => {
   const open = (() => ({ commit: 5 })) as unknown as OpenStore; // as code without types may
   await expect(createRuntime({ store: open })).rejects.toMatchObject({
     code: "options_invalid",
-    message: expect.stringContaining("it must be a store."),
+    message: expect.stringContaining("it must open a store."),
   });
 });

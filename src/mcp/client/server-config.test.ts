@@ -26,8 +26,8 @@ it("references to secrets are resolved in environment, address and headers, whol
 });
 
 it.each([
-  ["args", { command: "run", args: ["--token=secret://gh/token"] }, "would be seen by everybody"],
-  ["the command", { command: "secret://gh/token" }, "would be seen by everybody"],
+  ["args", { command: "run", args: ["--token=secret://gh/token"] }, "can be read by every user of this machine"],
+  ["the command", { command: "secret://gh/token" }, "can be read by every user of this machine"],
   ["what is meant as a reference and is none", { command: "run", env: { T: "secret://gh" } }, "names no secret"],
   ["a header that is no reference", { url: "http://h", headers: { a: "secret://a/b/c" } }, "names no secret"],
 ])("refuses a secret in %s", async (_, config, why) => {
