@@ -80,8 +80,8 @@ describe("runs", () => {
 
   it("show the line a script waits in; after approval it resumes, with each call under it", async () => {
     const code = [
-      'const heard = await tools.everything.echo({ message: "hello" });',
-      'const sent = await tools.send_email({ to: "ada@example.org", subject: "from a script", body: heard.text });',
+      'const reply = await tools.everything.echo({ message: "hello" });',
+      'const sent = await tools.send_email({ to: "ada@example.org", subject: "from a script", body: reply.text });',
       "const now = await tools.clock_now({});",
       "({ sent: sent.text, now: now.text })",
     ].join("\n");

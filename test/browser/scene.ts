@@ -68,11 +68,11 @@ export async function scene(postern: RuntimeFixture): Promise<Shown> {
 async function script(postern: RuntimeFixture): Promise<void> {
   const code = [
     "// Remind customers of open invoices.",
-    'const heard = await tools.everything.echo({ message: "invoice 1041 is open" });',
-    'if (heard.text.includes("open")) {',
-    '  await tools.send_email({ to: "bob@example.org", subject: "Invoice 1041", body: heard.text });',
+    'const reply = await tools.everything.echo({ message: "invoice 1041 is open" });',
+    'if (reply.text.includes("open")) {',
+    '  await tools.send_email({ to: "bob@example.org", subject: "Invoice 1041", body: reply.text });',
     "}",
-    "({ told: 1 })",
+    "({ reminded: 1 })",
   ].join("\n");
   await postern.call("tool_chain", { code, language: "javascript" }, { run_id: "run-late-invoices" });
 }
@@ -88,9 +88,9 @@ async function ranScript(postern: RuntimeFixture): Promise<void> {
     "} catch (problem) {",
     '  console.log("nothing fetched:", problem.code);',
     "}",
-    'const heard = await tools.everything.echo({ message: "eight of them" });',
-    "console.log(heard.text);",
-    "({ times: times.length, last: times.at(-1), heard })",
+    'const reply = await tools.everything.echo({ message: "eight of them" });',
+    "console.log(reply.text);",
+    "({ times: times.length, last: times.at(-1), reply })",
   ].join("\n");
   await postern.call("tool_chain", { code, language: "javascript" }, { run_id: "run-clocks" });
 }
