@@ -52,7 +52,7 @@ describe(`${naughty.length} naughty strings`, () => {
       expect(cells).toEqual(texts.map(asInPreview));
       await isInert(page);
       await page.getByRole("tab", { name: "Exact bytes" }).click();
-      const [bytes = ""] = await readBack(page.getByRole("tabpanel").locator("pre"));
+      const [bytes = ""] = await readBack(page.getByRole("tabpanel").locator("section"));
       expect(JSON.parse(bytes)).toEqual({ texts });
     }
     expect(grace.problems).toEqual([]);
