@@ -24,11 +24,14 @@ it.each([
   ["error", "tool_failed", says],
   ["error", "tool_unavailable", "see `npx postern --data /srv tools diff x`"],
   ["pending", undefined, "see `npx postern --data /srv tools diff x`"],
-] as const)("an outcome that is %s (%s) is told in the words of whoever has them", (status, code, printed) => {
-  const refusal = code === undefined ? {} : { refusal: { status, code, message: says, retry: "never" } };
-  const outcome = { status, text: says, call_id: "call_1", content: [], ...refusal } as unknown as OutcomeView; // as much as is looked at
-  expect(outcomeText(outcome, command)).toBe(printed);
-});
+] as const)(
+  "prints an outcome %s (%s): a tool's text unchanged, Postern's own text with the typed command",
+  (status, code, printed) => {
+    const refusal = code === undefined ? {} : { refusal: { status, code, message: says, retry: "never" } };
+    const outcome = { status, text: says, call_id: "call_1", content: [], ...refusal } as unknown as OutcomeView; // as much as is looked at
+    expect(outcomeText(outcome, command)).toBe(printed);
+  },
+);
 
 it("an explanation that ends in a refusal names commands as they are typed here", () => {
   const terminal = {

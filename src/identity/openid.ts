@@ -233,7 +233,7 @@ const tagBytes = 16;
 
 /**
  * Seals the state of sign-ins. The browser keeps it in a cookie, so there is no table here that others could fill, and
- * nobody else can read or make it. The key belongs to this process, so a restart ends open sign-ins.
+ * no one else can read or make it. The key belongs to this process, so a restart ends open sign-ins.
  * Invariant: each opens once, before its end.
  */
 export class PendingSignInSeal {

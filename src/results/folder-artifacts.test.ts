@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { artifactContract } from "../../test/contracts/artifact-contract.ts";
 import { FakeClock } from "../../test/fakes/clock.ts";
-import type { FindNeeded, SharedArtifactStore } from "./artifact-store.ts";
+import { noneNeeded } from "../../test/fakes/shaping.ts";
+import type { SharedArtifactStore } from "./artifact-store.ts";
 import { openFolderArtifacts } from "./folder-artifacts.ts";
 
 const anna = { tenant: "acme", agent: "writer", user: "anna" };
@@ -19,8 +20,6 @@ async function newFolder(): Promise<string> {
 async function open(folder: string, retentionMs = 0): Promise<SharedArtifactStore> {
   return openFolderArtifacts({ folder, clock: new FakeClock(), retentionMs });
 }
-
-const nobody: FindNeeded = async () => new Set();
 
 function pathOf(folder: string, digest: string): string {
   return join(folder, digest.slice(0, 2), digest.slice(2));
@@ -37,10 +36,10 @@ describe("artifacts in a folder", () => {
     const folder = await newFolder();
     const { digest } = await (await open(folder)).put(Buffer.from("kept"), "text/plain", anna);
     const again = await open(folder, 1);
-    expect(await again.sweep(nobody)).toBe(0);
+    expect(await again.sweep(noneNeeded)).toBe(0);
     expect(Buffer.from((await again.open(digest, anna)).bytes).toString()).toBe("kept");
     expect(await (await open(folder)).sweep(async () => new Set([digest]))).toBe(0);
-    expect(await (await open(folder)).sweep(nobody)).toBe(1);
+    expect(await (await open(folder)).sweep(noneNeeded)).toBe(1);
   });
 
   it("makes the folder, for its owner only", async () => {
@@ -69,7 +68,7 @@ describe("artifacts in a folder", () => {
     expect(Buffer.from((await store.open(digest, anna)).bytes).toString()).toBe("genuine");
   });
 
-  it("forgets half-written files and bytes nobody knows of", async () => {
+  it("forgets half-written files and unknown bytes", async () => {
     const folder = await newFolder();
     const store = await open(folder);
     const { digest } = await store.put(Buffer.from("crashed"), "text/plain", anna);
@@ -77,7 +76,7 @@ describe("artifacts in a folder", () => {
     await writeFile(join(folder, "tmp", "draft"), "half");
     const again = await open(folder);
     expect(await readdir(join(folder, "tmp"))).toEqual([]);
-    expect(await again.sweep(nobody)).toBe(1);
+    expect(await again.sweep(noneNeeded)).toBe(1);
     expect(await again.mayUse(digest, anna)).toBe(false);
     expect(await readdir(join(folder, digest.slice(0, 2)))).toEqual([]);
   });
@@ -89,7 +88,7 @@ describe("artifacts in a folder", () => {
     await writeFile(`${pathOf(folder, digest)}.json`, "{");
     expect(await store.mayUse(digest, anna)).toBe(false);
     await expect(store.open(digest, anna)).rejects.toMatchObject({ code: "artifact_unavailable" });
-    expect(await store.sweep(nobody)).toBe(0);
+    expect(await store.sweep(noneNeeded)).toBe(0);
     expect(await readFile(pathOf(folder, digest), "utf8")).toBe("unclear");
   });
 

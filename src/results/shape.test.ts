@@ -4,7 +4,7 @@ import {
   kept,
   memoryArtifacts,
   newSession,
-  nobody,
+  noneNeeded,
   owner,
   png,
   shaped,
@@ -44,9 +44,9 @@ it("previews 8000 × 'x', pins it while the session lives and releases it after 
   expect(outcome.text.endsWith("…")).toBe(true);
   expect(outcome.content).toEqual([{ type: "text", text: outcome.text }]);
   expect(session.pins).toEqual([outcome.artifact]);
-  expect(await artifacts.sweep(nobody)).toBe(0);
+  expect(await artifacts.sweep(noneNeeded)).toBe(0);
   await releasePins(session, artifacts, expect.unreachable);
-  expect(await artifacts.sweep(nobody)).toBe(1);
+  expect(await artifacts.sweep(noneNeeded)).toBe(1);
 });
 
 it("pins equal results of one session once, so that its close releases them", async () => {
@@ -55,7 +55,7 @@ it("pins equal results of one session once, so that its close releases them", as
   const result = text("x".repeat(8000));
   await Promise.all([1, 2, 3].map(() => shaped(result, { artifacts, session })));
   await releasePins(session, artifacts, expect.unreachable);
-  expect(await artifacts.sweep(nobody)).toBe(1);
+  expect(await artifacts.sweep(noneNeeded)).toBe(1);
 });
 
 it("returns big text inline and whole without a store (case 176)", () => {

@@ -148,7 +148,7 @@ export class MemoryStore implements Store {
     const all = [...this.#approvals.values()];
     if (state === "decided") all.reverse(); // stored from old to new
     const behind = after === undefined ? all : all.filter(isBehind(after, all, isUrgent));
-    if (isUrgent) behind.sort((a, b) => urgencyOf(a) - urgencyOf(b)); // the older one of two equal ones comes first: the sort is stable
+    if (isUrgent) behind.sort((a, b) => urgencyOf(a) - urgencyOf(b)); // stable: equal ones stay from old to new
     return behind
       .filter((approval) => isOf(state, isUrgent ? approval.state : stateAt(approval, now)))
       .filter((approval) => risk === undefined || approval.risk === risk)
@@ -286,7 +286,7 @@ function isOf(wanted: ApprovalFilter["state"], state: ApprovalState): boolean {
   return wanted === undefined || (wanted === "decided" ? state !== "pending" : state === wanted);
 }
 
-/** Whether a request comes after this place in the list. All requests of the list have its order except for urgency. */
+/** Whether a request comes after the place of the cursor. `all` is in the order of the list, apart from urgency. */
 function isBehind(
   cursor: string,
   all: readonly ApprovalRecord[],

@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import type { Principal } from "../../src/core/call.ts";
 import type { FindNeeded, SharedArtifactStore } from "../../src/results/artifact-store.ts";
 import { FakeClock } from "../fakes/clock.ts";
+import { noneNeeded } from "../fakes/shaping.ts";
 
 const anna: Principal = { tenant: "acme", agent: "writer", user: "anna" };
 const ben: Principal = { tenant: "acme", agent: "writer", user: "ben" };
@@ -12,7 +13,6 @@ const digest = createHash("sha256").update(bytes).digest("hex");
 const missing = "0".repeat(64);
 const refusedAs = { name: "RuntimeFault", code: "artifact_unavailable" };
 
-const nobody: FindNeeded = async () => new Set();
 const hourMs = 3_600_000;
 
 export interface ArtifactStoreOptions {
@@ -167,11 +167,11 @@ export function artifactContract(
     await store.put(bytes, "text/plain", anna);
     await store.pin(digest);
     await store.put(Buffer.from("other"), "text/plain", anna);
-    expect(await store.sweep(nobody)).toBe(0);
+    expect(await store.sweep(noneNeeded)).toBe(0);
     await store.unpin(digest);
-    expect(await store.sweep(nobody)).toBe(0);
+    expect(await store.sweep(noneNeeded)).toBe(0);
     await store.unpin(digest);
-    expect(await store.sweep(nobody)).toBe(1);
+    expect(await store.sweep(noneNeeded)).toBe(1);
     expect(await store.mayUse(digest, anna)).toBe(false);
     await expect(store.open(digest, anna)).rejects.toMatchObject(refusedAs);
   });
@@ -182,7 +182,7 @@ export function artifactContract(
     await store.unpin(digest);
     await store.unpin(digest);
     await store.pin(digest);
-    expect(await store.sweep(nobody)).toBe(0);
+    expect(await store.sweep(noneNeeded)).toBe(0);
   });
 
   it("takes equal bytes from twenty callers at once and counts twenty pins", async () => {
@@ -193,9 +193,9 @@ export function artifactContract(
     for (const owner of owners) expect(await store.mayUse(digest, owner)).toBe(true);
     await Promise.all(owners.slice(1).map(() => store.unpin(digest)));
     await clock.advance(hourMs);
-    expect(await store.sweep(nobody)).toBe(0);
+    expect(await store.sweep(noneNeeded)).toBe(0);
     await store.unpin(digest);
-    expect(await store.sweep(nobody)).toBe(1);
+    expect(await store.sweep(noneNeeded)).toBe(1);
   });
 
   it("keeps what was put for the retention time, counted from its last put", async () => {
@@ -207,9 +207,9 @@ export function artifactContract(
     await store.unpin(digest);
     await store.unpin(digest);
     await clock.advance(10 * hourMs - 1);
-    expect(await store.sweep(nobody)).toBe(0);
+    expect(await store.sweep(noneNeeded)).toBe(0);
     await clock.advance(1);
-    expect(await store.sweep(nobody)).toBe(1);
+    expect(await store.sweep(noneNeeded)).toBe(1);
   });
 
   it("keeps what a row needs, and asks only about what nothing else keeps", async () => {
@@ -236,9 +236,9 @@ export function artifactContract(
     await store.unpin(digest);
     expect(await store.mayUse(digest, anna)).toBe(true);
     await clock.advance(hourMs - 1);
-    expect(await store.sweep(nobody)).toBe(0);
+    expect(await store.sweep(noneNeeded)).toBe(0);
     await clock.advance(1);
-    expect(await store.sweep(nobody)).toBe(1);
+    expect(await store.sweep(noneNeeded)).toBe(1);
   });
 
   it("checks again before it removes: what is put or asked for meanwhile stays", async () => {

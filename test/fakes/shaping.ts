@@ -20,7 +20,7 @@ export function hiding(secret: string): Redactor {
   };
 }
 
-export const nobody: FindNeeded = async () => new Set();
+export const noneNeeded: FindNeeded = async () => new Set();
 
 export function memoryArtifacts(): SharedArtifactStore {
   return new MemoryArtifacts({ clock: new FakeClock(), retentionMs: 0 });

@@ -1,8 +1,8 @@
 let command = "postern";
 
-/** How commands are typed where Postern was started. The session says it. */
-export function setCommandName(said = "postern"): void {
-  command = said;
+/** How commands are typed where Postern was started. The session names them. */
+export function setCommandName(name = "postern"): void {
+  command = name;
 }
 
 /** A sentence of the server, with its commands as they are typed there. */

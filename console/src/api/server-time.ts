@@ -25,10 +25,10 @@ export function serverNow(): number {
 }
 
 /** When the two contradict each other, a clock was set meanwhile, and only the newer one counts. */
-export function narrowed(known: Behind, heard: Behind): Behind {
-  const least = Math.max(known.least, heard.least);
-  const most = Math.min(known.most, heard.most);
-  return least <= most ? { least, most } : heard;
+export function narrowed(known: Behind, latest: Behind): Behind {
+  const least = Math.max(known.least, latest.least);
+  const most = Math.min(known.most, latest.most);
+  return least <= most ? { least, most } : latest;
 }
 
 export function correction({ least, most }: Behind): number {

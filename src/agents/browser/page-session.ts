@@ -61,7 +61,7 @@ export class PageSession {
       try {
         return (await this.#cdp.send("Page.captureScreenshot", picture)).data;
       } catch (error) {
-        // The page was just opened and is not painted yet.
+        // The page is not painted yet, or it is being replaced.
         const mayCome = /Unable to capture screenshot|Not attached to an active page/.test(String(error));
         if (this.#isClosed || !mayCome) throw error;
         await delay(50);

@@ -165,7 +165,7 @@ export class Tab implements AsyncDisposable {
     return {};
   }
 
-  async #navigate(url: string, isSecondTry = false): Promise<void> {
+  async #navigate(url: string): Promise<void> {
     const problem = urlProblem(url, this.#options);
     if (problem !== undefined) throw new ActionFailed(`Navigation is refused: ${problem}.`);
     try {
@@ -174,8 +174,6 @@ export class Tab implements AsyncDisposable {
       if (/Download is starting|ERR_ABORTED/.test(messageOf(error)))
         throw new ActionFailed(`\`${url}\` is a download; downloads are refused.`);
       await this.#replace(); // the browser's own error page would still come, and replace the next page
-      // The old page navigated at the same moment. A new page does not.
-      if (/interrupted by another navigation/.test(messageOf(error)) && !isSecondTry) return this.#navigate(url, true);
       const why = this.#egress.takeRefused().join("; ");
       throw new ActionFailed(`The page did not open: ${why === "" ? firstLine(error) : why}.`);
     }
