@@ -107,7 +107,7 @@ describe("signing in at an OpenID provider", () => {
     expect(await crowd.accounts.list(holder)).toMatchObject([{ roles: ["viewer", "approver"] }]);
   });
 
-  it("refuses somebody without an account, unless accounts are made for them", async () => {
+  it("refuses a user without an account, unless accounts are created", async () => {
     const { crowd, signIn, whyNot } = await scene({ unknown: "refuse" });
     expect(await signIn("ada")).toMatchObject(refused);
     expect(await whyNot()).toBe("no account");
@@ -138,7 +138,7 @@ describe("signing in at an OpenID provider", () => {
 });
 
 describe("what comes back from a provider is refused", () => {
-  it("with another state, with none, or with the state of nobody", async () => {
+  it("with another state, with none, or with a state that was never issued", async () => {
     const { begin, comeBack, whyNot } = await scene();
     for (const state of ["x".repeat(43), undefined]) {
       const { url, cookie } = await begin();

@@ -67,7 +67,7 @@ describe("an API token", () => {
     expect([...((await accounts.token(text))?.permissions ?? [])]).not.toContain("approvals:decide");
   });
 
-  it("is listed and revoked by its owner and its tenant's admin, and by nobody else", async () => {
+  it("is listed and revoked by its owner and its tenant's admin, and by no one else", async () => {
     const { accounts, add } = await people();
     const ada = await add("ada", ["viewer"]);
     const eve = await add("eve", ["viewer"], "acme");

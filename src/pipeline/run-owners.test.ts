@@ -13,7 +13,7 @@ const asks = (runId: string, agent = "ann"): Authority => ({
 });
 const ownersOf = (store = aLogStore(clock)) => new RunOwners({ store, clock, policyVersion: "p1" });
 
-it("asks the store once for a run, and then nobody", async () => {
+it("asks the store once for a run", async () => {
   const store = aLogStore(clock);
   let reads = 0;
   const get: typeof store.documents.get = (kind, id) => {
@@ -35,7 +35,7 @@ it("remembers ten thousand runs, and reads the owner of an older one again", asy
   expect(await owners.claims(asks("r0", "bob"))).toBe(false);
 });
 
-it("makes nobody an owner when it cannot be written", async () => {
+it("records no owner when the record cannot be written", async () => {
   const store = aLogStore(clock);
   let full = true;
   const commit: typeof store.commit = (write, durability) =>
@@ -46,7 +46,7 @@ it("makes nobody an owner when it cannot be written", async () => {
   expect(await owners.claims(asks("r", "bob"))).toBe(true);
 });
 
-it("gives a run whose record cannot be read to nobody", async () => {
+it("refuses a run whose record cannot be read to every caller", async () => {
   const store = aLogStore(clock);
   for (const [i, body] of [1, {}, { agent: 1 }].entries()) {
     await store.commit({ write: "document", kind: "run", id: `default/r${i}`, body, expectedVersion: 0 }, "committed");

@@ -6,7 +6,7 @@ import { MemoryStore } from "./memory-store.ts";
 
 storeContract("MemoryStore", (options) => new MemoryStore(options));
 
-it("makes nothing true whose event cannot be spelled", async () => {
+it("writes nothing when its event cannot be serialized", async () => {
   const serialize = (): string => {
     throw new Error("unspeakable");
   };

@@ -99,7 +99,7 @@ function slow(more: Parameters<typeof probe>[0] = {}) {
 }
 
 describe.each(storeKinds)("a re-send without a key while the first call runs, in %s", (kind) => {
-  it("is told that it runs, whatever session it comes from, and starts no second one", async () => {
+  it("gets `in_progress` from every session, and starts no second run", async () => {
     const { running, tools, letGo, begun } = slow();
     await using h = await runtimeFixture({ store: newStore(kind), autonomy: "A4" }, tools);
     const session = h.runtime.openSession({}, asker);
@@ -151,7 +151,7 @@ describe.each(storeKinds)("a re-send without a key while the first call runs, in
     expect((await Promise.all(sent)).map(({ status }) => status)).toEqual(Array(5).fill("ok"));
   });
 
-  it("is told that it runs when the first one has a key", async () => {
+  it("gets `in_progress` when the first call has a key", async () => {
     const { tools, letGo, begun } = slow();
     await using h = await runtimeFixture({ store: newStore(kind), autonomy: "A4" }, tools);
     const first = h.runtime.invoke({ tool: "probe" }, keyed("a"));

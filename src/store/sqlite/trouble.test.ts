@@ -31,7 +31,7 @@ describe("SqliteStore under trouble", () => {
     expect(await store.commit(note("n"), "committed")).toEqual({ won: true });
   });
 
-  it("refuses a write whose event cannot be spelled, and its neighbours are written (case 198)", async () => {
+  it("refuses a write whose event cannot be serialized, and writes the others of its batch (case 198)", async () => {
     const serialize: SerializeEvent = (event) => {
       if (event.moment === "noted" && event.type === "wordless") throw new Error("no words");
       return serializePlainly(event);
@@ -47,7 +47,7 @@ describe("SqliteStore under trouble", () => {
     expect((await all(store.events({ after: -1 }))).map(({ seq }) => seq)).toEqual([0, 1]);
   });
 
-  it("refuses a write of a call whose event cannot be spelled, and works on (case 198)", async () => {
+  it("refuses a write of a call whose event cannot be serialized, and continues (case 198)", async () => {
     let speechless = false;
     const serialize: SerializeEvent = (event) => {
       if (speechless) throw new Error("no words");
