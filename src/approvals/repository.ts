@@ -143,10 +143,10 @@ export class ApprovalRepository implements Disposable {
   /** The recorded call with the approved arguments, as a new arrival of the same call. */
   async recorded(
     approval: ApprovalRecord,
-    arrival: Pick<ToolCall, "id" | "arrivedAt" | "batch" | "toolCallId">,
+    arrival: Pick<ToolCall, "id" | "arrivedAt" | "batch" | "toolCallId" | "turn">,
   ): Promise<ToolCall> {
     const record = await this.#rowOf(approval);
-    const { id, arrivedAt, batch, toolCallId } = arrival;
+    const { id, arrivedAt, batch, toolCallId, turn } = arrival;
     const text = canonical(approval.arguments);
     return arrivalOf({
       ...record.call,
@@ -159,6 +159,7 @@ export class ApprovalRepository implements Disposable {
       resumesBy: approval.id,
       batch,
       toolCallId,
+      turn,
     });
   }
 

@@ -24,6 +24,7 @@ export function dataOf(call: ToolCall): ToolCall {
     parentId: call.parentId,
     idempotencyKey: call.idempotencyKey,
     toolCallId: call.toolCallId,
+    turn: call.turn,
     providerItem: call.providerItem,
     resumes: call.resumes,
   };

@@ -121,6 +121,7 @@ function checkClaims({ runId, traceId, taskId, stepId, scopes, autonomy }: CallC
 export interface PerCall {
   readonly idempotencyKey?: string | undefined;
   readonly toolCallId?: string | undefined;
+  readonly turn?: string | undefined;
   readonly providerItem?: JsonObject | undefined;
   readonly patience?: Patience | undefined;
   readonly approvalWaitMs?: number | undefined;
@@ -134,6 +135,7 @@ export interface PerCall {
 export function perCallFault({
   idempotencyKey,
   toolCallId,
+  turn,
   providerItem,
   patience,
   approvalWaitMs,
@@ -150,6 +152,10 @@ export function perCallFault({
   }
   if (toolCallId !== undefined && !(typeof toolCallId === "string" && toolCallId !== "" && toolCallId.isWellFormed()))
     return invalid("toolCallId", toolCallId, "a text that is not empty, without half surrogate pairs");
+  if (turn !== undefined && !(typeof turn === "string" && turn !== "" && turn.isWellFormed()))
+    return invalid("turn", turn, "a text that is not empty, without half surrogate pairs");
+  if (turn !== undefined && toolCallId === undefined)
+    return invalid("turn", turn, "given together with `toolCallId`, which names the call within its turn");
   if (providerItem !== undefined && !isProviderItem(providerItem))
     return invalid("providerItem", providerItem, "a JSON object");
   if (patience !== undefined && !isPatience(patience))
@@ -176,7 +182,8 @@ export const patienceRanks: Readonly<Record<Patience, number>> = { deny: 0, wait
 export function withinOptions(session: PerCall, call: PerCall): PerCall {
   const { patience, approvalWaitMs, deadline, signal, onProgress = session.onProgress, reason = session.reason } = call;
   return {
-    ...{ idempotencyKey: call.idempotencyKey, toolCallId: call.toolCallId, providerItem: call.providerItem },
+    ...{ idempotencyKey: call.idempotencyKey, toolCallId: call.toolCallId, turn: call.turn },
+    ...{ providerItem: call.providerItem },
     ...{ onProgress, reason },
     patience: ranked(patience) <= ranked(session.patience) ? patience : session.patience,
     approvalWaitMs: earlier(approvalWaitMs, session.approvalWaitMs),

@@ -61,8 +61,10 @@ export interface ToolCall {
   readonly problem?: string | undefined;
   readonly parentId?: string | undefined;
   readonly idempotencyKey?: string | undefined;
-  /** The id from the model's provider: the same id in the same run, with the same arguments, is the same call. */
+  /** The id from the model's provider. It names the call within its turn. */
   readonly toolCallId?: string | undefined;
+  /** Names the response of the model that holds the call. Without it, `toolCallId` is the turn. */
+  readonly turn?: string | undefined;
   /** Type, ids and status of the provider's own item for the call. */
   readonly providerItem?: JsonObject | undefined;
   /** The key of the recorded call that enters the gates again. Requests from outside cannot set it. */

@@ -8,6 +8,7 @@
 import type { Principal, Risk, ToolCall } from "./call.ts";
 import type { DurableEvent, Reason } from "./event.ts";
 import type { Json, JsonObject } from "./json.ts";
+import type { ModelCall } from "./model-call.ts";
 import type { Preview, ToolOutcome } from "./outcome.ts";
 
 /**
@@ -19,7 +20,7 @@ export type CallState = "held" | "queued" | "attempted" | "suspended" | "ok" | "
 export interface CallRecord {
   /** At most one execution starts for each: H(principal, tool, action, caller's key), H(parent key, position), or the first arrival's id. */
   readonly key: string;
-  /** Principal, tool, action and digest of the arguments as sent: finds this call if it is sent again without a key. Undefined: it cannot be found that way. */
+  /** Principal, tool, action and digest of the arguments as sent: finds this call if it is sent again without a key (store/equal-calls.ts). Undefined: it cannot be found that way. */
   readonly match: string | undefined;
   /** The first arrival. Its `arguments` are what was sent, also after an edit. */
   readonly call: ToolCall;
@@ -40,6 +41,10 @@ export interface CallRecord {
   readonly retryable: boolean;
   /** A suspended tool's image, by reference. */
   readonly image: string | undefined;
+  /** Calls of later turns that this row answers too, the latest ones. Undefined: none. */
+  readonly joined?: readonly ModelCall[];
+  /** It was run by `resume`, so the model that asked has not read the outcome. */
+  readonly unread?: true;
 }
 
 /** What the end of a call changes in its row. */
@@ -234,6 +239,8 @@ type OneWrite =
       readonly event: DurableEvent;
     }
   | { readonly write: "note"; readonly event: DurableEvent }
+  /** An equal call of a later turn joins the row. It loses if the row has another call of that turn. The arrival's own event follows. */
+  | { readonly write: "join"; readonly key: string; readonly modelCall: ModelCall; readonly event?: undefined }
   /**
    * One collection of versioned documents: grants, tokens, pins, switches, checkpoints. Version 0 means "does not exist
    * yet". Only a checkpoint of the log has no event, because it adds nothing new.

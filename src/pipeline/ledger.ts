@@ -10,6 +10,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Ending } from "../core/ending.ts";
 import type { DurableEvent, EndName, Weighing } from "../core/event.ts";
 import { deepFrozen, type JsonObject } from "../core/json.ts";
+import type { ModelCall } from "../core/model-call.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
 import type { ApprovalRecord, CallRecord, CallState, StoreWrite } from "../core/records.ts";
 import type { RefusalCode } from "../core/refusals.ts";
@@ -110,6 +111,11 @@ export class Ledger {
     return this.#store.call(by);
   }
 
+  /** An equal call of a later turn joins the row. Nothing happens if the row has another call of that turn. */
+  async join(key: string, modelCall: ModelCall): Promise<void> {
+    await this.#store.commit({ write: "join", key, modelCall }, "committed");
+  }
+
   /** The child calls of a call, newest first. */
   calledBy(parentId: string): Promise<readonly CallRecord[]> {
     return this.#store.calls({ parentId });
@@ -190,7 +196,16 @@ export class Ledger {
       weighing,
       ...optionalFields(call, end),
     };
-    const row = { state, outcome, retryable, image, endedAt: at, ...(aliveUntil !== undefined && { aliveUntil }) };
+    const isRead = state === "ok" && call.found.facts.effects === "read"; // read again, it may be another answer
+    const answersUntil = isRead ? at : aliveUntil;
+    const row = {
+      state,
+      outcome,
+      retryable,
+      image,
+      endedAt: at,
+      ...(answersUntil !== undefined && { aliveUntil: answersUntil }),
+    };
     const write = { write: "settle", key, fence, end: row, event } as const;
     const unspent = notExecuted === true && approvalId !== undefined;
     return this.#write(unspent ? { ...write, unspend: approvalId } : write, this.#settledAs(call));

@@ -52,11 +52,13 @@ export interface CallContext {
   readonly scopes?: readonly string[];
   readonly autonomy?: Autonomy;
   readonly idempotencyKey?: string;
-  /**
-   * The id from the model's provider. The same id in the same run, with the same arguments, is the same call and runs once.
-   * A call with a new id joins an open or approved request for the same arguments, like a call without a key.
-   */
+  /** The id from the model's provider. It names the call within its turn: the same id in the same turn is the same call. */
   readonly toolCallId?: string;
+  /**
+   * Names the response of the model that holds the call, such as the id of its message. Two equal calls of one turn are two
+   * calls; in a later turn, an equal call joins an open or approved request. Default: `toolCallId` is a turn of its own.
+   */
+  readonly turn?: string;
   /** The provider's own item for the call. Its type, ids and status are recorded. */
   readonly providerItem?: JsonObject;
   readonly patience?: Patience;

@@ -20,10 +20,13 @@ import type { Redactor } from "../secrets/secret-store.ts";
 import type { CallContext, CallRequest } from "./api.ts";
 
 /** What names a call beside its own id: its key, its parent call, and its batch. */
-export type CallPlace = Pick<ToolCall, "idempotencyKey" | "toolCallId" | "providerItem" | "parentId" | "batch">;
+export type CallPlace = Pick<
+  ToolCall,
+  "idempotencyKey" | "toolCallId" | "turn" | "providerItem" | "parentId" | "batch"
+>;
 type RequestedClaims = Pick<CallContext, "principal" | "runId"> &
   CallClaims &
-  Pick<PerCall, "idempotencyKey" | "toolCallId">;
+  Pick<PerCall, "idempotencyKey" | "toolCallId" | "turn">;
 
 export interface CallFactoryOptions {
   readonly clock: Clock;
@@ -87,10 +90,11 @@ export class CallFactory {
     scopes,
     idempotencyKey,
     toolCallId,
+    turn,
   }: RequestedClaims): void {
     if ((principal ?? scopes ?? runId ?? traceId ?? taskId ?? stepId ?? idempotencyKey ?? toolCallId) === undefined)
       return;
-    const texts = [runId, traceId, taskId, stepId, idempotencyKey, toolCallId];
+    const texts = [runId, traceId, taskId, stepId, idempotencyKey, toolCallId, turn];
     if (typeof principal === "object" && principal !== null)
       texts.push(principal.tenant, principal.agent, principal.user, principal.via, principal.owner);
     if (Array.isArray(scopes)) texts.push(...scopes);
@@ -117,7 +121,7 @@ export class CallFactory {
   }
 
   call(request: CallRequest, authority: Authority, more: CallPlace = {}): ToolCall {
-    const { idempotencyKey, toolCallId, providerItem: item, parentId, batch } = more;
+    const { idempotencyKey, toolCallId, turn, providerItem: item, parentId, batch } = more;
     if (typeof request !== "object" || request === null) {
       throw new RuntimeFault(
         "request_invalid",
@@ -140,6 +144,7 @@ export class CallFactory {
       parentId,
       idempotencyKey,
       toolCallId,
+      turn,
       providerItem: item && keptItem(item, (text) => this.#options.redactor.redact(text)),
       batch,
     });

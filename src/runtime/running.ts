@@ -167,8 +167,8 @@ export class RunningRuntime implements Runtime {
 
   async explain(request: CallRequest, context: CallContext = {}): Promise<Explanation> {
     const authority = this.#factory.authority(context, this.#options.limits);
-    const { idempotencyKey, toolCallId } = context;
-    return explain(this.#factory.call(request, authority, { idempotencyKey, toolCallId }), this.#parts);
+    const { idempotencyKey, toolCallId, turn } = context;
+    return explain(this.#factory.call(request, authority, { idempotencyKey, toolCallId, turn }), this.#parts);
   }
 
   openSession(asked: Partial<Limits> = {}, context: CallContext = {}): RuntimeSession {
@@ -277,8 +277,8 @@ export class RunningRuntime implements Runtime {
     if (this.#reEntry.closing) session.close();
     let call: ToolCall;
     try {
-      const { idempotencyKey, toolCallId, providerItem } = per;
-      call = this.#factory.call(request, authority, { idempotencyKey, toolCallId, providerItem, batch });
+      const { idempotencyKey, toolCallId, turn, providerItem } = per;
+      call = this.#factory.call(request, authority, { idempotencyKey, toolCallId, turn, providerItem, batch });
     } catch (fault) {
       return Promise.reject(fault);
     }

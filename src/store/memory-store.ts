@@ -6,9 +6,10 @@ import { harmless } from "../core/harmless-log.ts";
 import { newId } from "../core/ids.ts";
 import type { ApprovalRecord, ApprovalState, CallRecord, StoreWrite } from "../core/records.ts";
 import { audienceKey } from "./audience.ts";
+import { answering, answersUntil } from "./equal-calls.ts";
 import { Followers, type Listener } from "./followers.ts";
 import { digestsIn, mayRunWith, needsArtifacts } from "./references.ts";
-import { earliestLive, leftUnknownBy, liveUntil, type Rows, rule, secondEventOf, type Won } from "./rules.ts";
+import { leftUnknownBy, type Rows, rule, secondEventOf, type Won } from "./rules.ts";
 import type {
   ApprovalFilter,
   AudienceFilter,
@@ -45,7 +46,7 @@ export class MemoryStore implements Store {
   readonly #keys = new Map<string, string>();
   readonly #approvals = new Map<string, ApprovalRecord>();
   readonly #documents = new Map<string, Map<string, { readonly version: number; readonly text: string }>>();
-  /** Keys of the rows with one `match` that a re-send may find. */
+  /** Keys of the rows with one `match` that may answer an equal call. */
   readonly #matches = new Map<string, Set<string>>();
   readonly #entries: StoreEntry[] = [];
   readonly #followers: Followers;
@@ -65,9 +66,11 @@ export class MemoryStore implements Store {
       incarnation: this.incarnation,
       now: () => clock.now(),
       call: (key) => this.#calls.get(key),
-      live: (match, except) => {
-        const rows = [...(this.#matches.get(match) ?? [])].flatMap((key) => this.#calls.get(key) ?? []);
-        return earliestLive(rows, clock.now(), except);
+      answering: (call) => {
+        const keys = this.#matches.get(call.match);
+        if (keys === undefined) return undefined;
+        const rows = Array.from(keys, (key) => this.#calls.get(key)).filter((row) => row !== undefined);
+        return answering(call, rows, { now: clock.now(), approval: (id) => this.#approvals.get(id) });
       },
       approval: (id) => this.#approvals.get(id),
       version: (kind, id) => this.#documents.get(kind)?.get(id)?.version ?? 0,
@@ -108,7 +111,7 @@ export class MemoryStore implements Store {
   }
 
   async call(by: CallName): Promise<CallRecord | undefined> {
-    if ("match" in by) return this.#rows.live(by.match, by.except);
+    if ("match" in by) return this.#rows.answering(by);
     const { key } = by;
     const other = this.#calls.get(this.#keys.get(key) ?? "");
     const isNamed = other !== undefined && (other.call.id === key || leftUnknownBy(other) === key);
@@ -242,7 +245,7 @@ export class MemoryStore implements Store {
       keys?.delete(key);
       if (keys?.size === 0) this.#matches.delete(before.match);
     }
-    if (match !== undefined && liveUntil(row) > -Infinity)
+    if (match !== undefined && answersUntil(row) > -Infinity)
       this.#matches.set(match, (this.#matches.get(match) ?? new Set()).add(key));
   }
 

@@ -7,7 +7,9 @@
 import { dataOf } from "../core/arrival.ts";
 import type { DurableEvent } from "../core/event.ts";
 import { deepFrozen, type Json } from "../core/json.ts";
+import { modelCallOf, statedRunOf } from "../core/model-call.ts";
 import type { ApprovalRecord, ApprovalState, CallRecord, RowEnd, StoreWrite } from "../core/records.ts";
+import { type EqualCall, mayHaveBegun, modelCallsOf } from "./equal-calls.ts";
 
 /** The rows as they are now. */
 export interface Rows {
@@ -15,8 +17,8 @@ export interface Rows {
   /** Wall clock, milliseconds. */
   now(): number;
   call(key: string): CallRecord | undefined;
-  /** The live row that a re-send without a key finds, other than those of `except`. */
-  live(match: string, except?: ReadonlySet<string>): CallRecord | undefined;
+  /** The row that answers an equal call (equal-calls.ts). */
+  answering(call: EqualCall): CallRecord | undefined;
   approval(id: string): ApprovalRecord | undefined;
   /** 0 when the document does not exist. */
   version(kind: string, id: string): number;
@@ -45,6 +47,9 @@ export interface Lost {
   readonly version?: number;
 }
 
+/** So that an agent that sends a call again in each turn does not make its row grow. */
+const mostJoined = 32;
+
 type WriteOf<Kind extends StoreWrite["write"]> = Extract<StoreWrite, { readonly write: Kind }>;
 
 /** Decides a write. The approval it returns is a frozen copy that belongs to the store. */
@@ -68,42 +73,11 @@ function ruled(write: StoreWrite, rows: Rows): Won | Lost {
       return putDocument(write, rows);
     case "note":
       return { won: true };
+    case "join":
+      return join(write, rows);
     default:
       return write satisfies never;
   }
-}
-
-/**
- * Until when (wall clock, exclusive) a re-send without a key finds the row. `-Infinity` if it does not. A row of a call
- * with a key is found only while it has begun and its end is not known, because a second run could double its effect.
- */
-export function liveUntil(record: CallRecord): number {
-  const { match, state, aliveUntil, call } = record;
-  if (match === undefined) return -Infinity;
-  if (mayHaveBegun(record)) return Infinity;
-  if (call.idempotencyKey !== undefined) return -Infinity;
-  // The model has read this result. With a new id it means a new call.
-  if (call.toolCallId !== undefined && (state === "ok" || state === "failed")) return -Infinity;
-  return aliveUntil ?? (state === "held" ? Infinity : -Infinity);
-}
-
-/** Of the rows with one `match`, the earliest that a re-send finds. */
-export function earliestLive(
-  rows: readonly CallRecord[],
-  now: number,
-  except?: ReadonlySet<string>,
-): CallRecord | undefined {
-  let earliest: CallRecord | undefined;
-  for (const row of rows) {
-    if (liveUntil(row) <= now || except?.has(row.key) === true) continue;
-    if (earliest === undefined || row.call.id < earliest.call.id) earliest = row;
-  }
-  return earliest;
-}
-
-/** It may have had an effect, and its end is not known. */
-function mayHaveBegun({ state, idempotent }: CallRecord): boolean {
-  return state === "suspended" || (!idempotent && (state === "attempted" || state === "unknown"));
 }
 
 /** Id of the arrival that left the call unknown, if it was not the first. */
@@ -116,28 +90,39 @@ export function secondEventOf(write: StoreWrite): DurableEvent | undefined {
   return write.write === "decide" ? write.addedDocument?.event : undefined;
 }
 
-/** The live call that a call without a key would join. */
-function twinOf({ key, match, call }: CallRecord, rows: Rows): CallRecord | undefined {
+/** Another row that answers this call, so that it must not wait or start on its own. */
+function otherOf(record: CallRecord, before: CallRecord | undefined, rows: Rows): CallRecord | undefined {
+  const { key, match, call } = record;
   if (match === undefined || call.idempotencyKey !== undefined) return undefined;
-  const live = rows.live(match, call.batch);
-  if (live?.key === key) return undefined;
-  // Two calls of one model have different ids, so they may run at once.
-  const areTwo = call.toolCallId !== undefined && live?.call.toolCallId !== undefined;
-  return areTwo && live.state === "attempted" && live.approvalId === undefined ? undefined : live;
+  const own = modelCallOf(call) ?? (before && modelCallOf(before.call));
+  const found = rows.answering({ match, runId: statedRunOf(call.authority), modelCall: own, except: call.batch });
+  return found?.key === key ? undefined : found;
 }
 
 function hold({ record, approval }: WriteOf<"hold">, rows: Rows): Won | Lost {
   const now = rows.now();
   const before = rows.call(record.key);
   if (before !== undefined && !mayBeHeld(before, now)) return { won: false, call: before };
-  const twin = twinOf(record, rows);
-  if (twin !== undefined) return { won: false, call: twin };
+  const other = otherOf(record, before, rows);
+  if (other !== undefined) return { won: false, call: other };
   return {
     won: true,
     before,
-    call: { ...record, call: before?.call ?? dataOf(record.call) },
+    call: {
+      ...record,
+      call: before?.call ?? dataOf(record.call),
+      ...(before?.joined !== undefined && { joined: before.joined }),
+    },
     approval,
   };
+}
+
+function join({ key, modelCall }: WriteOf<"join">, rows: Rows): Won | Lost {
+  const before = rows.call(key);
+  if (before === undefined || modelCallsOf(before).some(({ turn }) => turn === modelCall.turn)) return { won: false };
+  const joined = [...(before.joined ?? []), modelCall].slice(-mostJoined);
+  const { unread: _, ...row } = before; // the caller that joins reads the outcome
+  return { won: true, before, call: { ...row, joined } };
 }
 
 function decide(write: WriteOf<"decide">, rows: Rows): Won | Lost {
@@ -170,8 +155,8 @@ function decided({ approval, denied, expectedRevision }: WriteOf<"decide">, rows
 function claim({ record, fresh, use }: WriteOf<"claim">, rows: Rows): Won | Lost {
   const before = fresh ? undefined : rows.call(record.key);
   if (before !== undefined && !mayStart(before, rows)) return { won: false, call: before };
-  const twin = record.idempotent ? undefined : twinOf(record, rows);
-  if (twin !== undefined && mayHaveBegun(twin)) return { won: false, call: twin };
+  const other = record.idempotent ? undefined : otherOf(record, before, rows);
+  if (other !== undefined && mayHaveBegun(other)) return { won: false, call: other };
   if (use === undefined) return { won: true, before, call: started(record, before, rows.incarnation) };
   const approval = rows.approval(use);
   const usable = approval?.state === "approved" && approval.key === record.key && approval.expiresAt > rows.now();
@@ -241,9 +226,10 @@ function isOver({ aliveUntil }: CallRecord, now: number): boolean {
 }
 
 function started(record: CallRecord, before: CallRecord | undefined, fence: string): CallRecord {
-  if (before !== undefined)
-    // The model's id of the call that reads the result; undefined for `resume`.
-    return { ...kept(record, before), call: { ...before.call, toolCallId: record.call.toolCallId }, fence };
+  if (before !== undefined) {
+    const isUnread = modelCallOf(record.call) === undefined && modelCallsOf(before).length > 0;
+    return { ...kept(record, before), ...(isUnread && { unread: true }), fence };
+  }
   return { ...record, call: dataOf(record.call), fence };
 }
 
@@ -256,6 +242,7 @@ function kept(record: CallRecord, before: CallRecord): CallRecord {
   return {
     ...record,
     call: before.call,
+    ...(before.joined !== undefined && { joined: before.joined }),
     match: before.match ?? record.match,
     approvalId: before.approvalId ?? record.approvalId,
     aliveUntil: before.aliveUntil ?? record.aliveUntil,

@@ -11,6 +11,7 @@ import type { DurableEvent } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
 import type { ApprovalRecord, ApprovalState, CallRecord, CallState, StoreWrite } from "../core/records.ts";
 import type { Audience } from "./audience.ts";
+import type { EqualCall } from "./equal-calls.ts";
 
 /**
  * What the answer of a write waits for. `buffered` and `queued` wait for the condition only: a `queued` write is in the
@@ -48,10 +49,8 @@ export interface EntryFilter {
   readonly fresh?: boolean;
 }
 
-/** Names a call by its key, or by its arguments (`match`), `except` calls of the same batch. */
-export type CallName =
-  | { readonly key: string }
-  | { readonly match: string; readonly except?: ReadonlySet<string> | undefined };
+/** Names a call by its key, or as the row that answers an equal call. */
+export type CallName = { readonly key: string } | EqualCall;
 
 export interface CallFilter {
   readonly state?: CallState;
@@ -108,7 +107,7 @@ export interface Store extends AsyncDisposable {
 
   /**
    * Sees queued and committed rows. `key` may also be the id of the first arrival, or of the arrival that left the call
-   * unknown. `match` finds only a live row (`liveUntil` of rules.ts).
+   * unknown. An equal call finds the row that answers it (equal-calls.ts).
    */
   call(by: CallName): Promise<CallRecord | undefined>;
   approval(id: string): Promise<ApprovalRecord | undefined>;

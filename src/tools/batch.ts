@@ -43,6 +43,7 @@ export function isConcurrencySafe(tools: Pick<Tools, "find">): (call: NamedTool)
 interface KeyedContext {
   readonly idempotencyKey?: string;
   readonly toolCallId?: string;
+  readonly turn?: string;
 }
 
 /** The context of the batch with this call's own key, because one key for all would make them one call. */
@@ -50,11 +51,11 @@ export function withKey<Context extends object>(
   context: Context,
   { idempotencyKey, toolCallId }: KeyedContext,
 ): Omit<Context, keyof KeyedContext> & KeyedContext {
-  const { idempotencyKey: _key, toolCallId: _id, ...shared } = context as Context & KeyedContext; // the context may have them
+  const { idempotencyKey: _key, toolCallId: _id, turn, ...shared } = context as Context & KeyedContext; // the context may have them
   return {
     ...shared,
     ...(idempotencyKey !== undefined && { idempotencyKey }),
-    ...(toolCallId !== undefined && { toolCallId }),
+    ...(toolCallId !== undefined && { toolCallId, ...(turn !== undefined && { turn }) }),
   };
 }
 

@@ -66,7 +66,7 @@ export class PointStore implements Store {
 
   async commit(write: StoreWrite, durability: Durability): Promise<Committed> {
     const name = write.write;
-    if (name === "note" || name === "document") return this.#store.commit(write, durability);
+    if (name === "note" || name === "document" || name === "join") return this.#store.commit(write, durability);
     this.#at(`${name}.before`);
     const committed = await this.#store.commit(write, durability);
     this.#at(`${name}.after`);

@@ -46,9 +46,9 @@ it("runs a call once for each id of the provider, in its run", async () => {
 
 it("runs two equal calls of one turn, and refuses the same id while it runs", async () => {
   const { runtime, ran, end } = await stage("safe", true);
-  const both = ["a", "b"].map((toolCallId) => runtime.invoke(toAda, { toolCallId }));
+  const both = ["a", "b"].map((toolCallId) => runtime.invoke(toAda, { toolCallId, turn: "t" }));
   await expect.poll(() => ran.length).toBe(2);
-  expect((await runtime.invoke(toAda, { toolCallId: "a" })).refusal?.code).toBe("in_progress");
+  expect((await runtime.invoke(toAda, { toolCallId: "a", turn: "t" })).refusal?.code).toBe("in_progress");
   end();
   expect((await Promise.all(both)).map(({ status }) => status)).toEqual(["ok", "ok"]);
   await runtime.close();

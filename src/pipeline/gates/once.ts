@@ -3,10 +3,12 @@ import { parentKeyOf } from "../../core/child-key.ts";
 import type { Clock } from "../../core/clock.ts";
 import { type Ending, refuse } from "../../core/ending.ts";
 import { sha256 } from "../../core/json.ts";
+import { type ModelCall, modelCallOf, statedRunOf } from "../../core/model-call.ts";
 import type { ToolOutcome } from "../../core/outcome.ts";
 import type { CallRecord } from "../../core/records.ts";
 import { shown } from "../../core/shown.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
+import { type EqualCall, isNamedBy } from "../../store/equal-calls.ts";
 import type { Ledger } from "../ledger.ts";
 import type { FreshCall, WeighedCall } from "./stages.ts";
 
@@ -17,10 +19,9 @@ export interface OnceParts {
 }
 
 /**
- * Finds out whether this call is known, and whether it has ended. Its key is the caller's key; without one, the key of a
- * live call with the same principal, tool and arguments; else the call's own id. A finished call is never approved twice.
- * A call with a key is not found by its arguments, with one exception: while it may have had its effect, it refuses the
- * same call without a key (`liveUntil` of store/rules.ts).
+ * Finds out whether this call is known, and whether it has ended. Its key is the caller's key; without one, the key of
+ * the row that answers an equal call (store/equal-calls.ts has the table); else its own. A finished call is never approved
+ * twice.
  */
 export async function once(call: WeighedCall, parts: OnceParts): Promise<FreshCall | Ending> {
   const { idempotencyKey, resumes, found } = call;
@@ -35,39 +36,50 @@ export async function once(call: WeighedCall, parts: OnceParts): Promise<FreshCa
       `\`${call.tool}\` needs an idempotency key; send one that is the same for every attempt of this call.`,
     );
   }
-  const key = keyOf(call) ?? toolCallKey(call) ?? call.id;
+  const key = keyOf(call) ?? modelCallKey(call) ?? call.id;
   const match = matchOf(call);
   return judge(call, await findRecord(call, { key, match }, parts.ledger), { key, match }, parts);
 }
 
-/** Looks up the call by its key, or by its arguments if it has none. */
-function findRecord(
-  { resumes, idempotencyKey, toolCallId, batch }: WeighedCall,
-  { key, match }: { readonly key: string; readonly match: string | undefined },
-  ledger: Ledger,
-): ReturnType<Ledger["find"]> {
-  if (resumes !== undefined || idempotencyKey !== undefined || match === undefined) return ledger.find({ key });
-  if (toolCallId === undefined) return ledger.find({ match, except: batch });
-  return findOfModel({ key, match, batch }, ledger);
+interface CallNames {
+  readonly key: string;
+  readonly match: string | undefined;
 }
 
-/** By the provider's id; else a call with the same arguments that waits for approval or may have had its effect. */
-async function findOfModel(
-  { key, match, batch }: { readonly key: string; readonly match: string; readonly batch: WeighedCall["batch"] },
+/** The row of this call, by its key or as the row that answers an equal call. */
+async function findRecord(
+  call: WeighedCall,
+  { key, match }: CallNames,
   ledger: Ledger,
 ): Promise<CallRecord | undefined> {
-  const named = await ledger.find({ key });
-  if (named !== undefined) return named;
-  const alike = await ledger.find({ match, except: batch });
-  // Two calls of a model that run at once have different ids, so they are two calls.
-  const isOther = alike?.state === "attempted" && alike.approvalId === undefined && alike.call.toolCallId !== undefined;
-  return isOther ? undefined : alike;
+  const { resumes, idempotencyKey, batch } = call;
+  if (resumes !== undefined || idempotencyKey !== undefined || match === undefined) return ledger.find({ key });
+  const modelCall = modelCallOf(call);
+  const equal = { match, runId: statedRunOf(call.authority), modelCall, except: batch };
+  if (modelCall === undefined) return ledger.find(equal);
+  return (await ledger.find({ key })) ?? joinEqual({ ...equal, modelCall }, ledger);
+}
+
+/**
+ * The row that answers an equal call of an earlier turn, after the call has joined it: equal calls of one turn that
+ * arrive together join different rows, and a call that is sent again finds its row.
+ */
+async function joinEqual(
+  equal: EqualCall & { readonly modelCall: ModelCall },
+  ledger: Ledger,
+): Promise<CallRecord | undefined> {
+  for (;;) {
+    const row = await ledger.find(equal);
+    if (row === undefined || row.state === "unknown" || row.call.idempotencyKey !== undefined) return row;
+    if (isNamedBy(row, equal.modelCall)) return row;
+    await ledger.join(row.key, equal.modelCall); // a loser finds another row, or none
+  }
 }
 
 async function judge(
   call: WeighedCall,
   prior: CallRecord | undefined,
-  own: { readonly key: string; readonly match: string | undefined },
+  own: CallNames,
   parts: OnceParts,
 ): Promise<FreshCall | Ending> {
   call.batch?.add(prior?.key ?? own.key);
@@ -105,11 +117,13 @@ export function keyOf({ authority, tool, action, idempotencyKey, resumes }: Tool
   return `key_${sha256(`${principalAndAction(authority.principal, tool, action)}\0${idempotencyKey}`).slice(0, 40)}`;
 }
 
-/** The same id of a provider, in the same run and with the same arguments, is the same call. */
-function toolCallKey({ toolCallId, authority, tool, action, digest }: ToolCall): string | undefined {
-  if (toolCallId === undefined || authority.fromChain === true) return undefined;
-  const who = principalAndAction(authority.principal, tool, action);
-  return `key_${sha256(`${who}\0${authority.runId}\0${digest}\0tool call\0${toolCallId}`).slice(0, 40)}`;
+/** The same id in the same turn, with the same arguments and in the same stated run, is the same call. */
+function modelCallKey(call: ToolCall): string | undefined {
+  const { authority, tool, action, digest } = call;
+  const modelCall = modelCallOf(call);
+  if (modelCall === undefined || authority.fromChain === true) return undefined;
+  const place = [statedRunOf(authority) ?? "", digest, "tool call", modelCall.turn, modelCall.id].join("\0");
+  return `key_${sha256(`${principalAndAction(authority.principal, tool, action)}\0${place}`).slice(0, 40)}`;
 }
 
 /** Hash of the parent's key and the number of the call (core/child-key.ts). The keys of one script share a prefix, so they are near each other in an index. */

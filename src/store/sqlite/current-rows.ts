@@ -1,7 +1,8 @@
 import type { Clock } from "../../core/clock.ts";
 import type { Json } from "../../core/json.ts";
 import type { ApprovalRecord, CallRecord } from "../../core/records.ts";
-import { earliestLive, leftUnknownBy, type Rows } from "../rules.ts";
+import { answering, type EqualCall } from "../equal-calls.ts";
+import { leftUnknownBy, type Rows } from "../rules.ts";
 import { documentName, type WriteBatch } from "./batch.ts";
 import type { Tables } from "./tables.ts";
 
@@ -43,12 +44,13 @@ export class CurrentRows implements Rows {
     return current && isNamed(current) ? current : undefined;
   }
 
-  live(match: string, except?: ReadonlySet<string>): CallRecord | undefined {
+  answering(call: EqualCall): CallRecord | undefined {
     const { calls } = this.#pending;
+    const { match } = call;
     const now = this.now();
-    const found = this.#options.tables.live(match, now).filter(({ key }) => !calls.has(key));
+    const found = this.#options.tables.answering(match, now).filter(({ key }) => !calls.has(key));
     for (const { record } of calls.values()) if (record.match === match) found.push(record);
-    return earliestLive(found, now, except);
+    return answering(call, found, { now, approval: (id) => this.approval(id) });
   }
 
   approval(id: string): ApprovalRecord | undefined {

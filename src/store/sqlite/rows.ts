@@ -4,7 +4,8 @@ import type { ToolCall } from "../../core/call.ts";
 import { deepFrozen, sha256 } from "../../core/json.ts";
 import { isPlainText, type ToolOutcome } from "../../core/outcome.ts";
 import type { CallRecord, CallState } from "../../core/records.ts";
-import { leftUnknownBy, liveUntil } from "../rules.ts";
+import { answersUntil } from "../equal-calls.ts";
+import { leftUnknownBy } from "../rules.ts";
 
 export interface CallRow {
   readonly id: string;
@@ -72,16 +73,28 @@ export function recordOf(row: CallRow): CallRecord {
   };
 }
 
-function bodyOf({ call, risk, definition, idempotent, approvalId, startedAt, endedAt, retryable, image }: CallRecord) {
-  const { action, authority, arrivedAt, idempotencyKey, toolCallId, providerItem, resumes } = call;
-  const kept = { action, authority, arrivedAt, idempotencyKey, toolCallId, providerItem, resumes };
-  const body: RowBody = { call: kept, risk, definition, idempotent, approvalId, startedAt, endedAt, retryable, image };
+function bodyOf(record: CallRecord) {
+  const { call, risk, definition, idempotent, approvalId, startedAt, endedAt, retryable, image } = record;
+  const { joined, unread } = record;
+  const { action, authority, arrivedAt, idempotencyKey, toolCallId, turn, providerItem, resumes } = call;
+  const kept = { action, authority, arrivedAt, idempotencyKey, toolCallId, turn, providerItem, resumes };
+  const judged = { risk, definition, idempotent, approvalId };
+  const body: RowBody = {
+    call: kept,
+    ...judged,
+    startedAt,
+    endedAt,
+    retryable,
+    image,
+    ...(joined && { joined }),
+    ...(unread && { unread }),
+  };
   return JSON.stringify(body);
 }
 
-/** Until when a re-send without a key finds the row: null if it does not, the largest number if time does not end it. */
+/** Until when the row may answer an equal call: null if it does not, the largest number if time does not end it. */
 function liveColumn(record: CallRecord): number | null {
-  const until = liveUntil(record);
+  const until = answersUntil(record);
   return until === -Infinity ? null : Math.min(until, Number.MAX_SAFE_INTEGER);
 }
 

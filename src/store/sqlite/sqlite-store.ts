@@ -100,7 +100,7 @@ export class SqliteStore implements Store {
   }
 
   async call(by: CallName): Promise<CallRecord | undefined> {
-    return "match" in by ? this.#rows.live(by.match, by.except) : this.#rows.callNamed(by.key);
+    return "match" in by ? this.#rows.answering(by) : this.#rows.callNamed(by.key);
   }
 
   async approval(id: string): Promise<ApprovalRecord | undefined> {

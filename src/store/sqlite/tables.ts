@@ -30,7 +30,7 @@ export class Tables {
   readonly #callById: StatementSync;
   readonly #callByKey: StatementSync;
   readonly #callLeftBy: StatementSync;
-  readonly #liveCalls: StatementSync;
+  readonly #answeringCalls: StatementSync;
   readonly #openCalls: StatementSync;
   readonly #approval: StatementSync;
   readonly #document: StatementSync;
@@ -53,7 +53,7 @@ export class Tables {
     this.#callById = database.prepare("select * from call where id = ?");
     this.#callByKey = database.prepare("select * from call where key = ?");
     this.#callLeftBy = database.prepare("select * from call where left_by = ?");
-    this.#liveCalls = database.prepare("select * from call where match = ? and live_until > ? order by id");
+    this.#answeringCalls = database.prepare("select * from call where match = ? and live_until > ? order by id");
     this.#openCalls = database.prepare("select * from call where fence is not null and fence <> ? order by id");
     this.#approval = database.prepare("select body from approval where id = ?");
     this.#document = database.prepare("select version, body from document where kind = ? and id = ?");
@@ -95,9 +95,9 @@ export class Tables {
   }
 
   /** The rows that a re-send without a key may find, oldest first. */
-  live(match: string, now: number): readonly CallRecord[] {
-    const first = this.#liveCalls.get(match, now); // most calls have no twin
-    return first === undefined ? [] : many(this.#liveCalls, match, now);
+  answering(match: string, now: number): readonly CallRecord[] {
+    const first = this.#answeringCalls.get(match, now); // most calls have no twin
+    return first === undefined ? [] : many(this.#answeringCalls, match, now);
   }
 
   /** Attempted by other incarnations. */
