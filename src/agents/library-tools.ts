@@ -5,7 +5,7 @@
 import { CallRefused } from "../core/call-refused.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import type { JsonObject } from "../core/json.ts";
-import type { ContentBlock } from "../core/outcome.ts";
+import { type ContentBlock, lineOfBytes, textOf } from "../core/outcome.ts";
 import type { ApprovalRecord } from "../core/records.ts";
 import type { RenderedOutcome } from "../results/render.ts";
 import type { Runtime } from "../runtime/api.ts";
@@ -50,7 +50,13 @@ export async function requestIfNeeded(use: ToolUse, tools: AgentTools): Promise<
 /** The value that a library's tool returns. @throws CallRefused when the tool did not run or failed */
 export function resultOf(answer: RenderedToolAnswer): unknown {
   throwIfRefused(answer);
-  return answer.structured ?? answer.text;
+  return valueOf(answer);
+}
+
+/** The structured content, unless the model must also read what only the text says: notes, and lines for files. */
+export function valueOf({ structured, text, content, outcome }: RenderedToolAnswer): unknown {
+  const saysMore = outcome.notes !== undefined || content.some((block) => lineOfBytes(block) !== undefined);
+  return saysMore ? text : (structured ?? text);
 }
 
 /** @throws CallRefused with the text for the model */
@@ -58,13 +64,17 @@ export function throwIfRefused({ isError, outcome, text }: RenderedToolAnswer): 
   if (isError) throw new CallRefused(outcome, text);
 }
 
-/** A result as one text, or as parts if it holds media. Blocks for which `partOf` returns undefined are left out. */
+/** A result as one text, or as parts if it holds media. A block that the library cannot take is one line of text. */
 export function textOrParts<Part extends { readonly type: string }>(
   { text, content }: RenderedOutcome,
   partOf: (block: ContentBlock) => Part | undefined,
 ): string | Part[] {
-  const parts = content.map(partOf).filter((part) => part !== undefined);
+  const parts = content.flatMap((block) => partOf(block) ?? partOf(asText(block)) ?? []);
   return parts.every(({ type }) => type === "text" || type === "input_text") ? text : parts;
+}
+
+function asText(block: ContentBlock): ContentBlock {
+  return { type: "text", text: lineOfBytes(block) ?? textOf([block]) };
 }
 
 /** A Standard Schema with its JSON Schema, for libraries that take one. */

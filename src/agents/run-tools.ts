@@ -139,11 +139,13 @@ export class RunTools<Offered extends RunOffer = RunOffer> implements AsyncDispo
   }
 
   #answer({ name }: ToolUse, outcome: ToolOutcome): RenderedToolAnswer {
-    if (outcome.cut === undefined || this.find(readArtifactName) === undefined)
+    const hasArtifact = (outcome.cut ?? outcome.files) !== undefined;
+    if (!hasArtifact || this.find(readArtifactName) === undefined)
       return { ...renderOutcome(outcome, { tool: name }), outcome };
     const readOn = (digest: string, offset: number): string =>
       `call \`${readArtifactName}\` with ${JSON.stringify({ artifact: digest, offset })}`;
-    return { ...renderOutcome(outcome, { tool: name, readOn }), outcome };
+    const readFile = `call \`${readArtifactName}\` with its digest`;
+    return { ...renderOutcome(outcome, { tool: name, readOn, readFile }), outcome };
   }
 
   async #withImages(answer: RenderedToolAnswer): Promise<RenderedToolAnswer> {

@@ -23,6 +23,14 @@ type OneEnding =
       readonly text: string;
     };
 
+/** The outcome of an earlier arrival. A refusal says itself what happened; a result must not be taken for a new one. */
+function replayed(outcome: ToolOutcome, callId: string): ToolOutcome {
+  const isResult = outcome.status === "ok" || outcome.refusal?.code === "tool_failed";
+  if (!isResult) return { ...outcome, callId, replayed: true };
+  const note = `This is the answer of the same call made before (\`${outcome.callId}\`); the tool did not run again.`;
+  return { ...outcome, callId, replayed: true, notes: [note, ...(outcome.notes ?? [])] };
+}
+
 export function isEnding(value: object): value is Ending {
   return "ending" in value;
 }
@@ -41,7 +49,7 @@ function outcomeFor(callId: string, end: Ending): ToolOutcome {
     case "refused":
       return refusedOutcome(callId, refusals[end.refusal.code].status, end.refusal);
     case "replayed":
-      return { ...end.outcome, callId, replayed: true };
+      return replayed(end.outcome, callId);
     case "previewed": {
       const text = `Not run, previewed: ${end.preview.summary}`;
       return { status: "preview", callId, content: [{ type: "text", text }], text, preview: end.preview };

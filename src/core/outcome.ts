@@ -27,6 +27,8 @@ interface MediaFields {
   /** The id of a file that a model provider keeps. */
   readonly fileId?: string;
   readonly name?: string;
+  /** Bytes, when they are kept instead of sent. */
+  readonly size?: number;
 }
 
 interface ResourceFields {
@@ -37,6 +39,8 @@ interface ResourceFields {
   readonly data?: string;
   /** Digest of the bytes, when they are kept instead of sent. */
   readonly artifact?: string;
+  /** Bytes, when they are kept instead of sent. */
+  readonly size?: number;
   /** MCP's `_meta` of the resource inside the block. */
   readonly resourceMeta?: JsonObject;
 }
@@ -111,6 +115,11 @@ interface OutcomeFields {
   /** What the whole result is, in one line of at most 480 bytes, when not all of it is inline. */
   readonly summary?: string;
   readonly preview?: Preview;
+  /**
+   * Sentences that say how the result differs from what was asked: a person changed the arguments, or the answer is that of
+   * an earlier call. Text, content and structured content do not hold them. A model reads them first.
+   */
+  readonly notes?: readonly string[];
   /** Guardrails marked the result: its text begins with the marks, and its run is tainted. */
   readonly marks?: readonly Mark[];
   readonly refusal?: Refusal;
@@ -141,6 +150,15 @@ export function textOf(content: readonly ContentBlock[]): string {
   const [only] = content;
   if (content.length === 1 && only?.type === "text") return only.text;
   return content.flatMap((block) => wordsOf(block) ?? []).join("\n");
+}
+
+/** A block of bytes in one line, for a reader who cannot take it. Returns undefined for a block that is in the text already. */
+export function lineOfBytes(block: ContentBlock): string | undefined {
+  if (wordsOf(block) !== undefined || block.type === "text" || block.type === "link") return undefined;
+  const { mediaType, data, artifact, size = data && Buffer.from(data, "base64").length } = block;
+  const name = block.type === "resource" ? block.uri : block.name;
+  const bytes = size === undefined ? undefined : `${size} bytes`;
+  return lineOf(block.type, [name, mediaType, bytes, artifact && `artifact ${artifact}`]);
 }
 
 /** A block as text. Returns undefined for bytes, which are in `files` or in the block itself. */

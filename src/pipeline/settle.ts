@@ -47,7 +47,11 @@ export async function settle(
   caller: Caller,
   parts: SettleParts,
 ): Promise<ToolOutcome | Ending> {
-  const end = await conclude(call, ran, caller, parts).catch((fault: unknown) => settleAfterBug(call, fault, parts));
+  const concluded = await conclude(call, ran, caller, parts).catch((fault: unknown) =>
+    settleAfterBug(call, fault, parts),
+  );
+  const { notes } = call;
+  const end = notes === undefined ? concluded : { ...concluded, outcome: { ...concluded.outcome, notes } };
   const kept = await parts.ledger.settle(call, call.claimed, end, parts.clock.monotonic() - call.claimedAt);
   const { session } = caller;
   if (session.closed && session.hasPins) await releasePins(session, parts.artifacts, parts.log); // the session ended while the tool ran

@@ -57,9 +57,9 @@ export async function keepAsArtifacts(
     if (hasBytes(block) || (isLarge && hasFile(block))) {
       const { data, ...rest } = block;
       const { mediaType = "application/octet-stream" } = block;
-      const { digest } = await put({ bytes: Buffer.from(data, "base64"), mediaType }, order, artifacts);
+      const { digest, bytes } = await put({ bytes: Buffer.from(data, "base64"), mediaType }, order, artifacts);
       files.push({ path: mediaPath(order.tool, files.length, mediaType), mediaType, artifact: digest });
-      content.push({ ...rest, artifact: digest });
+      content.push({ ...rest, artifact: digest, size: bytes });
     } else {
       if (isKept(block, order.session))
         files.push({

@@ -17,16 +17,21 @@ export function readable(text: string): string {
  * @returns the same outcome when nothing is hidden
  */
 export function readableOutcome(outcome: ToolOutcome): ToolOutcome {
-  const { text, content, summary, refusal } = outcome;
+  const { text, content, summary, refusal, notes } = outcome;
   const blocks = content.map(readableBlock);
   const shown = {
     text: readable(text),
     content: blocks.every((block, at) => block === content[at]) ? content : Object.freeze(blocks),
     ...(summary !== undefined && { summary: readable(summary) }),
     ...(refusal !== undefined && { refusal: readableRefusal(refusal) }),
+    ...(notes !== undefined && { notes: Object.freeze(notes.map(readable)) }),
   };
   const isSame =
-    shown.text === text && shown.content === content && shown.summary === summary && shown.refusal === refusal;
+    shown.text === text &&
+    shown.content === content &&
+    shown.summary === summary &&
+    shown.refusal === refusal &&
+    (notes ?? []).every((note, at) => note === shown.notes?.[at]);
   return isSame ? outcome : Object.freeze({ ...outcome, ...shown } as ToolOutcome); // the same kind of outcome
 }
 

@@ -1,11 +1,14 @@
 import { isJsonObject, type Json } from "../core/json.ts";
-import type { ContentBlock, ToolOutcome } from "../core/outcome.ts";
+import { type ContentBlock, lineOfBytes, type ToolOutcome } from "../core/outcome.ts";
 import { nextStepOf, type Refusal, refusal } from "../core/refusals.ts";
 import { referenceKey } from "./artifact-store.ts";
 import { withCutNote } from "./cut.ts";
 import { readable } from "./readable.ts";
 
-/** An outcome as a model reads it: one rendering for MCP, HTTP, scripts, the command line and every agent library. */
+/**
+ * An outcome as a model reads it: one rendering for MCP, HTTP, scripts, the command line and every agent library.
+ * No result is empty for a model, and every deviation from what was asked is its first sentence.
+ */
 export interface RenderedOutcome {
   /** Everything for a reader of text: the result, or what happened and what to do next. */
   readonly text: string;
@@ -30,6 +33,10 @@ export interface RenderOptions {
   readonly readOn?: (digest: string, fromByte: number) => string;
   /** The structured result for this reader. Default: all of it. */
   readonly structuredOf?: (outcome: ToolOutcome) => Json | undefined;
+  /** How this reader reads the bytes of a block that were kept as an artifact, as the end of a sentence. */
+  readonly readFile?: string;
+  /** The reader is a program, which finds the notes in the outcome and parses the text. */
+  readonly isProgram?: true;
   /** The reader is a script. It cannot send a call again, because its next call is another call. */
   readonly inScript?: true;
 }
@@ -45,10 +52,8 @@ export interface RenderOptions {
  *
  * @public
  */
-export function renderOutcome(
-  given: ToolOutcome,
-  { tool, page, readOn = byReference, structuredOf = ownStructured, inScript }: RenderOptions,
-): RenderedOutcome {
+export function renderOutcome(given: ToolOutcome, options: RenderOptions): RenderedOutcome {
+  const { tool, page, readOn = byReference, structuredOf = ownStructured, inScript } = options;
   if (inScript === true && given.refusal?.code === "approval_timed_out")
     return ofRefusal(given, unansweredInScript, continueAdvice);
   const request = openRequestOf(given);
@@ -58,13 +63,13 @@ export function renderOutcome(
   switch (outcome.status) {
     case "ok":
     case "pending":
-      return succeeded(outcome, structured);
+      return succeeded(outcome, structured, options);
     case "preview":
       return ofText(previewText(tool, outcome), { status: "preview", preview: outcome.preview as unknown as Json });
     case "error":
     case "denied":
       return outcome.refusal.code === "tool_failed"
-        ? failed(outcome, structured)
+        ? failed(outcome, structured, options)
         : ofRefusal(outcome, outcome.refusal, nextStepOf(outcome.refusal), structured);
   }
   return outcome satisfies never;
@@ -102,20 +107,57 @@ const unansweredInScript: Refusal = refusal(
 );
 const continueAdvice = "Go on without it.";
 
-function succeeded({ text, content }: ToolOutcome, structured: Json | undefined): RenderedOutcome {
-  if (structured === undefined) return { text, content, isError: false };
-  // A reader of text alone must get a result that is only structured.
-  return { text: text === "" ? JSON.stringify(structured) : text, content, structured, isError: false };
+function succeeded(outcome: ToolOutcome, structured: Json | undefined, options: RenderOptions): RenderedOutcome {
+  const read = withNotes(withFiles(outcome, options), outcome, options);
+  if (structured !== undefined)
+    // A reader of text alone must get a result that is only structured.
+    return { ...(read.text === "" ? { ...read, text: JSON.stringify(structured) } : read), structured, isError: false };
+  const isEmpty = outcome.text === "" && outcome.content.every((block) => block.type === "text" && block.text === "");
+  if (!isEmpty || options.isProgram === true) return { ...read, isError: false };
+  const none = `\`${options.tool}\` ran and returned nothing.`;
+  return { text: joined(read.text, none), content: [...notesBlock(outcome), asText(none)], isError: false };
+}
+
+type Read = Pick<RenderedOutcome, "text" | "content">;
+
+/** A line for each block of bytes, because a reader of text would not learn that it exists. */
+function withFiles({ text, content }: Read, { isProgram, readFile }: RenderOptions): Read {
+  const lines = content.flatMap((block) => lineOfBytes(block) ?? []);
+  if (lines.length === 0 || (isProgram === true && text !== "")) return { text, content };
+  const isKept = content.some((block) => block.type !== "text" && "artifact" in block);
+  const advice = readFile !== undefined && isKept ? [`To read what was kept as an artifact, ${readFile}.`] : [];
+  return {
+    text: [...(text === "" ? [] : [text]), ...lines, ...advice].join("\n"),
+    content: [...content, ...advice.map(asText)],
+  };
+}
+
+/** A program finds the notes in the outcome, so its text stays as the tool gave it. */
+function withNotes({ text, content }: Read, outcome: ToolOutcome, { isProgram }: RenderOptions): Read {
+  const [block] = notesBlock(outcome);
+  if (block === undefined || isProgram === true) return { text, content };
+  return { text: text === "" ? block.text : `${block.text}\n\n${text}`, content: [block, ...content] };
+}
+
+function notesBlock({ notes = [] }: ToolOutcome): TextBlock[] {
+  return notes.length === 0 ? [] : [asText(notes.join(" "))];
+}
+
+type TextBlock = Extract<ContentBlock, { readonly type: "text" }>;
+
+function asText(text: string): TextBlock {
+  return { type: "text", text };
 }
 
 /** The tool's own answer or error. The model reads it unchanged, with a note when the call can be sent again. */
-function failed(outcome: RefusedOutcome, structured: Json | undefined): RenderedOutcome {
-  const { refusal: given, text, content } = outcome;
+function failed(outcome: RefusedOutcome, structured: Json | undefined, options: RenderOptions): RenderedOutcome {
+  const { refusal: given } = outcome;
+  const { text, content } = withNotes(withFiles(outcome, options), outcome, options);
   const advice = given.retry === "never" ? "" : nextStepOf(given);
   const isAlreadyThere = advice === "" || endsWithAdvice(text, advice);
   return {
     text: isAlreadyThere ? text : joined(text, advice),
-    content: isAlreadyThere ? content : [...content, { type: "text", text: advice }],
+    content: isAlreadyThere ? content : [...content, asText(advice)],
     structured: refusedObject(outcome, given, structured),
     isError: true,
     message: given.message,

@@ -93,7 +93,7 @@ it("makes an image one file with its media type, a reference and a path (case 17
   expect(outcome.files).toEqual([
     { path: "/workspace/media/draw_0.png", mediaType: "image/png", artifact: file?.artifact },
   ]);
-  expect(outcome.content).toEqual([{ type: "image", mediaType: "image/png", artifact: file?.artifact }]);
+  expect(outcome.content).toEqual([{ type: "image", mediaType: "image/png", artifact: file?.artifact, size: 8 }]);
   expect(outcome).not.toHaveProperty("artifact");
   const opened = await artifacts.open(file?.artifact ?? "", owner);
   expect(opened.meta.mediaType).toBe("image/png");
@@ -184,7 +184,7 @@ it("keeps the bytes of an embedded resource that is too big by themselves, and l
   const link: ContentBlock = { type: "link", uri: "https://example.org/" };
   const { content, artifact, files, text } = await shaped({ content: [blob, link] }, { artifacts });
   const digest = files?.[0]?.artifact;
-  expect(content).toEqual([{ type: "resource", uri: "file:///a", artifact: digest }, link]);
+  expect(content).toEqual([{ type: "resource", uri: "file:///a", artifact: digest, size: 6000 }, link]);
   expect(await kept(artifacts, digest)).toBe(Buffer.from("A".repeat(8000), "base64").toString());
   expect(artifact).toBeUndefined();
   expect(text).toBe("[embedded resource: file:///a]\n[resource link: https://example.org/]");

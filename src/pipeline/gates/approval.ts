@@ -10,9 +10,11 @@ import { digestOf } from "../../core/json.ts";
 import type { Preview } from "../../core/outcome.ts";
 import type { ApprovalRecord, CallRecord } from "../../core/records.ts";
 import { rankOf } from "../../core/risk.ts";
+import { asSentence } from "../../core/sentence.ts";
 import type { Caller } from "../../core/session.ts";
 import { type ExplainedCall, reasonsText } from "../../policy/rules/why.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
+import { cut } from "../../results/cut.ts";
 import type { Redactor } from "../../secrets/secret-store.ts";
 import { callerGone, storeFailure } from "./claim.ts";
 import { inProgress, replay } from "./once.ts";
@@ -59,7 +61,8 @@ async function continueSuspended(
 ): Promise<Approved> {
   if (approvalId === undefined || call.resumesBy !== undefined) return toApproved(call, undefined);
   const approval = await approvals.get(approvalId);
-  if (approval?.state !== "used" || digestOf(approval.arguments) === call.digest) return toApproved(call, undefined);
+  if (approval?.state !== "used") return toApproved(call, undefined);
+  if (digestOf(approval.arguments) === call.digest) return { ...toApproved(call, undefined), ...notesOf(approval) };
   return { again: await approvals.recorded(approval, call) };
 }
 
@@ -107,7 +110,7 @@ async function useApproval(
 ): Promise<Approved> {
   if (call.resumes === undefined) return { again: await parts.approvals.recorded(approval, call) };
   const changed = changeSince(call, approval) ?? (await previewChanged(call, approval, caller, parts));
-  if (changed === undefined) return toApproved(call, approval.id);
+  if (changed === undefined) return { ...toApproved(call, approval.id), ...notesOf(approval) };
   const left = timeProblem(call, caller, parts.clock);
   if (left !== undefined) return left; // the caller has left, so the preview proves nothing
   const unkept = await withdraw(approval, changed, parts);
@@ -254,6 +257,20 @@ async function previewInstead(call: FreshCall, caller: Caller, parts: ApprovalPa
     supported: false,
   };
   return { ending: "previewed", preview };
+}
+
+/** Longest part of the changed arguments in a note, in bytes. */
+const mostShownBytes = 2000;
+
+/** What the model must learn of the approval: that a person changed the arguments, and the reason. */
+function notesOf({ asked, arguments: runs, decision }: ApprovalRecord): Pick<ApprovedCall, "notes"> {
+  const { by = "", reason = "" } = decision ?? {};
+  const isChanged = digestOf(asked) !== digestOf(runs);
+  if (!isChanged && reason === "") return {};
+  const did = isChanged
+    ? `changed the arguments to ${cut(JSON.stringify(runs), mostShownBytes)} before it ran.`
+    : "approved this call.";
+  return { notes: [`A person (${by}) ${did}${reason === "" ? "" : ` Reason: ${asSentence(reason)}`}`] };
 }
 
 function toApproved(call: FreshCall, approvalId: string | undefined): ApprovedCall {

@@ -44,7 +44,12 @@ export type FreshCall = WeighedCall &
     readonly match: string | undefined;
     readonly record: CallRecord | undefined;
   };
-export type ApprovedCall = FreshCall & Passed<"approval"> & { readonly approvalId: string | undefined };
+export type ApprovedCall = FreshCall &
+  Passed<"approval"> & {
+    readonly approvalId: string | undefined;
+    /** What the person who approved changed or said; the outcome says it. */
+    readonly notes?: readonly string[];
+  };
 export type ClaimedCall = ApprovedCall &
   Passed<"claim"> & { readonly claimed: CallRecord /** Monotonic milliseconds. */; readonly claimedAt: number };
 

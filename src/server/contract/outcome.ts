@@ -29,6 +29,7 @@ export const outcome = component("Outcome", {
   ...optional({ structured: json, artifact: text }),
   files: z.array(z.object({ path: text, media_type: text, artifact: text })).optional(),
   ...optional({ summary: text, preview }),
+  notes: texts.optional(),
   marks: z.array(z.object({ guardrail: text, why: text })).optional(),
   ...optional({ refusal, approval_id: text, expires_at: when, how_to_approve: text, replayed: flag }),
   timed_out: flag.optional(),

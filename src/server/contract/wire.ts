@@ -25,7 +25,7 @@ const blockOpaque = opaqueFields(blockData);
 export function outcomeToWire(recorded: ToolOutcome, tool: string): Input<typeof outcomeSchema> {
   const outcome = readableOutcome(recorded); // an outcome on record is as the tool answered it
   const open = openRequestOf(outcome);
-  const { text, content } = renderOutcome(outcome, { tool, readOn });
+  const { text, content } = renderOutcome(outcome, { tool, readOn, isProgram: true });
   return toContractNames(outcomeSchema, {
     ...outcome,
     text,

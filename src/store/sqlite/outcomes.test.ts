@@ -17,6 +17,7 @@ const fields: { readonly [Name in May]-?: NonNullable<ToolOutcome[Name]> } = {
   summary: "3 rows",
   preview: { summary: "nothing was done", supported: true },
   marks: [{ guardrail: "injection", why: "it gives orders" }],
+  notes: ["A person (grace) approved this call. Reason: it is late."],
   refusal: { status: "error", code: "tool_failed", message: "no", retry: "never" } as never,
   approvalId: "apr_1",
   expiresAt: 5,
