@@ -50,11 +50,11 @@ export async function requestIfNeeded(use: ToolUse, tools: AgentTools): Promise<
 /** The value that a library's tool returns. @throws CallRefused when the tool did not run or failed */
 export function resultOf(answer: RenderedToolAnswer): unknown {
   throwIfRefused(answer);
-  return valueOf(answer);
+  return structuredOrText(answer);
 }
 
 /** The structured content, unless the model must also read what only the text says: notes, and lines for files. */
-export function valueOf({ structured, text, content, outcome }: RenderedToolAnswer): unknown {
+export function structuredOrText({ structured, text, content, outcome }: RenderedToolAnswer): unknown {
   const saysMore = outcome.notes !== undefined || content.some((block) => lineOfBytes(block) !== undefined);
   return saysMore ? text : (structured ?? text);
 }

@@ -87,10 +87,11 @@ export class RunRecord {
     return answers.some(({ use, text }) => use.name === toolSearchName && text.includes(name));
   }
 
-  /** The tool uses of the last turn that have no answers yet. */
+  /** The tool uses of the last turn that have no answers yet. Turns are counted, because some models repeat their ids. */
   get openUses(): readonly ToolUse[] {
     const last = this.#messages.at(-1);
-    return last?.role === "assistant" ? last.uses : [];
+    const turn = String(this.steps);
+    return last?.role === "assistant" ? last.uses.map((use) => ({ ...use, turn })) : [];
   }
 
   /** On the disk when this resolves. @throws RuntimeFault `run_contended` when another process continues the run */

@@ -44,8 +44,10 @@ export interface RunTool<Offered extends RunOffer = RunOffer> {
 
 /** A model's request to use a tool. */
 export interface ToolUse {
-  /** The provider's id of the call. The same id in the same run is the same call. */
+  /** The provider's id of the call. The same id in the same turn of a run is the same call. */
   readonly id?: string;
+  /** Names the response of the model that holds the call. Default: the id is a turn of its own. */
+  readonly turn?: string;
   readonly name: string;
   /** An object, or its JSON text. */
   readonly arguments?: unknown;
@@ -173,9 +175,9 @@ export class RunTools<Offered extends RunOffer = RunOffer> implements AsyncDispo
   }
 }
 
-function ofProvider({ id, item }: ToolUse): Pick<SessionCall, "toolCallId" | "providerItem"> {
+function ofProvider({ id, turn, item }: ToolUse): Pick<SessionCall, "toolCallId" | "turn" | "providerItem"> {
   return {
-    ...(id !== undefined && id !== "" && { toolCallId: id }),
+    ...(id !== undefined && id !== "" && { toolCallId: id, ...(turn !== undefined && { turn }) }),
     ...(item !== undefined && { providerItem: item }),
   };
 }

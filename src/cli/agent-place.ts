@@ -115,6 +115,6 @@ function offerFromWire(wire: ToolView): RunOffer {
   };
 }
 
-function contextToWire({ taskId, stepId, traceId, toolCallId, reason }: SessionCall): Partial<CallFields> {
-  return toSnakeCase({ taskId, stepId, traceId, toolCallId, reason }, noOpaqueFields);
+function contextToWire({ taskId, stepId, traceId, toolCallId, turn, reason }: SessionCall): Partial<CallFields> {
+  return toSnakeCase({ taskId, stepId, traceId, toolCallId, turn, reason }, noOpaqueFields);
 }

@@ -30,7 +30,10 @@ const request = z.strictObject({
   ...optional({ task_id: name, step_id: name, trace_id: traceId, idempotency_key: name }),
   tool_call_id: name
     .optional()
-    .describe("The id that a model's provider gave the call: the same id in the same run is the same call."),
+    .describe("The id that a model's provider gave the call: the same id in the same turn is the same call."),
+  turn: name
+    .optional()
+    .describe("Names the response of the model that holds the call. Two equal calls of one turn are two calls."),
   ...optional({ patience: z.enum(["deny", "wait", "suspend"]), approval_wait_ms: z.int().min(0).max(86_400_000) }),
   reason: reason.optional().describe("The agent's own reason, shown to the approver."),
 });
