@@ -6,16 +6,19 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { AgentRunId, AgentRuns } from "../core/agent-runs.ts";
+import { defined } from "../core/defined.ts";
 import type { ProgressSink } from "../core/event.ts";
 import { messageOf } from "../core/fault.ts";
-import { digestOf } from "../core/json.ts";
+import { digestOf, isJsonObject } from "../core/json.ts";
+import type { ToolOutcome } from "../core/outcome.ts";
 import { type AgentHooks, type HookRun, hookRun } from "./hooks.ts";
 import { withoutBytes } from "./images.ts";
-import type { AgentModel, AnsweredUse, ModelRequest, ModelTool, ModelTurn } from "./model.ts";
+import type { AgentMessage, AgentModel, AnsweredUse, ModelRequest, ModelTool, ModelTurn } from "./model.ts";
 import { promptedRecord, RunRecord } from "./run-record.ts";
-import type { RenderedToolAnswer, RunTools, ToolUse } from "./run-tools.ts";
+import type { RenderedToolAnswer, RunTool, RunTools, ToolUse } from "./run-tools.ts";
 import { toolSearchName } from "./tool-search.ts";
 import { inSpan } from "./traces.ts";
+import { transcriptOf } from "./transcript.ts";
 
 interface UsableTools extends Pick<RunTools, "session" | "list" | "find" | "callAll">, AsyncDisposable {
   /** Updates what the run may use. Returns what its active skills add to the system prompt. */
@@ -28,6 +31,16 @@ export interface AgentPlace {
   readonly runs: Pick<AgentRuns, "load" | "save">;
   /** The tools that the agent may use in this run, limited by its skills. */
   open(run: AgentRunId): UsableTools;
+  /** Adds to the folder of the run, which people read. The transcript grows, the rest is replaced. */
+  describe(run: AgentRunId, about: AboutRun): Promise<unknown>;
+}
+
+/** What people read of a run beside its calls. */
+export interface AboutRun {
+  readonly prompt?: string;
+  /** With the instructions of active skills. */
+  readonly systemPrompt?: string;
+  readonly transcript?: string;
 }
 
 /** The settings of an agent, wherever it works. */
@@ -93,8 +106,6 @@ const warnAfter = 3;
 interface PlacedAgent extends AgentSettings {
   readonly name: string;
   readonly principal: AgentRunId["principal"];
-  /** Whether this tool is one of the agent's. Default: all that are offered. */
-  readonly has?: (tool: string) => boolean;
 }
 
 /** An agent that works there. */
@@ -113,13 +124,22 @@ export function agentAt(place: AgentPlace, agent: PlacedAgent): Agent {
   return {
     name,
     async run({ prompt, runId }, more = {}) {
-      return continueRun(await promptedRecord(place.runs, { principal, runId }, prompt), more);
+      const record = await promptedRecord(place.runs, { principal, runId }, prompt);
+      await describe(place, record.run, { prompt, transcript: transcriptOf({ role: "user", text: prompt }) });
+      return continueRun(record, more);
     },
     async resume(runId, more = {}) {
       const record = await RunRecord.load(place.runs, { principal, runId });
       return record && continueRun(record, more);
     },
   };
+}
+
+/** A folder that cannot be written does not stop the run. */
+async function describe(place: AgentPlace, run: AgentRunId, about: AboutRun): Promise<void> {
+  await place.describe(run, about).catch((error: unknown) => {
+    process.emitWarning(`The folder of the run \`${run.runId}\` could not be written: ${messageOf(error)}`);
+  });
 }
 
 function asked(model: AgentModel, request: ModelRequest): Promise<ModelTurn> {
@@ -156,6 +176,8 @@ class Run {
   readonly #tools: UsableTools;
   readonly #hooks: HookRun;
   readonly #refusals = new Map<string, number>();
+  #systemPrompt: string | undefined;
+  #transcript = "";
 
   constructor(options: RunOptions) {
     const { agent, place, record } = options;
@@ -179,6 +201,7 @@ class Run {
       status = result.status;
       return result;
     } finally {
+      await this.#describe();
       this.#hooks("runEnd", { status });
     }
   }
@@ -227,26 +250,40 @@ class Run {
     }
     this.#hooks("llmEnd", { step, model: model.modelId, ...turn.usage });
     const { text, uses, raw } = turn;
-    await this.#record.append({ role: "assistant", text, uses, ...(raw !== undefined && { raw }) });
+    await this.#append({ role: "assistant", text, uses, ...(raw !== undefined && { raw }) });
     if (uses.length === 0) this.#hooks("stepEnd", { step, toolCalls: 0 });
     return undefined;
   }
 
-  async #system(): Promise<string> {
-    const { instructions = "" } = this.#options.agent;
-    return [instructions, await this.#tools.instructions()].filter((part) => part !== "").join("\n\n");
+  async #append(message: AgentMessage): Promise<void> {
+    await this.#record.append(message);
+    this.#transcript += transcriptOf(message);
   }
 
-  /** The tools for the model: the toolbox's, as far as policy and active skills allow them. */
-  #shown(): readonly ModelTool[] {
-    const { has = () => true } = this.#options.agent;
-    const tools = this.#tools.list().filter(({ offer }) => has(offer.tool) || offer.tool === toolSearchName);
+  async #system(): Promise<string> {
+    const { instructions = "" } = this.#options.agent;
+    const system = [instructions, await this.#tools.instructions()].filter((part) => part !== "").join("\n\n");
+    this.#systemPrompt = system;
+    return system;
+  }
+
+  /** Once for each time that the run goes on, because each description is an event of the audit log. */
+  async #describe(): Promise<void> {
+    const about = defined({ systemPrompt: this.#systemPrompt, transcript: this.#transcript || undefined });
+    if (Object.keys(about).length > 0) await describe(this.#options.place, this.#record.run, about);
+  }
+
+  /** The tools for the model. It is not shown deferred tools, and cannot call them, until it has found them. */
+  #found(): readonly RunTool[] {
+    const tools = this.#tools.list();
     const isSearched = tools.some(({ name }) => name === toolSearchName);
-    return tools
-      .filter(({ name, offer }) => !isSearched || !offer.deferLoading || this.#record.hasFound(name))
-      .map(({ name, description, parameters, offer: { providerSpecs } }) => {
-        return { name, description, parameters, ...(providerSpecs !== undefined && { providerSpecs }) };
-      });
+    return tools.filter(({ name, offer }) => !isSearched || !offer.deferLoading || this.#record.hasFound(name));
+  }
+
+  #shown(): readonly ModelTool[] {
+    return this.#found().map(({ name, description, parameters, offer: { providerSpecs } }) => {
+      return { name, description, parameters, ...(providerSpecs !== undefined && { providerSpecs }) };
+    });
   }
 
   /** Runs the calls of the last turn that have no answer. Returns a result when a person must decide first. */
@@ -259,7 +296,7 @@ class Run {
     );
     if (approvalIds.length > 0) return { ...this.#left(), status: "waiting", approvalIds };
     const answers = ended.map(({ use, answer }) => this.#answered(use, answer));
-    await this.#record.append({ role: "tool", answers });
+    await this.#append({ role: "tool", answers });
     this.#hooks("stepEnd", { step: this.#record.steps, toolCalls: uses.length });
     return undefined;
   }
@@ -268,7 +305,13 @@ class Run {
   async #call(uses: readonly ToolUse[]): Promise<readonly EndedUse[]> {
     const { signal, onProgress, onEvent } = this.#options.more;
     for (const use of uses) onEvent?.({ type: "tool_use", use });
-    const context = { ...(signal !== undefined && { signal }), ...(onProgress !== undefined && { onProgress }) };
+    const found = this.#found();
+    const isLimited = found.length < this.#tools.list().length;
+    const context = {
+      ...(signal !== undefined && { signal }),
+      ...(onProgress !== undefined && { onProgress }),
+      ...(isLimited && { tools: found.map(({ offer }) => offer.tool) }),
+    };
     const batch = async (part: readonly ToolUse[]): Promise<readonly EndedUse[]> => {
       const answers = await this.#tools.callAll(part, context);
       return part.flatMap((use, i) => (answers[i] === undefined ? [] : [{ use, answer: answers[i] }]));
@@ -282,8 +325,7 @@ class Run {
     const { outcome, text, isError } = answer;
     const content = answer.content.map(withoutBytes);
     this.#options.more.onEvent?.({ type: "tool_answer", use, answer });
-    if (outcome.marks !== undefined || outcome.refusal?.code === "result_withheld")
-      this.#hooks("guardrailTrip", { toolName: use.name, callId: outcome.callId });
+    if (isGuarded(outcome)) this.#hooks("guardrailTrip", { toolName: use.name, callId: outcome.callId });
     if (outcome.refusal === undefined) return { use, text, content, isError };
     const times = this.#countRefusal(use);
     if (times < warnAfter) return { use, text, content, isError };
@@ -312,4 +354,11 @@ class Run {
   #stopped(reason: Extract<AgentResult, { status: "stopped" }>["reason"], message: string): AgentResult {
     return { ...this.#left(), status: "stopped", reason, message };
   }
+}
+
+/** A guardrail that refuses arguments is one of the rules that the refusal names. */
+function isGuarded({ marks, refusal }: ToolOutcome): boolean {
+  if (marks !== undefined || refusal?.code === "result_withheld") return true;
+  const rules = isJsonObject(refusal?.details) ? refusal.details["rules"] : undefined;
+  return Array.isArray(rules) && rules.some((rule) => String(rule).startsWith("guardrail "));
 }

@@ -7,14 +7,16 @@
  * results/render.ts (an outcome as a model reads it).
  */
 import { defaultPrincipal } from "../core/authority.ts";
+import type { Principal } from "../core/call.ts";
 import { defined } from "../core/defined.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { ApprovalRecord } from "../core/records.ts";
-import { lowerAutonomy, rankOf } from "../core/risk.ts";
+import { rankOf } from "../core/risk.ts";
 import type { Limits } from "../core/session.ts";
 import type { CallContext, Runtime, RuntimeSession } from "../runtime/api.ts";
 import type { Offer } from "../tools/tool.ts";
+import { Toolbox } from "../tools/toolbox.ts";
 import { AttachedSkills } from "./attached-skills.ts";
 import { withImages } from "./images.ts";
 import { commonNames, type NameRule } from "./names.ts";
@@ -26,6 +28,7 @@ import {
   type ToolUse,
   type ToolUseContext,
 } from "./run-tools.ts";
+import { toolSearchName } from "./tool-search.ts";
 import { activeTraceId } from "./traces.ts";
 
 export type { RenderedToolAnswer, ToolUse, ToolUseContext } from "./run-tools.ts";
@@ -37,6 +40,8 @@ export interface AgentContext
     "principal" | "runId" | "traceId" | "taskId" | "scopes" | "autonomy" | "patience" | "reason"
   > {
   readonly limits?: Partial<Limits>;
+  /** The only tools that the agent is shown and can call. A tool that is added to a box later counts too. Default: all that the runtime offers. */
+  readonly tools?: Toolbox | readonly string[];
   /** Skills that are active in the run from now on. Each narrows what the run may call; none widens it. */
   readonly skills?: readonly string[];
   /** Calls at or above this risk need a person's approval. */
@@ -100,24 +105,25 @@ export function openAgentTools(
   names: NameRule = commonNames,
 ): AgentTools {
   const parent = callingTools();
-  const { limits, approvalRequiredRisk, traceContent = false, skills = [], ...stated } = context;
-  if (parent instanceof SessionTools && parent.isOf(runtime)) return subAgent(parent, context, skills);
+  if (parent instanceof SessionTools && parent.isOf(runtime)) return subAgent(parent, context);
+  const { limits, approvalRequiredRisk, traceContent = false, skills = [], tools, ...stated } = context;
   const traceId = stated.traceId ?? activeTraceId();
   const claims = { ...stated, ...(traceId !== undefined && { traceId }) };
   const session = runtime.openSession({ ...limits, ...maxUnapproved(approvalRequiredRisk, limits) }, claims);
   const { tenant, agent } = stated.principal ?? defaultPrincipal;
   const run = { tenant, agent, runId: session.runId };
   const attached = new AttachedSkills(runtime.skills, run, { names: skills, by: stated.principal });
-  const opened = { runtime, session, names, traceContent, attached };
-  return new SessionTools({ ...opened, context: { ...claims, runId: session.runId }, claims: {} });
+  const { principal = defaultPrincipal } = stated;
+  const toolboxes = tools === undefined ? [] : [tools];
+  return new SessionTools({ runtime, session, names, traceContent, attached, principal, toolboxes });
 }
 
 /** A skill is active in a whole run. In the calling agent's run, it would restrict that agent too. */
-function subAgent(parent: SessionTools, context: AgentContext, skills: readonly string[]): AgentTools {
+function subAgent(parent: SessionTools, { skills = [], ...context }: AgentContext): AgentTools {
   if (skills.length === 0) return parent.child(context);
   throw new RuntimeFault(
     "context_invalid",
-    `A sub-agent works in the run of the agent that calls it, so it cannot have \`skills\` (${skills.join(", ")}) of its own; narrow it by \`scopes\` or \`autonomy\`.`,
+    `A sub-agent works in the run of the agent that calls it, so it cannot have \`skills\` (${skills.join(", ")}) of its own; narrow it by \`tools\`, \`scopes\`, \`limits\` or \`autonomy\`.`,
   );
 }
 
@@ -134,18 +140,21 @@ function maxUnapproved(risk: AgentContext["approvalRequiredRisk"], limits: Parti
   return { maxRiskUnapproved: rankOf(maxRiskUnapproved) < rankOf(most) ? maxRiskUnapproved : most };
 }
 
-/** What a sub-agent may claim. */
-export type ChildClaims = Pick<AgentContext, "scopes" | "autonomy" | "taskId">;
+/** What a sub-agent may claim. Identity, run and trace are those of the agent that calls it. */
+export type ChildClaims = Pick<
+  AgentContext,
+  "scopes" | "autonomy" | "taskId" | "tools" | "limits" | "approvalRequiredRisk" | "patience" | "reason"
+>;
 
 interface SessionToolsOptions {
   readonly runtime: Runtime;
   readonly session: RuntimeSession;
-  readonly context: CallContext;
+  readonly principal: Principal;
   readonly names: NameRule;
-  readonly claims: ChildClaims;
   readonly traceContent: boolean;
   readonly attached: AttachedSkills;
-  readonly isChild?: true;
+  /** The agent's own, and those of the agents that call it. A tool must be in each. */
+  readonly toolboxes: readonly (Toolbox | readonly string[])[];
 }
 
 class SessionTools extends RunTools<Offer> implements AgentTools {
@@ -153,15 +162,16 @@ class SessionTools extends RunTools<Offer> implements AgentTools {
   readonly #options: SessionToolsOptions;
 
   constructor(options: SessionToolsOptions) {
-    const { runtime, context, attached } = options;
-    const { principal = defaultPrincipal } = context;
+    const { runtime, session, principal, attached, toolboxes } = options;
+    const usable = (): readonly string[] | undefined => namesIn(toolboxes);
     super({
       ...options,
-      offered: () => runtime.offered(principal, context.runId).filter(({ facts }) => attached.allows(facts)),
+      usable,
+      offered: () => runtime.offered(principal, session.runId, usable()).filter(({ facts }) => attached.allows(facts)),
       ready: attached.ready,
       images: (content) => withImages(content, runtime.artifacts, principal),
     });
-    this.session = options.session;
+    this.session = session;
     this.#options = options;
   }
 
@@ -171,7 +181,7 @@ class SessionTools extends RunTools<Offer> implements AgentTools {
 
   async needsApproval(use: ToolUse): Promise<boolean> {
     await this.#options.attached.ready;
-    const explanation = await this.session.explain(this.requestOf(use), this.#options.claims);
+    const explanation = await this.session.explain(this.requestOf(use), this.claimsOf(use));
     return explanation.reached === "verdict" && explanation.decision.verdict === "CONFIRM";
   }
 
@@ -190,18 +200,23 @@ class SessionTools extends RunTools<Offer> implements AgentTools {
   }
 
   child(claims: ChildClaims): AgentTools {
-    return new SessionTools({ ...this.#options, claims: narrowed(this.#options.claims, claims), isChild: true });
-  }
-
-  /** The session ends with the agent that opened it, not with its sub-agents. */
-  override async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#options.isChild !== true) await super[Symbol.asyncDispose]();
+    const { toolboxes } = this.#options;
+    const { scopes, autonomy, taskId, patience, reason, tools, limits, approvalRequiredRisk } = claims;
+    const session = this.session.openSession(
+      { ...limits, ...maxUnapproved(approvalRequiredRisk, limits) },
+      defined({ scopes, autonomy, taskId, patience, reason }),
+    );
+    return new SessionTools({
+      ...this.#options,
+      ...{ session, toolboxes: tools === undefined ? toolboxes : [...toolboxes, tools] },
+    });
   }
 }
 
-/** The scopes of both and the lower autonomy, so that a child of a child cannot widen either. */
-function narrowed(parent: ChildClaims, { scopes, autonomy, taskId }: ChildClaims): ChildClaims {
-  const { scopes: most } = parent;
-  const common = most === undefined ? scopes : (scopes ?? most).filter((scope) => most.includes(scope));
-  return { ...parent, ...defined({ taskId, scopes: common, autonomy: lowerAutonomy(autonomy, parent.autonomy) }) };
+/** The search for deferred tools lists only what the agent may use, so it needs no place in the box. */
+function namesIn(toolboxes: SessionToolsOptions["toolboxes"]): readonly string[] | undefined {
+  if (toolboxes.length === 0) return undefined;
+  const lists = toolboxes.map((box) => (box instanceof Toolbox ? box.names() : box));
+  const [first = [], ...others] = lists;
+  return [...first.filter((name) => others.every((names) => names.includes(name))), toolSearchName];
 }

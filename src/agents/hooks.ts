@@ -23,6 +23,7 @@ export interface AgentMoments {
     /** The model gave no answer. */
     readonly failed?: true;
   };
+  /** A guardrail marked or withheld a result, or refused a call for its arguments. */
   readonly guardrailTrip: { readonly toolName: string; readonly callId: string };
   /** One of its tools has started the agent `to`. */
   readonly handoff: { readonly to: string };
@@ -30,7 +31,7 @@ export interface AgentMoments {
 
 /** Functions for the moments of a run. They are called without waiting; a hook that fails causes a process warning. */
 export type AgentHooks = {
-  readonly [Moment in keyof AgentMoments]?: (info: HookBase & AgentMoments[Moment]) => void | Promise<void>;
+  readonly [Moment in keyof AgentMoments]?: (info: HookBase & AgentMoments[Moment]) => unknown;
 };
 
 export type HookRun = <Moment extends keyof AgentMoments>(moment: Moment, info: AgentMoments[Moment]) => void;
@@ -38,10 +39,10 @@ export type HookRun = <Moment extends keyof AgentMoments>(moment: Moment, info: 
 export function hookRun(hooks: AgentHooks | undefined, base: HookBase): HookRun {
   if (hooks === undefined) return () => undefined;
   return (moment, info) => {
-    const hook = hooks[moment] as ((info: object) => void | Promise<void>) | undefined; // the moment fixes the type
+    const hook = hooks[moment] as ((info: object) => unknown) | undefined; // the moment fixes the type
     const failed = (error: unknown): void => process.emitWarning(`The hook \`${moment}\` failed: ${messageOf(error)}`);
     try {
-      hook?.({ ...base, ...info })?.catch(failed);
+      Promise.resolve(hook?.({ ...base, ...info })).catch(failed);
     } catch (error) {
       failed(error);
     }

@@ -1,4 +1,4 @@
-import { mkdtemp } from "node:fs/promises";
+import { mkdtemp, readdir, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -225,6 +225,60 @@ it("tells the hooks of a guardrail that found something, and of an agent that a 
     { agent: "boss", to: "helper" },
     { agent: "boss", toolName: "ask_helper" },
   ]);
+});
+
+it("tells the hook of a guardrail that refuses arguments", async () => {
+  const guardrail = {
+    ...{ name: "codenames", on: "arguments" as const },
+    check: () => [{ says: "DENY" as const, why: "a code name" }],
+  };
+  await using runtime = await createRuntime({ guardrails: [guardrail] });
+  const seen: string[] = [];
+  const model = scriptedModel([{ uses: [sends("ada")] }, { text: "Done." }]);
+  const hooks = { guardrailTrip: ({ toolName }: { toolName: string }) => seen.push(toolName) };
+  await createAgent({ runtime, model, tools: [sender([])], hooks }).run({ prompt: "Go." });
+  expect(seen).toEqual(["send"]);
+});
+
+it("takes a hook that returns a value for one that works", async () => {
+  await using runtime = await opened();
+  const warnings: string[] = [];
+  const warned = (warning: Error): void => void warnings.push(warning.message);
+  process.on("warning", warned);
+  const seen: unknown[] = [];
+  const model = scriptedModel([{ uses: [sends("ada")] }, { text: "Done." }]);
+  const hooks = { stepEnd: (end: object) => seen.push(end) };
+  await createAgent({ runtime, model, tools: [sender([])], hooks }).run({ prompt: "Go." });
+  await new Promise((resolve) => setImmediate(resolve)); // warnings are events of the next turn
+  process.off("warning", warned);
+  expect(seen).toHaveLength(2);
+  expect(warnings).toEqual([]);
+});
+
+it("makes two calls of a provider that gives both turns the same call id", async () => {
+  await using runtime = await opened();
+  const sent: string[] = [];
+  const same = { uses: [{ ...sends("ada"), id: "call_0" }] };
+  const model = scriptedModel([same, same, { text: "Done." }]);
+  await createAgent({ runtime, model, tools: [sender(sent)] }).run({ prompt: "Twice." });
+  expect(sent).toEqual(["ada", "ada"]);
+});
+
+it("keeps prompt, effective system prompt and transcript in the folder of the run", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "loop-"));
+  await using runtime = await createRuntime({ archive: { folder: join(folder, "runs") } });
+  const model = scriptedModel([{ uses: [sends("ada")] }, { text: "Ada knows." }]);
+  await createAgent({ runtime, model, tools: [sender([])], instructions: "Be kind." }).run({
+    ...{ prompt: "Tell Ada.", runId: "r1" },
+  });
+  await runtime.runs?.flush();
+  const run = (await readdir(join(folder, "runs"))).find((name) => !name.startsWith(".")) ?? "";
+  const read = (file: string): Promise<string> => readFile(join(folder, "runs", run, file), "utf8");
+  expect(await read("prompt.md")).toContain("Tell Ada.");
+  expect(await read("effective-system-prompt.md")).toContain("Be kind.");
+  expect(await read("transcript.md")).toMatch(
+    /## user\n\nTell Ada\..*calls `send` \{"to":"ada"\}.*## tool `send`\n\nsent.*Ada knows\./s,
+  );
 });
 
 it("tells the model of a deferred tool once it was found, and lists all, some and none (cases 263, 264)", async () => {

@@ -1,4 +1,5 @@
 /** `postern/agents/loop`: an agent of this process, with Postern's own loop (agent-run.ts). */
+import { defined } from "../core/defined.ts";
 import type { Runtime } from "../runtime/api.ts";
 import { type AnyTool, isLocalTool } from "../tools/kinds.ts";
 import { internalsOf } from "../tools/registry.ts";
@@ -23,7 +24,7 @@ export type {
 } from "./model.ts";
 export { scriptedModel } from "./model.ts";
 
-export interface AgentOptions extends AgentSettings, Omit<AgentContext, "runId" | "patience"> {
+export interface AgentOptions extends AgentSettings, Omit<AgentContext, "runId" | "patience" | "tools"> {
   readonly runtime: Runtime;
   /** Default: `agent`. It is the principal's agent, unless a principal is given. */
   readonly name?: string;
@@ -51,19 +52,22 @@ export function createAgent(options: AgentOptions): RuntimeAgent {
   const { runtime, tools, name = "agent", principal = { tenant: "default", agent: name } } = options;
   const toolbox = tools === undefined ? undefined : Toolbox.from(tools);
   if (toolbox !== undefined) registerMissing(runtime, toolbox);
-  const agent = agentAt(placeIn({ ...options, principal }), {
-    ...{ ...options, name, principal },
-    ...(toolbox !== undefined && { has: (tool: string) => toolbox.has(tool) }),
-  });
+  const agent = agentAt(placeIn({ ...options, principal, tools: toolbox }), { ...options, name, principal });
   return { ...agent, toolbox };
 }
 
-type PlaceOptions = Omit<AgentContext, "runId" | "patience"> & Pick<AgentOptions, "runtime">;
+type PlaceOptions = Omit<AgentContext, "runId" | "patience" | "tools"> &
+  Pick<AgentOptions, "runtime"> & { readonly tools: Toolbox | undefined };
 
 function placeIn({ runtime, ...context }: PlaceOptions): AgentPlace {
   return {
     runs: runtime.agentRuns,
-    open: ({ runId }) => openAgentTools(runtime, { ...context, runId, patience: "suspend" }),
+    describe: async ({ principal, runId }, about) => {
+      const { tenant } = principal;
+      if (about.prompt === undefined) await runtime.runs?.describe({ tenant, runId }, about);
+      else await runtime.runs?.begin({ tenant, runId }, { ...about, principal });
+    },
+    open: ({ runId }) => openAgentTools(runtime, defined({ ...context, runId, patience: "suspend" as const })),
   };
 }
 

@@ -15,6 +15,7 @@ import { runBatch } from "../tools/batch.ts";
 import type { Offer } from "../tools/tool.ts";
 import { isKeptImage } from "./images.ts";
 import { modelName, type NameRule } from "./names.ts";
+import { toolSearchName } from "./tool-search.ts";
 import { inSpan, recordOutcome, type SpanSettings } from "./traces.ts";
 
 /** The members of an offer that an agent needs. */
@@ -61,15 +62,15 @@ export interface RenderedToolAnswer extends RenderedOutcome {
 }
 
 /** The options of a single call. */
-export type ToolUseContext = Pick<SessionCall, "signal" | "onProgress" | "stepId" | "patience" | "traceId">;
+export type ToolUseContext = Pick<SessionCall, "signal" | "onProgress" | "stepId" | "patience" | "traceId" | "tools">;
 
 export interface RunToolsOptions<Offered extends RunOffer> {
   readonly session: Pick<RuntimeSession, "runId" | "traceId" | "invoke" | "close">;
   /** The offers that the run may see now. */
   readonly offered: () => readonly Offered[];
   readonly names: NameRule;
-  /** Claims for every call. */
-  readonly claims?: SessionCall;
+  /** Names of the only tools that the agent may use. Undefined: every tool. */
+  readonly usable?: () => readonly string[] | undefined;
   readonly traceContent?: boolean;
   /** No call begins before it resolves. */
   readonly ready?: Promise<void>;
@@ -108,11 +109,11 @@ export class RunTools<Offered extends RunOffer = RunOffer> implements AsyncDispo
   }
 
   call(use: ToolUse, context: ToolUseContext = {}): Promise<RenderedToolAnswer> {
-    const { claims, traceContent, ready } = this.#options;
+    const { traceContent, ready } = this.#options;
     return inSpan(this.#span(use), async (span) => {
       await ready;
       const outcome = await calling.run(this, () =>
-        this.session.invoke(this.requestOf(use), { ...claims, ...context, ...ofProvider(use) }),
+        this.session.invoke(this.requestOf(use), { ...context, ...this.claimsOf(use, context), ...ofProvider(use) }),
       );
       recordOutcome(span, outcome);
       const answer = await this.#withImages(this.#answer(use, outcome));
@@ -129,6 +130,14 @@ export class RunTools<Offered extends RunOffer = RunOffer> implements AsyncDispo
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.session.close();
+  }
+
+  /** The tools the agent may use now. The gate holds them for the calls of its scripts too. */
+  protected claimsOf({ name }: ToolUse, context: Pick<ToolUseContext, "tools"> = {}): { tools?: readonly string[] } {
+    const tools = name === toolSearchName ? undefined : context.tools; // a search finds what the model cannot call yet
+    const usable = this.#options.usable?.();
+    const both = usable === undefined ? tools : (tools?.filter((name) => usable.includes(name)) ?? usable);
+    return both === undefined ? {} : { tools: both };
   }
 
   protected requestOf(use: ToolUse): { tool: string; action?: string; arguments: JsonObject } {

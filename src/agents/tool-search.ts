@@ -36,12 +36,12 @@ export function toolSearch(runtime: Pick<Runtime, "offered">): LocalTool {
 
 function found(
   { query = "", format = "text" }: { readonly query?: string; readonly format?: string },
-  { principal, runId }: ToolContext,
+  { principal, runId, tools: only }: ToolContext,
   runtime: Pick<Runtime, "offered">,
 ): ToolAnswer {
   const words = query.toLowerCase();
   const tools = runtime
-    .offered(principal, runId)
+    .offered(principal, runId, only)
     .filter(({ tool }) => tool !== toolSearchName)
     .map((offer) => ({ name: modelName(offer), description: offer.description, parameters: offer.inputSchema }))
     .filter(({ name, description }) => `${name}\n${description}`.toLowerCase().includes(words));

@@ -4,6 +4,7 @@ import { type RunOffer, RunTools } from "../agents/run-tools.ts";
 import type { AgentRunId } from "../core/agent-runs.ts";
 import type { Autonomy } from "../core/call.ts";
 import { noOpaqueFields, opaqueFields, toCamelCase, toSnakeCase } from "../core/case.ts";
+import { defined } from "../core/defined.ts";
 import type { JsonObject } from "../core/json.ts";
 import { refusedOutcome, type ToolOutcome } from "../core/outcome.ts";
 import { ownAgents } from "../core/own-agents.ts";
@@ -35,6 +36,12 @@ export function remotePlace(work: Work, { claims, traceId, skills, settings }: R
   let offers: readonly RunOffer[] = [];
   return {
     runs: remoteRuns(work, settings),
+    describe: ({ runId: id }, { systemPrompt, transcript }) =>
+      // The command has begun the run with its prompt.
+      unless(
+        "run_unknown",
+        unless("runs_off", agent.runs.describe({ id, ...defined({ system_prompt: systemPrompt, transcript }) })),
+      ),
     open: ({ runId }) => {
       const own = { run_id: runId, trace_id: traceId, ...claims, patience: "suspend" } as const;
       const invoke = async (request: CallRequest, { signal, ...context }: SessionCall = {}): Promise<ToolOutcome> =>

@@ -67,7 +67,7 @@ function factsOf({ script, context, inside, host }: Calling): ScriptFacts {
   const { session } = caller;
   const { key, authority } = call;
   const { arrivedAt: startedAt, id } = call.record?.call ?? call;
-  const offer = host.offer(authority.principal);
+  const offer = host.offer(authority);
   const chainId = `chain_${sha256(`chain\0${key}`).slice(0, 32)}`;
   const owner = authority.principal.tenant;
   return {

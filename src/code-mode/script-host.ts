@@ -1,4 +1,4 @@
-import type { Authority, Principal, ToolCall } from "../core/call.ts";
+import type { Authority, ToolCall } from "../core/call.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Caller, Limits } from "../core/session.ts";
 import type { ScriptProgram } from "../engines/sandbox.ts";
@@ -34,7 +34,7 @@ export interface ScriptHost {
   readonly live: LiveScripts;
   readonly isShown: (action: Offer) => boolean;
   /** The tools that a script of this caller may call. */
-  offer(principal: Principal): ScriptOffer;
+  offer(authority: Pick<Authority, "principal" | "tools">): ScriptOffer;
 }
 
 /** The facts of one call of `tool_chain`, the same in every engine that runs its script. */

@@ -18,6 +18,7 @@ export interface Claims {
   readonly stepId?: string;
   readonly scopes?: readonly string[];
   readonly autonomy?: Autonomy;
+  readonly tools?: readonly string[];
 }
 
 export const defaultPrincipal: Principal = { tenant: "default", agent: "default" };
@@ -32,7 +33,7 @@ const namePattern = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
  * @throws RuntimeFault `context_invalid` that names the member and the value
  */
 export function authorityOf(claims: Claims, ceiling: Autonomy | undefined, limits: Limits, now: number): Authority {
-  const { principal = defaultPrincipal, traceId, taskId, stepId, scopes = [] } = claims;
+  const { principal = defaultPrincipal, traceId, taskId, stepId, scopes = [], tools } = claims;
   checkPrincipal(principal);
   checkClaims({ ...claims, scopes });
   const autonomy = lowerAutonomy(claims.autonomy, ceiling);
@@ -45,6 +46,7 @@ export function authorityOf(claims: Claims, ceiling: Autonomy | undefined, limit
     ...(autonomy !== undefined && { autonomy }),
     ...(taskId !== undefined && { taskId }),
     ...(stepId !== undefined && { stepId }),
+    ...(tools !== undefined && { tools: Object.freeze([...tools]) }),
     ...(maxRiskUnapproved !== undefined && { maxRiskUnapproved }),
   });
 }
@@ -79,7 +81,7 @@ export function isForeign(owner: Principal, asker: Principal | undefined): boole
 }
 
 /** The claims of one call; the session's claims are the defaults. */
-export type CallClaims = Pick<Claims, "runId" | "traceId" | "taskId" | "stepId" | "scopes" | "autonomy">;
+export type CallClaims = Pick<Claims, "runId" | "traceId" | "taskId" | "stepId" | "scopes" | "autonomy" | "tools">;
 
 /**
  * Narrows the authority of a session for one call. Returns the same object if the call claims nothing. A session with the
@@ -88,8 +90,8 @@ export type CallClaims = Pick<Claims, "runId" | "traceId" | "taskId" | "stepId" 
  * @throws RuntimeFault `context_invalid` that names the member and the value
  */
 export function withinSession(session: Authority, claims: CallClaims): Authority {
-  const { runId, traceId, taskId, stepId, scopes, autonomy } = claims;
-  if ((runId ?? traceId ?? taskId ?? stepId ?? scopes ?? autonomy) === undefined) return session;
+  const { runId, traceId, taskId, stepId, scopes, autonomy, tools } = claims;
+  if ((runId ?? traceId ?? taskId ?? stepId ?? scopes ?? autonomy ?? tools) === undefined) return session;
   checkClaims(claims);
   const lower = lowerAutonomy(autonomy, session.autonomy);
   const granted = scopes?.filter((scope) => session.scopes.includes(scope) || session.scopes.includes("*"));
@@ -97,6 +99,7 @@ export function withinSession(session: Authority, claims: CallClaims): Authority
     ...session,
     ...(granted !== undefined && { scopes: Object.freeze(granted) }),
     ...(lower !== undefined && { autonomy: lower }),
+    ...(tools !== undefined && { tools: Object.freeze(commonTo(session.tools, tools)) }),
     ...(runId !== undefined && { runId }),
     ...(traceId !== undefined && { traceId }),
     ...(taskId !== undefined && { taskId }),
@@ -104,7 +107,12 @@ export function withinSession(session: Authority, claims: CallClaims): Authority
   });
 }
 
-function checkClaims({ runId, traceId, taskId, stepId, scopes, autonomy }: CallClaims): void {
+/** The names that both lists have; without a list, all names. */
+function commonTo(most: readonly string[] | undefined, asked: readonly string[]): string[] {
+  return asked.filter((name) => most === undefined || most.includes(name));
+}
+
+function checkClaims({ runId, traceId, taskId, stepId, scopes, autonomy, tools }: CallClaims): void {
   if (runId !== undefined && !runIdPattern.test(runId)) throw invalid("runId", runId, "1 to 64 of A-Z a-z 0-9 _ -");
   if (autonomy !== undefined && !autonomies.includes(autonomy))
     throw invalid("autonomy", autonomy, `one of ${autonomies.join(", ")}`);
@@ -112,9 +120,14 @@ function checkClaims({ runId, traceId, taskId, stepId, scopes, autonomy }: CallC
     throw invalid("traceId", traceId, "32 lower-case hex digits");
   if (taskId !== undefined) checkName("taskId", taskId);
   if (stepId !== undefined) checkName("stepId", stepId);
-  if (scopes === undefined) return;
-  if (!Array.isArray(scopes)) throw invalid("scopes", scopes, "a list of names");
-  for (const scope of scopes) checkName("scopes", scope);
+  checkNames("scopes", scopes);
+  checkNames("tools", tools);
+}
+
+function checkNames(member: string, names: unknown): void {
+  if (names === undefined) return;
+  if (!Array.isArray(names)) throw invalid(member, names, "a list of names");
+  for (const name of names) checkName(member, name);
 }
 
 /** Options of one call. */

@@ -40,6 +40,8 @@ export interface Authority {
   readonly stepId?: string;
   /** Calls above this risk need approval. */
   readonly maxRiskUnapproved?: Risk;
+  /** Only these tools can be called, by a script of the caller too. Undefined: every tool. */
+  readonly tools?: readonly string[];
   /** Set when a script makes the call: scripts cannot call every tool. */
   readonly fromChain?: true;
 }

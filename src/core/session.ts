@@ -114,6 +114,7 @@ export interface SessionMark {
 export class Session {
   readonly limits: Limits;
   readonly #clock: Clock;
+  readonly #within: Session | undefined;
   readonly #openedAt: number;
   #id: string | undefined;
   #calls: number;
@@ -125,19 +126,22 @@ export class Session {
   readonly #pins: Set<string>;
   readonly #onClose: (() => void)[] = [];
 
-  constructor(limits: Limits, clock: Clock, state?: SessionState) {
+  /** @param within the session whose budget, name and pins it shares; it can only have narrower limits */
+  constructor(limits: Limits, clock: Clock, state?: SessionState, within?: Session) {
     this.limits = limits;
+    this.#within = within;
     this.#clock = clock;
     this.#openedAt = clock.monotonic() - (state?.usedMs ?? 0);
     this.#id = state?.id;
     this.#calls = state?.calls ?? 0;
-    this.#pins = new Set(state?.pins);
+    this.#pins = within === undefined ? new Set(state?.pins) : within.#pins;
+    within?.onClose(() => this.close());
     for (const line of state?.trace ?? []) this.#push(line.tool, line.argumentsDigest, line.status, line.durationMs);
   }
 
   /** The session's name in this process. It is made when it is first used. */
   get id(): string {
-    this.#id ??= newId("ses");
+    this.#id ??= this.#within?.id ?? newId("ses");
     return this.#id;
   }
 
@@ -176,18 +180,21 @@ export class Session {
 
   /** The rest of the total time, in milliseconds; never negative. */
   remainingMs(now: number = this.#clock.monotonic()): number {
-    return Math.max(0, this.limits.totalTimeoutMs - (now - this.#openedAt));
+    const left = Math.max(0, this.limits.totalTimeoutMs - (now - this.#openedAt));
+    return this.#within === undefined ? left : Math.min(left, this.#within.remainingMs(now));
   }
 
-  /** Returns false if the budget is used up. Synchronous, so two parallel calls cannot both take the last place. */
-  spend(): boolean {
-    if (this.#calls >= this.limits.maxToolCalls) return false;
-    this.#calls += 1;
-    return true;
+  /** Returns the limits that are used up, if any. Synchronous, so two parallel calls cannot both take the last place. */
+  spend(): Limits | undefined {
+    if (this.#calls >= this.limits.maxToolCalls) return this.limits;
+    const empty = this.#within?.spend();
+    if (empty === undefined) this.#calls += 1;
+    return empty;
   }
 
   note(call: ToolCall, outcome: ToolOutcome, durationMs: number): void {
     this.#push(call.tool, call.digest, outcome.timedOut === true ? "timeout" : outcome.status, durationMs);
+    this.#within?.note(call, outcome, durationMs);
   }
 
   pin(digest: string): void {

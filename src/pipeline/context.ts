@@ -84,6 +84,10 @@ export class ToolCallContext implements ToolContext {
   get autonomy(): Autonomy | undefined {
     return this.#call.authority.autonomy;
   }
+  get tools(): readonly string[] | undefined {
+    const { tools } = this.#call.authority;
+    return tools && [...tools];
+  }
   get grantedScopes(): readonly string[] {
     return [...this.#call.authority.scopes];
   }

@@ -7,7 +7,7 @@ export function readOnlyContext(
   key: string,
   lazy: { readonly signal: AbortSignal },
 ): Omit<PreviewContext, "check"> {
-  const { principal, scopes, autonomy, runId, traceId, taskId, stepId } = authority;
+  const { principal, scopes, tools, autonomy, runId, traceId, taskId, stepId } = authority;
   return {
     callId: id,
     get signal(): AbortSignal {
@@ -21,6 +21,7 @@ export function readOnlyContext(
     autonomy,
     principal: { ...principal }, // copies, so a tool cannot change the originals
     grantedScopes: [...scopes],
+    tools: tools && [...tools],
     progress() {},
     emit() {},
   };

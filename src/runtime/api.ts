@@ -51,6 +51,8 @@ export interface CallContext {
   /** Default: none. */
   readonly scopes?: readonly string[];
   readonly autonomy?: Autonomy;
+  /** Names of the only tools that can be called; others are `tool_unknown`. Default: every tool. */
+  readonly tools?: readonly string[];
   readonly idempotencyKey?: string;
   /** The id from the model's provider. It names the call within its turn: the same id in the same turn is the same call. */
   readonly toolCallId?: string;
@@ -95,6 +97,11 @@ export interface RuntimeSession extends AsyncDisposable {
     requests: readonly BatchedCall[],
     context?: Omit<SessionCall, "idempotencyKey" | "toolCallId" | "providerItem">,
   ): Promise<readonly ToolOutcome[]>;
+  /**
+   * A session within this one, for a sub-agent: its calls count against both budgets, and limits and claims can only narrow
+   * these. Closing this one closes it.
+   */
+  openSession(limits?: Partial<Limits>, context?: SessionCall): RuntimeSession;
   /** What would be decided about a call of this session; nothing is executed, counted or written. */
   explain(request: CallRequest, context?: SessionCall): Promise<Explanation>;
   close(): Promise<void>;
@@ -210,8 +217,8 @@ export interface Runtime extends AsyncDisposable {
   /** Runs a script that calls tools: a call of `tool_chain`. */
   runChain(script: ChainScript, context?: CallContext): Promise<ToolOutcome>;
   openSession(limits?: Partial<Limits>, context?: CallContext): RuntimeSession;
-  /** The actions that this principal can see in this run (default: its run of the day). Active skills may restrict them. */
-  offered(principal?: Principal, runId?: string): readonly Offer[];
+  /** The actions that this principal can see in this run (default: its run of the day), of these tools. Active skills may restrict them. */
+  offered(principal?: Principal, runId?: string, tools?: readonly string[]): readonly Offer[];
   /** Calls `watcher` at each moment from now on, until disposed. */
   watch(watcher: (event: CallEvent) => void): Disposable;
   /** Records an event that belongs to no call: an act of an operator, a server that connected. */

@@ -6,12 +6,13 @@ import { Engines } from "../code-mode/engines.ts";
 import { FrozenScripts, sweepFrozen } from "../code-mode/frozen.ts";
 import { LiveScripts } from "../code-mode/live-scripts.ts";
 import { chainToolName } from "../code-mode/names.ts";
-import { type ScriptOffer, scriptOffer } from "../code-mode/offer.ts";
+import { scriptOffer } from "../code-mode/offer.ts";
 import type { MakeChild, ScriptHost } from "../code-mode/script-host.ts";
 import { imageKey } from "../code-mode/seal.ts";
 import { arrivalOf } from "../core/arrival.ts";
 import { isForeign } from "../core/authority.ts";
 import type { Principal } from "../core/call.ts";
+
 import { checkId } from "../core/checked-id.ts";
 import { checkMembers, type Kind } from "../core/checked-members.ts";
 import { defined } from "../core/defined.ts";
@@ -60,7 +61,10 @@ export async function openChains(options: ChainOptions, around: ChainParts): Pro
   closing.use(new Sweeper({ sweep: () => sweepFrozen(frozen, ledger, clock), what: "Frozen scripts", clock, log }));
   // The name of a tool that no operator has approved yet is untrusted text.
   const isShown = ({ tool }: Offer): boolean => running.tools.blocked(tool)?.why !== "new";
-  const offer = (principal: Principal): ScriptOffer => scriptOffer(running.visible(principal).filter(isShown));
+  const offer: ScriptHost["offer"] = ({ principal, tools }) =>
+    scriptOffer(
+      running.visible(principal).filter((action) => isShown(action) && tools?.includes(action.tool) !== false),
+    );
   const makeChild: MakeChild = (parent, number, request) => running.entrance.child(parent, number, request);
   const host: ScriptHost = { parts, makeChild, offer, isShown, terms, engines, live, frozen };
   const tools = engines.languages.length === 0 ? [] : [chainTool(host)];

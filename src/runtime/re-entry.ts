@@ -1,5 +1,5 @@
 /** Calls that do not come from outside: a recorded call that enters again, and a child call of a tool. */
-import type { ToolCall } from "../core/call.ts";
+import type { Authority, ToolCall } from "../core/call.ts";
 import { childKey } from "../core/child-key.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
@@ -52,9 +52,16 @@ export class ReEntry {
 
   /** A tool's call of another tool: it has its parent's authority; its key is its number within the parent. */
   child(parent: ParentOfCall, number: number, request: CallRequest): ToolCall {
-    return this.factory.call(request, parent.authority, {
+    return this.factory.call(request, childAuthority(parent.authority), {
       idempotencyKey: childKey(parent.key, number),
       parentId: parent.id,
     });
   }
+}
+
+/** A tool may use other tools than its caller. A script is written by the caller, so it may not. */
+function childAuthority(authority: Authority): Authority {
+  if (authority.tools === undefined || authority.fromChain === true) return authority;
+  const { tools: _, ...rest } = authority;
+  return Object.freeze(rest);
 }

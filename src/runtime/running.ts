@@ -36,7 +36,16 @@ import type { CallFilter, Store } from "../store/store.ts";
 import { isConcurrencySafe, runBatch, withKey } from "../tools/batch.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Offer } from "../tools/tool.ts";
-import type { CallContext, CallRequest, Calls, Health, LedgerApi, Runtime, RuntimeSession } from "./api.ts";
+import type {
+  CallContext,
+  CallRequest,
+  Calls,
+  Health,
+  LedgerApi,
+  Runtime,
+  RuntimeSession,
+  SessionCall,
+} from "./api.ts";
 import type { ApprovalsApi } from "./approvals-api.ts";
 import { type CallFactory, checkContext } from "./call-factory.ts";
 import type { OpenChains } from "./chains.ts";
@@ -50,7 +59,7 @@ import { visibleTo } from "./visible-tools.ts";
 interface OpenedSession {
   readonly authority: Authority;
   readonly session: Session;
-  readonly context: CallContext;
+  readonly context: PerCall;
 }
 
 interface CallOf extends Pick<OpenedSession, "authority" | "session"> {
@@ -177,12 +186,30 @@ export class RunningRuntime implements Runtime {
     const authority = this.#factory.authority(context, limits);
     if (context.idempotencyKey !== undefined) throw sharedKeyFault();
     const session = new Session(limits, clock);
-    const close = async (): Promise<void> => {
+    return this.#sessionOf({ authority, session, context }, async () => {
       if (session.closed) return;
       session.close();
       await this.#release(session);
-    };
-    const opened: OpenedSession = { authority, session, context };
+    });
+  }
+
+  /** What it pinned belongs to the outer session. */
+  #openWithin(outer: OpenedSession, asked: Partial<Limits>, call: SessionCall): RuntimeSession {
+    const limits = narrower(outer.session.limits, asked);
+    const { maxRiskUnapproved } = limits;
+    const narrowed = this.#factory.within(outer.authority, call);
+    const fault = perCallFault(call);
+    if (fault !== undefined) throw fault;
+    if (call.idempotencyKey !== undefined) throw sharedKeyFault();
+    const session = new Session(limits, this.#parts.clock, undefined, outer.session);
+    const authority = maxRiskUnapproved === undefined ? narrowed : Object.freeze({ ...narrowed, maxRiskUnapproved });
+    const context = withinOptions(outer.context, call);
+    return this.#sessionOf({ authority, session, context }, async () => session.close());
+  }
+
+  #sessionOf(opened: OpenedSession, close: () => Promise<void>): RuntimeSession {
+    const { authority, session, context } = opened;
+    const { limits } = session;
     return {
       runId: authority.runId,
       traceId: authority.traceId,
@@ -204,6 +231,7 @@ export class RunningRuntime implements Runtime {
             : this.#invokeWithin(one, opened, withKey(call, one), batch),
         );
       },
+      openSession: (asked = {}, call = {}) => this.#openWithin(opened, asked, call),
       explain: async (request, call = {}) =>
         explain(this.#factory.call(request, this.#factory.within(authority, call), call), this.#parts, session.id),
       close,
@@ -211,8 +239,9 @@ export class RunningRuntime implements Runtime {
     };
   }
 
-  offered(principal?: Principal, runId?: string): readonly Offer[] {
-    const actions = visibleTo({ principal, runId }, this.tools, this.#parts);
+  offered(principal?: Principal, runId?: string, tools?: readonly string[]): readonly Offer[] {
+    const visible = visibleTo({ principal, runId }, this.tools, this.#parts);
+    const actions = tools === undefined ? visible : visible.filter(({ tool }) => tools.includes(tool));
     return this.chains?.described(actions) ?? actions;
   }
 

@@ -41,6 +41,8 @@ export interface ToolContext {
   readonly principal: Principal;
   readonly autonomy: Autonomy | undefined;
   readonly grantedScopes: readonly string[];
+  /** Names of the only tools that the caller can call. Undefined: every tool. */
+  readonly tools: readonly string[] | undefined;
   /** Set when a suspended tool continues. */
   readonly frozen: string | undefined;
   /** The request that a person approved for this call. Undefined if no person was asked. */

@@ -18,10 +18,11 @@ export function spend(call: ToolCall, caller: Caller): CountedCall | Ending {
       `The session's total time of ${session.limits.totalTimeoutMs} ms is used up; finish with what you have.`,
     );
   }
-  if (call.resumes === undefined && !session.spend()) {
+  const empty = call.resumes === undefined ? session.spend() : undefined;
+  if (empty !== undefined) {
     return refuse(
       "budget_exhausted",
-      `The budget of ${counted(session.limits.maxToolCalls, "call")} is used up; finish with what you have.`,
+      `The budget of ${counted(empty.maxToolCalls, "call")} is used up; finish with what you have.`,
     );
   }
   return call as CountedCall;

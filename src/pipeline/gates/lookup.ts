@@ -15,6 +15,8 @@ export interface LookupParts {
 /** Finds the tool, and refuses if calls are paused or the tool is disabled or broken. */
 export function lookup(call: CountedCall, parts: LookupParts): FoundCall | Ending {
   if (parts.controls.state.paused) return paused(parts.controls.state);
+  const { tools: only } = call.authority;
+  if (only !== undefined && !only.includes(call.tool)) return refuse("tool_unknown", notOneOf(call.tool, only));
   const found = parts.tools.find(call.tool, call.action);
   if (found === undefined) {
     const away = parts.tools.serverAway?.(call.tool);
@@ -40,6 +42,12 @@ function unknown(call: CountedCall, { tools, visible }: LookupParts): string {
   const meant = visible && nearest(call.tool, visible(call).map(nameOf));
   const perhaps = meant === undefined ? "" : `did you mean \`${meant}\`? Else `;
   return `No tool is named \`${call.tool}\`; ${perhaps}list the tools to see what there is.`;
+}
+
+/** The caller's tools are limited. The message is the same whether another caller has the tool or not. */
+function notOneOf(tool: string, tools: readonly string[]): string {
+  const meant = nearest(tool, tools);
+  return `\`${tool}\` is not one of your tools; ${meant === undefined ? "" : `did you mean \`${meant}\`? Else `}use those you were given.`;
 }
 
 function nameOf({ tool }: Offer): string {
