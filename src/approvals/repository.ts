@@ -12,7 +12,7 @@ import type { ToolCall } from "../core/call.ts";
 import { checkId } from "../core/checked-id.ts";
 import { checkMembers, type Kind } from "../core/checked-members.ts";
 import type { Clock } from "../core/clock.ts";
-import { outcomeOf, refuse } from "../core/ending.ts";
+import { type Ending, outcomeOf, refuse } from "../core/ending.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { canonical, sha256 } from "../core/json.ts";
 import type { Preview, ToolOutcome } from "../core/outcome.ts";
@@ -20,6 +20,7 @@ import type { ApprovalRecord, CallRecord } from "../core/records.ts";
 import { isRepeatable } from "../core/repeatable.ts";
 import { risks } from "../core/risk.ts";
 import type { Caller } from "../core/session.ts";
+import { counted } from "../core/shown.ts";
 import { approvalStates } from "../core/states.ts";
 import { commitAndTake } from "../store/commit-and-take.ts";
 import type { ApprovalFilter, Store } from "../store/store.ts";
@@ -57,6 +58,8 @@ export interface RepositoryOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly ttlMs: number;
+  /** So many requests of one agent may be open at once. */
+  readonly maxOpenPerAgent: number;
   readonly routing: Routing;
   readonly policyVersion: string;
   readonly log: (problem: string) => void;
@@ -66,15 +69,19 @@ export class ApprovalRepository implements Disposable {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #ttlMs: number;
+  readonly #maxOpenPerAgent: number;
+  /** Requests that are being stored, by agent: calls that arrive at once cannot all take the last place. */
+  readonly #asking = new Map<string, number>();
   readonly #policyVersion: string;
   readonly #callers: WaitingCallers;
   readonly #expiry: Expiry;
   readonly routing: Routing;
 
-  constructor({ store, clock, ttlMs, routing, policyVersion, log }: RepositoryOptions) {
+  constructor({ store, clock, ttlMs, maxOpenPerAgent, routing, policyVersion, log }: RepositoryOptions) {
     this.#store = store;
     this.#clock = clock;
     this.#ttlMs = ttlMs;
+    this.#maxOpenPerAgent = maxOpenPerAgent;
     this.routing = routing;
     this.#policyVersion = policyVersion;
     this.#callers = new WaitingCallers(store, clock);
@@ -93,8 +100,28 @@ export class ApprovalRepository implements Disposable {
     return approval && this.asNow(approval);
   }
 
-  /** Stores a request. A second arrival of the same call gets the record of the first. */
-  async ask(question: Question, preview: Preview | undefined, caller: RequestCaller): Promise<AskResult> {
+  /**
+   * Stores a request, or refuses it when its agent has too many open. A second arrival of the same call gets the record
+   * of the first.
+   */
+  async ask(question: Question, preview: Preview | undefined, caller: RequestCaller): Promise<AskResult | Ending> {
+    const { tenant, agent } = question.authority.principal;
+    const whose = JSON.stringify([tenant, agent]);
+    const asking = (this.#asking.get(whose) ?? 0) + 1;
+    this.#asking.set(whose, asking);
+    try {
+      const waiting = await this.#store.audiences({ tenant, agent });
+      const open = waiting.reduce((sum, audience) => sum + audience.waiting, 0);
+      if (open + asking > this.#maxOpenPerAgent) return tooManyOpen(agent, this.#maxOpenPerAgent);
+      return await this.#hold(question, preview, caller);
+    } finally {
+      const left = (this.#asking.get(whose) ?? 1) - 1;
+      if (left === 0) this.#asking.delete(whose);
+      else this.#asking.set(whose, left);
+    }
+  }
+
+  async #hold(question: Question, preview: Preview | undefined, caller: RequestCaller): Promise<AskResult> {
     const { key, match, risk, weighing, found } = question;
     const at = this.#clock.now();
     const approval = requestOf(question, preview, { caller, at, routing: this.routing, ttlMs: this.#ttlMs });
@@ -267,6 +294,13 @@ const filterMembers: Readonly<Record<keyof ApprovalFilter, Kind>> = {
 /** @throws RuntimeFault `filter_invalid` */
 export function checkApprovalFilter(where: ApprovalFilter): void {
   checkMembers(where, { code: "filter_invalid", what: "The filter", members: filterMembers, of: "approvals" });
+}
+
+function tooManyOpen(agent: string, most: number): Ending {
+  return refuse(
+    "overloaded",
+    `${agent} has ${counted(most, "open request")} for approval, the most one agent may have, so this call was not asked about. Send it again when some are decided or withdrawn.`,
+  );
 }
 
 /** The outcome of a held call when its request expires. */

@@ -95,6 +95,8 @@ export interface RuntimeSession extends AsyncDisposable {
   ): Promise<readonly ToolOutcome[]>;
   /** What would be decided about a call of this session; nothing is executed, counted or written. */
   explain(request: CallRequest, context?: SessionCall): Promise<Explanation>;
+  /** Counts an act of the caller that is no call. Returns false if the budget is used up. */
+  spend(): boolean;
   close(): Promise<void>;
 }
 

@@ -206,6 +206,7 @@ export class RunningRuntime implements Runtime {
       },
       explain: async (request, call = {}) =>
         explain(this.#factory.call(request, this.#factory.within(authority, call), call), this.#parts, session.id),
+      spend: () => session.spend(),
       close,
       [Symbol.asyncDispose]: close,
     };
