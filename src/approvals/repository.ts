@@ -29,6 +29,7 @@ import { type Question, type RequestCaller, requestOf, shownDigest } from "./bin
 import { decidedEvent, reminderEvent, votedEvent } from "./events.ts";
 import { type DueStep, dueNext, Expiry } from "./expiry.ts";
 import type { Grant } from "./grant.ts";
+import { OpenRequests } from "./open-requests.ts";
 import { count, type WrittenDecision } from "./quorum.ts";
 import type { Routing } from "./routes.ts";
 import { type WaitEnd, WaitingCallers } from "./wait.ts";
@@ -69,9 +70,7 @@ export class ApprovalRepository implements Disposable {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #ttlMs: number;
-  readonly #maxOpenPerAgent: number;
-  /** Requests that are being stored, by agent: calls that arrive at once cannot all take the last place. */
-  readonly #asking = new Map<string, number>();
+  readonly #open: OpenRequests;
   readonly #policyVersion: string;
   readonly #callers: WaitingCallers;
   readonly #expiry: Expiry;
@@ -81,7 +80,7 @@ export class ApprovalRepository implements Disposable {
     this.#store = store;
     this.#clock = clock;
     this.#ttlMs = ttlMs;
-    this.#maxOpenPerAgent = maxOpenPerAgent;
+    this.#open = new OpenRequests(maxOpenPerAgent);
     this.routing = routing;
     this.#policyVersion = policyVersion;
     this.#callers = new WaitingCallers(store, clock);
@@ -105,27 +104,22 @@ export class ApprovalRepository implements Disposable {
    * of the first.
    */
   async ask(question: Question, preview: Preview | undefined, caller: RequestCaller): Promise<AskResult | Ending> {
-    const { tenant, agent } = question.authority.principal;
-    const whose = JSON.stringify([tenant, agent]);
-    const asking = (this.#asking.get(whose) ?? 0) + 1;
-    this.#asking.set(whose, asking);
+    const at = this.#clock.now();
+    const approval = requestOf(question, preview, { caller, at, routing: this.routing, ttlMs: this.#ttlMs });
+    if (!this.#open.takePlace(approval)) return tooManyOpen(approval.principal.agent, this.#open.mostPerAgent);
+    let isStored = false;
     try {
-      const waiting = await this.#store.audiences({ tenant, agent });
-      const open = waiting.reduce((sum, audience) => sum + audience.waiting, 0);
-      if (open + asking > this.#maxOpenPerAgent) return tooManyOpen(agent, this.#maxOpenPerAgent);
-      return await this.#hold(question, preview, caller);
+      const asked = await this.#hold(question, approval);
+      isStored = asked.asked !== undefined;
+      return asked;
     } finally {
-      const left = (this.#asking.get(whose) ?? 1) - 1;
-      if (left === 0) this.#asking.delete(whose);
-      else this.#asking.set(whose, left);
+      if (!isStored) this.#open.remove(approval);
     }
   }
 
-  async #hold(question: Question, preview: Preview | undefined, caller: RequestCaller): Promise<AskResult> {
+  async #hold(question: Question, approval: ApprovalRecord): Promise<AskResult> {
     const { key, match, risk, weighing, found } = question;
-    const at = this.#clock.now();
-    const approval = requestOf(question, preview, { caller, at, routing: this.routing, ttlMs: this.#ttlMs });
-    const { expiresAt } = approval;
+    const { expiresAt, requestedAt: at } = approval;
     const record: CallRecord = {
       key,
       match,
@@ -210,10 +204,11 @@ export class ApprovalRepository implements Disposable {
       const write = { write: "decide", approval: next, expectedRevision, ...more, event } as const;
       const committed = await commitAndTake(this.#store, write, "synced", () => remembered?.take());
       if (committed.won) {
-        if (ends) this.#expiry.forget(approval.id);
+        if (ends) this.#forget(approval);
         return { won: true, approval: next, grant: remembered?.grant };
       }
       const found = committed.approval ?? seen;
+      if (found.state !== "pending") this.#open.remove(found); // another process decided
       if (found.state !== seen.state || found.revision === seen.revision)
         return { won: false, approval: this.asNow(found) };
       if (isYes && shownDigest(found) !== shownDigest(approval))
@@ -241,7 +236,10 @@ export class ApprovalRepository implements Disposable {
   /** Requests that were open when this process started also expire on time. */
   async watchOpen(): Promise<number> {
     const open = await this.#store.approvals({ state: "pending" });
-    for (const approval of open) this.#expiry.watch(approval);
+    for (const approval of open) {
+      this.#open.add(approval);
+      this.#expiry.watch(approval);
+    }
     return open.length;
   }
 
@@ -255,7 +253,13 @@ export class ApprovalRepository implements Disposable {
     this.#callers[Symbol.dispose]();
   }
 
+  #forget(approval: ApprovalRecord): void {
+    this.#open.remove(approval);
+    this.#expiry.forget(approval.id);
+  }
+
   async #expire(approval: ApprovalRecord): Promise<void> {
+    this.#open.remove(approval); // it is over, even if that cannot be written
     await this.decide(approval, { as: "expired", by: "clock", via: "postern", reason: "not decided in time" });
   }
 

@@ -19,7 +19,7 @@ export interface RepeatParts {
   readonly repeated: RepeatedRefusals;
 }
 
-interface Tally {
+interface RefusalCount {
   readonly code: RefusalCode;
   /** The call whose refusal was written as its own event. */
   readonly first: ToolCall;
@@ -36,8 +36,8 @@ const writeEveryMs = 60_000;
  */
 export class RepeatedRefusals implements AsyncDisposable {
   readonly #options: RepeatedRefusalsOptions;
-  readonly #seen = new WeakMap<Session, Map<RefusalCode, Tally>>();
-  #unwritten = new Set<Tally>();
+  readonly #seen = new WeakMap<Session, Map<RefusalCode, RefusalCount>>();
+  #unwritten = new Set<RefusalCount>();
   #cancelWrite: (() => void) | undefined;
 
   constructor(options: RepeatedRefusalsOptions) {
@@ -48,7 +48,7 @@ export class RepeatedRefusals implements AsyncDisposable {
   count(call: ToolCall, end: Ending, session: Session): boolean {
     if (end.uncounted !== true || end.ending !== "refused") return false;
     const { code } = end.refusal;
-    const ofSession = this.#seen.get(session) ?? new Map<RefusalCode, Tally>();
+    const ofSession = this.#seen.get(session) ?? new Map<RefusalCode, RefusalCount>();
     this.#seen.set(session, ofSession);
     const tally = ofSession.get(code);
     if (tally === undefined) {
@@ -85,7 +85,7 @@ export class RepeatedRefusals implements AsyncDisposable {
     }
   }
 
-  #event({ code, first }: Tally, calls: number): NotedEvent {
+  #event({ code, first }: RefusalCount, calls: number): NotedEvent {
     const { principal, runId, traceId } = first.authority;
     return {
       moment: "noted",

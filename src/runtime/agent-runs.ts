@@ -35,7 +35,7 @@ interface Found {
   readonly run: StoredRun | undefined;
 }
 
-type Act = "saved" | "deleted" | "expired";
+type Change = "saved" | "deleted" | "expired";
 
 /** Agent runs as documents of the store. Each write has an event in the audit log. An old run is deleted. */
 export class StoredAgentRuns implements AgentRuns, AsyncDisposable {
@@ -115,7 +115,7 @@ export class StoredAgentRuns implements AgentRuns, AsyncDisposable {
     await this.#write(id, documentVersion, null, this.#event("expired", runOf(id), { version: run.version }));
   }
 
-  #event(act: Act, { principal, runId }: AgentRunId, facts: JsonObject): NotedEvent {
+  #event(act: Change, { principal, runId }: AgentRunId, facts: JsonObject): NotedEvent {
     return {
       moment: "noted",
       at: this.#options.clock.now(),
