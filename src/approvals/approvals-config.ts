@@ -17,6 +17,7 @@ export type RouteSection = Omit<ApprovalRoute, "where" | "ttlMs" | "remindBefore
 
 export interface ApprovalsSection {
   readonly ttlSeconds?: number;
+  readonly maxOpenPerAgent?: number;
   readonly separateUser?: boolean;
   readonly patience?: Patience;
   readonly routes?: readonly RouteSection[];
@@ -25,6 +26,7 @@ export interface ApprovalsSection {
 export interface ApprovalSettings {
   readonly patience: Patience;
   readonly ttlMs?: number;
+  readonly maxOpenPerAgent?: number;
   readonly separateUser?: boolean;
   readonly routes?: readonly ApprovalRoute[];
 }
@@ -86,6 +88,11 @@ export const approvalsSchema: z.ZodType<SnakeCased<ApprovalsSection>> = z.strict
     .max(monthSeconds)
     .exactOptional()
     .describe("How long a request stays open. Default: 3600."),
+  max_open_per_agent: z
+    .int()
+    .min(1)
+    .exactOptional()
+    .describe("So many requests of one agent may be open at once; one more is refused. Default: 2000."),
   separate_user: z.boolean().exactOptional().describe("The deciding user must not be the asking one."),
   patience: z
     .enum(["deny", "wait", "suspend"])

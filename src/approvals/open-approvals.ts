@@ -10,6 +10,7 @@ export interface ApprovalsOptions
     Pick<RepositoryOptions, "store"> {
   readonly people: People;
   readonly ttlMs?: number | undefined;
+  readonly maxOpenPerAgent?: number | undefined;
   readonly routes?: readonly ApprovalRoute[] | undefined;
   readonly separateUser?: boolean | undefined;
   readonly accountsExist?: (() => boolean) | undefined;
@@ -24,12 +25,14 @@ export interface OpenApprovals {
 }
 
 const hourMs = 3_600_000;
+const usualMostOpen = 2_000;
 
 /** Opens approvals with the requests, grants and delegations in the store. */
 export async function openApprovals(options: ApprovalsOptions): Promise<OpenApprovals> {
-  const { closing, people, ttlMs = hourMs, routes, separateUser, accountsExist = () => people.exist } = options;
+  const { closing, people, routes, separateUser, accountsExist = () => people.exist } = options;
+  const { ttlMs = hourMs, maxOpenPerAgent = usualMostOpen } = options;
   const routing = new Routing(routes, separateUser);
-  const approvals = closing.use(new ApprovalRepository({ ...options, ttlMs, routing }));
+  const approvals = closing.use(new ApprovalRepository({ ...options, ttlMs, maxOpenPerAgent, routing }));
   await approvals.watchOpen();
   const delegations = await Delegations.open(options);
   const eligibility = new Eligibility({ routing, delegations, people, accountsExist });

@@ -12,7 +12,7 @@ import type { ToolCall } from "../core/call.ts";
 import { checkId } from "../core/checked-id.ts";
 import { checkMembers, type Kind } from "../core/checked-members.ts";
 import type { Clock } from "../core/clock.ts";
-import { outcomeOf, refuse } from "../core/ending.ts";
+import { type Ending, outcomeOf, refuse } from "../core/ending.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { canonical, sha256 } from "../core/json.ts";
 import type { Preview, ToolOutcome } from "../core/outcome.ts";
@@ -20,6 +20,7 @@ import type { ApprovalRecord, CallRecord } from "../core/records.ts";
 import { isRepeatable } from "../core/repeatable.ts";
 import { risks } from "../core/risk.ts";
 import type { Caller } from "../core/session.ts";
+import { counted } from "../core/shown.ts";
 import { approvalStates } from "../core/states.ts";
 import { commitAndTake } from "../store/commit-and-take.ts";
 import type { ApprovalFilter, Store } from "../store/store.ts";
@@ -28,6 +29,7 @@ import { type Question, type RequestCaller, requestOf, shownDigest } from "./bin
 import { decidedEvent, reminderEvent, votedEvent } from "./events.ts";
 import { type DueStep, dueNext, Expiry } from "./expiry.ts";
 import type { Grant } from "./grant.ts";
+import { OpenRequests } from "./open-requests.ts";
 import { count, type WrittenDecision } from "./quorum.ts";
 import type { Routing } from "./routes.ts";
 import { type WaitEnd, WaitingCallers } from "./wait.ts";
@@ -57,6 +59,8 @@ export interface RepositoryOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly ttlMs: number;
+  /** So many requests of one agent may be open at once. */
+  readonly maxOpenPerAgent: number;
   readonly routing: Routing;
   readonly policyVersion: string;
   readonly log: (problem: string) => void;
@@ -66,15 +70,17 @@ export class ApprovalRepository implements Disposable {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #ttlMs: number;
+  readonly #open: OpenRequests;
   readonly #policyVersion: string;
   readonly #callers: WaitingCallers;
   readonly #expiry: Expiry;
   readonly routing: Routing;
 
-  constructor({ store, clock, ttlMs, routing, policyVersion, log }: RepositoryOptions) {
+  constructor({ store, clock, ttlMs, maxOpenPerAgent, routing, policyVersion, log }: RepositoryOptions) {
     this.#store = store;
     this.#clock = clock;
     this.#ttlMs = ttlMs;
+    this.#open = new OpenRequests(maxOpenPerAgent);
     this.routing = routing;
     this.#policyVersion = policyVersion;
     this.#callers = new WaitingCallers(store, clock);
@@ -93,12 +99,27 @@ export class ApprovalRepository implements Disposable {
     return approval && this.asNow(approval);
   }
 
-  /** Stores a request. A second arrival of the same call gets the record of the first. */
-  async ask(question: Question, preview: Preview | undefined, caller: RequestCaller): Promise<AskResult> {
-    const { key, match, risk, weighing, found } = question;
+  /**
+   * Stores a request, or refuses it when its agent has too many open. A second arrival of the same call gets the record
+   * of the first.
+   */
+  async ask(question: Question, preview: Preview | undefined, caller: RequestCaller): Promise<AskResult | Ending> {
     const at = this.#clock.now();
     const approval = requestOf(question, preview, { caller, at, routing: this.routing, ttlMs: this.#ttlMs });
-    const { expiresAt } = approval;
+    if (!this.#open.takePlace(approval)) return tooManyOpen(approval.principal.agent, this.#open.mostPerAgent);
+    let isStored = false;
+    try {
+      const asked = await this.#hold(question, approval);
+      isStored = asked.asked !== undefined;
+      return asked;
+    } finally {
+      if (!isStored) this.#open.remove(approval);
+    }
+  }
+
+  async #hold(question: Question, approval: ApprovalRecord): Promise<AskResult> {
+    const { key, match, risk, weighing, found } = question;
+    const { expiresAt, requestedAt: at } = approval;
     const record: CallRecord = {
       key,
       match,
@@ -184,10 +205,11 @@ export class ApprovalRepository implements Disposable {
       const write = { write: "decide", approval: next, expectedRevision, ...more, event } as const;
       const committed = await commitAndTake(this.#store, write, "synced", () => remembered?.take());
       if (committed.won) {
-        if (ends) this.#expiry.forget(approval.id);
+        if (ends) this.#forget(approval);
         return { won: true, approval: next, grant: remembered?.grant };
       }
       const found = committed.approval ?? seen;
+      if (found.state !== "pending") this.#open.remove(found); // another process decided
       if (found.state !== seen.state || found.revision === seen.revision)
         return { won: false, approval: this.asNow(found) };
       if (isYes && shownDigest(found) !== shownDigest(approval))
@@ -215,7 +237,10 @@ export class ApprovalRepository implements Disposable {
   /** Requests that were open when this process started also expire on time. */
   async watchOpen(): Promise<number> {
     const open = await this.#store.approvals({ state: "pending" });
-    for (const approval of open) this.#expiry.watch(approval);
+    for (const approval of open) {
+      this.#open.add(approval);
+      this.#expiry.watch(approval);
+    }
     return open.length;
   }
 
@@ -229,7 +254,13 @@ export class ApprovalRepository implements Disposable {
     this.#callers[Symbol.dispose]();
   }
 
+  #forget(approval: ApprovalRecord): void {
+    this.#open.remove(approval);
+    this.#expiry.forget(approval.id);
+  }
+
   async #expire(approval: ApprovalRecord): Promise<void> {
+    this.#open.remove(approval); // it is over, even if that cannot be written
     await this.decide(approval, { as: "expired", by: "clock", via: "postern", reason: "not decided in time" });
   }
 
@@ -268,6 +299,13 @@ const filterMembers: Readonly<Record<keyof ApprovalFilter, Kind>> = {
 /** @throws RuntimeFault `filter_invalid` */
 export function checkApprovalFilter(where: ApprovalFilter): void {
   checkMembers(where, { code: "filter_invalid", what: "The filter", members: filterMembers, of: "approvals" });
+}
+
+function tooManyOpen(agent: string, most: number): Ending {
+  return refuse(
+    "overloaded",
+    `${agent} has ${counted(most, "open request")} for approval, the most one agent may have, so this call was not asked about. Send it again when some are decided or withdrawn.`,
+  );
 }
 
 /** The outcome of a held call when its request expires. */

@@ -20,6 +20,8 @@ export interface AgentRuns {
    * written. False when another process has written since.
    */
   save(run: AgentRunId, state: Json, expected: number): Promise<boolean>;
+  /** Deletes the state. False when there is none. A deleted run begins again at version 0. */
+  remove(run: AgentRunId): Promise<boolean>;
   /** Ids of the principal's runs, in the order of their characters. */
   list(principal: AgentRunId["principal"]): Promise<readonly string[]>;
 }

@@ -7,6 +7,8 @@ import { type Refusal, type RefusalCode, refusal, refusals } from "./refusals.ts
 export type Ending = OneEnding & {
   /** The policy decision, if the call got that far. */
   readonly weighing?: Weighing | undefined;
+  /** The budget gate refused it, so no budget counts such refusals. */
+  readonly uncounted?: true;
 };
 
 type OneEnding =

@@ -9,6 +9,7 @@ import type { LookupParts } from "./gates/lookup.ts";
 import type { OnceParts } from "./gates/once.ts";
 import type { RunParts } from "./gates/run.ts";
 import type { VerdictParts } from "./gates/verdict.ts";
+import type { RepeatParts } from "./repeated-refusals.ts";
 import type { SettleParts } from "./settle.ts";
 
 /** All dependencies of the path; each step names the ones it uses in its signature. */
@@ -21,6 +22,7 @@ export interface Parts
     ApprovalParts,
     ClaimParts,
     ExecuteParts,
+    RepeatParts,
     SettleParts {
   readonly executor: Executor;
   readonly announce: Announce;

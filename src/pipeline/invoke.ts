@@ -28,7 +28,8 @@ import { weigh } from "./gates/verdict.ts";
 import { settle } from "./settle.ts";
 
 /**
- * A call leaves once, whatever happens inside: one terminal event, one trace line, one outcome.
+ * A call leaves once, whatever happens inside: one terminal event, one trace line, one outcome. Repeated refusals of the
+ * budget gate share an event and a trace line (repeated-refusals.ts).
  *
  * @throws the reason of the caller's own signal, after the cancellation was recorded
  */
@@ -42,9 +43,10 @@ export async function invoke(call: ToolCall, caller: Caller, parts: Parts): Prom
   } catch (fault) {
     end = broken(call, fault, parts);
   }
-  const outcome = isEnding(end) ? await leave(call, end, parts.clock.monotonic() - arrivedAt, parts) : end;
+  const isRepeated = isEnding(end) && parts.repeated.count(call, end, caller.session);
+  const outcome = await outcomeIn(call, end, { isRepeated, arrivedAt }, parts);
   const durationMs = parts.clock.monotonic() - arrivedAt;
-  caller.session.note(call, outcome, durationMs);
+  if (!isRepeated) caller.session.note(call, outcome, durationMs);
   parts.announce({ moment: "left", call, outcome, durationMs });
   if (outcome.refusal?.code === "cancelled")
     throw caller.signal?.reason ?? new RuntimeFault("deadline_passed", outcome.text);
@@ -96,6 +98,16 @@ export async function carryOut(
   if (isAgain(claimed)) return claimed;
   if (isEnding(claimed)) return { ...claimed, weighing: call.weighing };
   return settle(claimed, await execute(claimed, caller, parts), caller, parts);
+}
+
+async function outcomeIn(
+  call: ToolCall,
+  end: ToolOutcome | Ending,
+  { isRepeated, arrivedAt }: { readonly isRepeated: boolean; readonly arrivedAt: number },
+  parts: Parts,
+): Promise<ToolOutcome> {
+  if (!isEnding(end)) return end;
+  return isRepeated ? outcomeOf(call.id, end) : leave(call, end, parts.clock.monotonic() - arrivedAt, parts);
 }
 
 /** The terminal event of a call whose tool did not run; the others have theirs from `settle`, or from the request that asked. */

@@ -104,6 +104,8 @@ export interface RuntimeSession extends AsyncDisposable {
   openSession(limits?: Partial<Limits>, context?: SessionCall): RuntimeSession;
   /** What would be decided about a call of this session; nothing is executed, counted or written. */
   explain(request: CallRequest, context?: SessionCall): Promise<Explanation>;
+  /** Counts an act of the caller that is no call. Returns false if the budget is used up. */
+  spend(): boolean;
   close(): Promise<void>;
 }
 

@@ -14,6 +14,7 @@ import type { Parts } from "../pipeline/dependencies.ts";
 import { resolvedRecord } from "../pipeline/gates/references.ts";
 import { CallHistory, type KnownTool } from "../pipeline/history.ts";
 import { Ledger } from "../pipeline/ledger.ts";
+import { RepeatedRefusals } from "../pipeline/repeated-refusals.ts";
 import { RunOwners } from "../pipeline/run-owners.ts";
 import type { Controls } from "../policy/controls.ts";
 import { createPolicy } from "../policy/decide.ts";
@@ -68,6 +69,7 @@ export async function openDependencies(
     answerBytes: options.results?.maxBytes,
     artifactBytes: options.results?.maxArtifactBytes,
     runs,
+    repeated: closing.use(new RepeatedRefusals({ ...keep, log })),
     ledger: ledgerOf(options, { policy, tools, artifacts, runs }, base),
     secrets: options.secrets ?? environmentSecrets({ redactor }),
   };

@@ -51,6 +51,8 @@ export interface RuntimeOptions {
     readonly approver?: Approver;
     /** How long a request waits, in milliseconds. Default one hour. */
     readonly ttlMs?: number;
+    /** So many requests of one agent may be open at once. Default 2,000. */
+    readonly maxOpenPerAgent?: number;
     /** The user who asks may not decide. */
     readonly separateUser?: boolean;
     /** Who decides which requests, and under which conditions. The first matching route applies. */
@@ -117,7 +119,7 @@ const optionNames: ReadonlySet<string> = new Set([
   ],
 ]);
 const approvalNames: ReadonlySet<string> = new Set([
-  ...["patience", "approver", "ttlMs", "separateUser", "routes", "accountsExist"],
+  ...["patience", "approver", "ttlMs", "maxOpenPerAgent", "separateUser", "routes", "accountsExist"],
 ]);
 
 /**
@@ -130,12 +132,14 @@ export function checkOptions(options: RuntimeOptions): void {
   known("", options, optionNames);
   const { approvals = {}, results = {}, durability, hooks, archive } = options;
   known("approvals.", approvals, approvalNames);
-  const { patience, ttlMs } = approvals;
+  const { patience, ttlMs, maxOpenPerAgent: mostOpen } = approvals;
   if (patience !== undefined && !isPatience(patience))
     throw invalid("approvals.patience", patience, "deny, wait or suspend");
   if (ttlMs !== undefined && !(Number.isSafeInteger(ttlMs) && ttlMs > 0)) {
     throw invalid("approvals.ttlMs", ttlMs, "a whole number of milliseconds from 1");
   }
+  if (mostOpen !== undefined && !(Number.isSafeInteger(mostOpen) && mostOpen > 0))
+    throw invalid("approvals.maxOpenPerAgent", mostOpen, "a whole number from 1");
   known("accounts.", options.accounts ?? {}, new Set(["sessions", "passwordCost"]));
   known("audit.", options.audit ?? {}, new Set(["recheck", "witness"]));
   known("audit.recheck.", options.audit?.recheck ?? {}, new Set(["enabled", "entriesPerSecond"]));

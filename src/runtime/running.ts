@@ -234,6 +234,7 @@ export class RunningRuntime implements Runtime {
       openSession: (asked = {}, call = {}) => this.#openWithin(opened, asked, call),
       explain: async (request, call = {}) =>
         explain(this.#factory.call(request, this.#factory.within(authority, call), call), this.#parts, session.id),
+      spend: () => session.spend() === undefined,
       close,
       [Symbol.asyncDispose]: close,
     };

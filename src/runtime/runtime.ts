@@ -19,7 +19,7 @@ import { redactJson } from "../secrets/redact-json.ts";
 import type { AnyTool } from "../tools/kinds.ts";
 import type { Offer } from "../tools/tool.ts";
 import { takeTools } from "../tools/toolsets/toolset.ts";
-import { storedAgentRuns } from "./agent-runs.ts";
+import { StoredAgentRuns } from "./agent-runs.ts";
 import type { Runtime } from "./api.ts";
 import { ApprovalsApi } from "./approvals-api.ts";
 import { openBase, type RuntimeBase } from "./base.ts";
@@ -56,7 +56,10 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const chains = await offerTools(options, path);
     const servers = await openServers(options, path);
     const policy = policyService(options, path, servers);
-    const agentRuns = storedAgentRuns(path.store, path.secondLayer.written);
+    const { parts, secondLayer } = path;
+    const agentRuns = closing.use(
+      new StoredAgentRuns({ ...path, redactor: secondLayer.written, policyVersion: parts.policy.version }),
+    );
     return new RunningRuntime({ ...path, ...observers, chains, servers, policy, agentRuns });
   } catch (error) {
     await closing.disposeAsync();

@@ -173,6 +173,7 @@ const verbs: Readonly<Record<string, Nonsense | string>> = {
   "session.invokeAll": [...noObject, [[5]], [[echo, null]], [[echo], 5], [[echo], null], [[echo], { patience: 5 }]],
   "session.explain": [[5], [null], [echo, 5], [echo, null], [echo, { scopes: 5 }]],
   "session.close": nothing,
+  "session.spend": nothing,
   "approvals.*": apart,
   "accounts.*": apart,
   "tools.*": "a registry of its own, with tests of its own: test/attacks/bad-tools.test.ts",

@@ -19,7 +19,7 @@ async function holdRequests(before: RuntimeFixture, count: number): Promise<void
   const options = {
     tools: [say],
     policy: { rules: [{ id: "ask-post-text", effect: "confirm", tool: "post_text" }] },
-    approvals: { patience: "suspend", ttlMs: 3_600_000 },
+    approvals: { patience: "suspend", ttlMs: 3_600_000, maxOpenPerAgent: count },
     autonomy: "A4",
   } as const;
   await inside(before, options, (runtime, at) => {

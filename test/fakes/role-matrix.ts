@@ -122,6 +122,7 @@ export const matrix: Readonly<Record<string, Row>> = {
   "get /v1/agent-runs": reading("calls:make"),
   "get /v1/agent-runs/{id}": reading("calls:make", 404), // each caller has its own
   "put /v1/agent-runs/{id}": doing("calls:make", 200, { state: {}, expected_version: 0 }),
+  "delete /v1/agent-runs/{id}": doing("calls:make", 204),
   "get /v1/policy/text": reading("policy:read", 501, 403), // the operator's own file
   "post /v1/policy/save": doing("policy:write", 501, { text: "{}", expected_digest: aDigest }),
   "get /v1/policy": reading("policy:read"),

@@ -151,7 +151,7 @@ export function stubRuntime(options: StubOptions = {}): {
     /** A session passes on its options, so that a call's context is in one place. */
     openSession(limits: Limits, context: CallContext) {
       const invoke = (request: CallRequest, more: CallContext) => this.invoke(request, { ...context, ...more });
-      return { limits, invoke, close: async () => {} };
+      return { limits, invoke, spend: () => true, close: async () => {} };
     },
     resume: recording("resume", outcome),
     explain: recording("explain", { reached: "verdict", decision, counting: decision.reasons, facts }),
@@ -231,6 +231,7 @@ export function stubRuntime(options: StubOptions = {}): {
       load: recording("agentRuns.load", undefined),
       save: recording("agentRuns.save", true),
       list: recording("agentRuns.list", []),
+      remove: recording("agentRuns.remove", true),
     },
     runs: {
       list: recording("runs.list", [run]),

@@ -41,6 +41,13 @@ export function agentRunCommands(group: CommandGroup): void {
       return "";
     },
   });
+  group.answer("remove <id>", "delete one run: its messages, not its calls", {
+    ask: async (work, { id }) => {
+      await work.agent.agentRuns.remove({ id });
+      return { run_id: id };
+    },
+    text: ({ run_id }) => `Deleted ${run_id}.\n`,
+  });
 }
 
 const columns: Columns<ListedRun> = {

@@ -16,6 +16,7 @@ export function commands(group: CommandGroup): void {
       state: { default: "pending", all: true },
       risk: { value: "level" },
       tool: { value: "name" },
+      agent: { value: "name" },
       run_id: { name: "run", value: "id" },
       after: "page",
       limit: rowLimit(100),

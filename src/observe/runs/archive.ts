@@ -7,7 +7,7 @@ import type { Watcher } from "../../core/watcher.ts";
 import type { Store } from "../../store/store.ts";
 import { openRunFolders } from "./folders.ts";
 import { OpenRuns, type OpenRunsOptions, type RunOwner } from "./open-runs.ts";
-import { type EmittedEvent, runIn } from "./projection.ts";
+import { type EmittedEvent, makesNoFolder, runIn } from "./projection.ts";
 import type { LogEntry } from "./records.ts";
 import { readWholeFile, writeWholeFile } from "./whole-file.ts";
 
@@ -196,9 +196,15 @@ export class Archive implements AsyncDisposable {
   async #project(entry: LogEntry, event?: DurableEvent): Promise<void> {
     this.#next = entry.seq + 1; // first, so that an entry that throws does not stop the ones after it
     const runId = runIn(entry);
-    const run = runId === undefined ? undefined : await this.#runOf(ownerOf(entry, runId));
+    const run = runId === undefined ? undefined : await this.#runFor(entry, runId);
     run?.take(entry, event?.moment === "ended" ? event : undefined);
     if (this.#next % mostUnwritten === 0) await this.runs.flush(false);
+  }
+
+  #runFor(entry: LogEntry, runId: string): ReturnType<OpenRuns["tryOpen"]> {
+    const owner = ownerOf(entry, runId);
+    if (!makesNoFolder(entry)) return this.#runOf(owner);
+    return Promise.resolve(this.runs.get(owner.tenant, runId));
   }
 
   async #runOf(owner: RunOwner): ReturnType<OpenRuns["tryOpen"]> {

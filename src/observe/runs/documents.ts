@@ -1,7 +1,8 @@
 /** The files of a run without lines: task, prompts, manifests. */
 
-import { constants, open } from "node:fs/promises";
+import { constants, lstat, open } from "node:fs/promises";
 import { join } from "node:path";
+import { RuntimeFault } from "../../core/fault.ts";
 import type { Json } from "../../core/json.ts";
 import { sha256 } from "../../core/json.ts";
 import { counted } from "../../core/shown.ts";
@@ -47,9 +48,16 @@ export async function writeFirstDocuments(run: RunLog, config: string | undefine
   });
 }
 
-/** @param about checked already, so that all of it can be written */
+const mostTranscriptBytes = 10_000_000;
+
+/**
+ * @param about checked already, so that all of it can be written
+ * @throws RuntimeFault `run_invalid` when the transcript is full; nothing is written then
+ */
 export async function writeAbout(run: RunLog, about: RunAbout, redact: Redact): Promise<void> {
-  const { task, taskId, prompt, systemPrompt, transcript, deliverables } = about;
+  const { task, taskId, prompt, systemPrompt, deliverables } = about;
+  const transcript = about.transcript === undefined ? undefined : withNewline(redact(about.transcript));
+  if (transcript !== undefined) await checkTranscript(run, Buffer.byteLength(transcript));
   if (taskId !== undefined) run.nameTask(taskId);
   if (deliverables !== undefined) run.expect(deliverables);
   if (task !== undefined) {
@@ -61,13 +69,26 @@ export async function writeAbout(run: RunLog, about: RunAbout, redact: Redact): 
   }
   if (systemPrompt !== undefined) await writePrompt(run, "effective-system-prompt.md", redact(systemPrompt));
   if (prompt !== undefined) await writePrompt(run, "prompt.md", redact(prompt));
-  if (transcript !== undefined) await append(join(run.folder, "transcript.md"), withNewline(redact(transcript)));
+  if (transcript !== undefined) await append(transcriptOf(run), transcript);
   run.isUnsealed = true;
 }
 
 async function writePrompt(run: RunLog, file: string, text: string): Promise<void> {
   await run.write(file, text);
   run.record("prompt.rendered", `\`${file}\` was written`, { data: { file, ...extentOf(text) } });
+}
+
+function transcriptOf(run: RunLog): string {
+  return join(run.folder, "transcript.md");
+}
+
+async function checkTranscript(run: RunLog, more: number): Promise<void> {
+  const { size = 0 } = (await lstat(transcriptOf(run)).catch(() => undefined)) ?? {}; // it is not there yet, or `append` says why
+  if (size + more <= mostTranscriptBytes) return;
+  throw new RuntimeFault(
+    "run_invalid",
+    `The transcript of \`${run.runId}\` has ${size} bytes, and ${more} more are above ${mostTranscriptBytes}. Keep it elsewhere, or begin another run.`,
+  );
 }
 
 async function append(path: string, text: string): Promise<void> {

@@ -3,6 +3,7 @@ import { type CallEvent, type EndName, endEvents, momentNames } from "../../core
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { ToolOutcome } from "../../core/outcome.ts";
 import { type RefusalCode, refusals } from "../../core/refusals.ts";
+import { repeatedType } from "../../pipeline/repeated-refusals.ts";
 import { brief, briefData, type Redact } from "./bounded.ts";
 import {
   type CallStart,
@@ -204,6 +205,15 @@ export function runIn({ refs, type, data }: LogEntry): string | undefined {
   const runId = data !== undefined && isJsonObject(data) ? data["run_id"] : undefined;
   return typeof runId === "string" && !writtenByRun.has(type) ? runId : undefined;
 }
+
+/**
+ * Refusals of the budget gate make no folder: a caller could name a new run with each. A run that is open has their lines.
+ */
+export function makesNoFolder({ type, code }: LogEntry): boolean {
+  return type === repeatedType || (type === endEvents.refused.audit && code !== undefined && overBudget.has(code));
+}
+
+const overBudget: ReadonlySet<string> = new Set<RefusalCode>(["budget_exhausted", "session_closed"]);
 
 export const sealType = "run.archived";
 /** `operator.action.run_begun`, `…run_described`, `…run_finished`. */

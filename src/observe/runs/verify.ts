@@ -6,7 +6,7 @@ import { messageOf } from "../../core/fault.ts";
 import type { ToolOutcome } from "../../core/outcome.ts";
 import { noLink } from "../../core/system/plain-file.ts";
 import type { Redact } from "./bounded.ts";
-import { type Projected, project, runIn, sealType } from "./projection.ts";
+import { makesNoFolder, type Projected, project, runIn, sealType } from "./projection.ts";
 import { errorIn, eventIn, recordIn } from "./reading.ts";
 import type { CallStart } from "./records.ts";
 import { type LineFileName, lineFiles } from "./run-files.ts";
@@ -53,9 +53,14 @@ export async function verifyRun(options: VerifyOptions): Promise<RunVerification
   problems.push(...orderOf(events, runId));
   if (audit.size === 0) notes.push("The audit log is empty, so lines can be compared with nothing.");
   else {
-    const projected = await projectedAgain(options, calls);
+    const { projected, mayMiss } = await projectedAgain(options, calls);
     const lines = { "events.jsonl": events.flatMap(eventLine), "logs/tools.jsonl": calls.map(recordLine) };
-    problems.push(...compare({ ...lines, "logs/errors.jsonl": errors.map(recordLine) }, projected, options));
+    problems.push(
+      ...compare({ ...lines, "logs/errors.jsonl": errors.map(recordLine) }, projected, {
+        redact: options.redact,
+        covers: (seq) => options.covers(seq) && !mayMiss.has(seq),
+      }),
+    );
   }
   const seals = sealsIn(await entriesOf(audit, { tenant, type: sealType, text: runId }), runId);
   if (seals.length === 0) notes.push("The run was never sealed: texts in its lines can be compared with nothing.");
@@ -140,16 +145,24 @@ async function entriesOf(audit: VerifyOptions["audit"], where: AuditFilter): Pro
   }
 }
 
+interface ProjectedLines {
+  readonly projected: ReadonlyMap<number, Projected>;
+  /** Entries without a line if the run was not open. */
+  readonly mayMiss: ReadonlySet<number>;
+}
+
 /** The lines that the log gives, by entry. The end of a replayed or settled call comes from its line, not from the log. */
 async function projectedAgain(
   { audit, tenant, runId, redact }: VerifyOptions,
   calls: readonly Numbered<ToolRecord>[],
-): Promise<ReadonlyMap<number, Projected>> {
+): Promise<ProjectedLines> {
   const statuses = new Map(calls.map(({ value }) => [value.audit_seq, outcomeStatuses[value.status]]));
   const starts = new Map<string, CallStart>();
   const projected = new Map<number, Projected>();
+  const mayMiss = new Set<number>();
   for (const entry of await entriesOf(audit, { tenant, text: runId })) {
     if (runIn(entry) !== runId) continue;
+    if (makesNoFolder(entry)) mayMiss.add(entry.seq);
     const { seq, type, request_hash, timestamp, refs } = entry;
     const callId = refs.tool_call ?? "";
     const options = { redact, summarize: () => "", status: statuses.get(seq) };
@@ -157,7 +170,7 @@ async function projectedAgain(
     if (type === momentNames.attempted.audit)
       starts.set(callId, { at: timestamp, ...(request_hash !== undefined && { digest: request_hash }) });
   }
-  return projected;
+  return { projected, mayMiss };
 }
 
 const outcomeStatuses: Readonly<Record<ToolRecord["status"], ToolOutcome["status"]>> = {

@@ -9,7 +9,11 @@ import type { CountedCall } from "./stages.ts";
  * A recorded call that enters again is not counted again.
  */
 export function spend(call: ToolCall, caller: Caller): CountedCall | Ending {
-  const { session } = caller;
+  const refused = refusalOf(call, caller);
+  return refused === undefined ? (call as CountedCall) : { ...refused, uncounted: true };
+}
+
+function refusalOf(call: ToolCall, { session }: Caller): Ending | undefined {
   if (session.closed)
     return refuse("session_closed", `Its session is closed, so \`${call.tool}\` was not run; open another one.`);
   if (session.remainingMs() <= 0) {
@@ -19,13 +23,11 @@ export function spend(call: ToolCall, caller: Caller): CountedCall | Ending {
     );
   }
   const empty = call.resumes === undefined ? session.spend() : undefined;
-  if (empty !== undefined) {
-    return refuse(
-      "budget_exhausted",
-      `The budget of ${counted(empty.maxToolCalls, "call")} is used up; finish with what you have.`,
-    );
-  }
-  return call as CountedCall;
+  if (empty === undefined) return undefined;
+  return refuse(
+    "budget_exhausted",
+    `The budget of ${counted(empty.maxToolCalls, "call")} is used up; finish with what you have.`,
+  );
 }
 
 /** For `explain`, `simulate` and edits, which are not counted and run nothing. */

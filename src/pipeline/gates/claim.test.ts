@@ -38,6 +38,7 @@ it("ends a call as overloaded if its past has moved at each of a thousand tries"
     redactor: { finds: () => false },
     policy: { decide: () => ({ verdict: "ALLOW", risk: "safe", reasons: [] }) },
     ledger: { find: async () => undefined, note: async () => true },
+    repeated: { count: () => false },
   } as never;
   const session = new Session(directLimits, clock);
   const outcome = await invoke(aCall(), { session, patience: "deny" }, parts);

@@ -147,6 +147,7 @@ export const approvals = {
       state: z.enum([...approvalStates, "decided"]).describe("Only in this state."),
       risk: risk.describe("Only of this risk."),
       tool: name.describe("Only for this tool."),
+      agent: name.describe("Only of this agent."),
       run_id: runId.describe("Only of this run."),
       mine: flag.describe("Only what you may decide."),
       after: name,

@@ -179,8 +179,14 @@ export const agentRuns = {
     }),
   }),
   save: route("put", "/v1/agent-runs/{id}", "calls:make", {
-    summary: "Keep the state of an agent run in the place of version `expected_version` (0: there is none yet).",
+    summary:
+      "Keep the state of an agent run in the place of version `expected_version` (0: there is none yet): at most 1 MB, and one call of the budget.",
     body: z.strictObject({ state: json, expected_version: whole.min(0) }),
     answer: z.object({ run_id: text, version: whole }),
+  }),
+  remove: route("delete", "/v1/agent-runs/{id}", "calls:make", {
+    summary: "Delete one of the caller's own agent runs.",
+    answer: z.void(),
+    status: 204,
   }),
 };

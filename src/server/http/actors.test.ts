@@ -123,6 +123,7 @@ const others: ReadonlySet<string> = new Set([
   "post /v1/calls/{id}/reconcile", // by the tool's own word: who asked it is told of below
   ...["delete /v1/session", "put /v1/session/password"], // what a session does to itself: sessions.test.ts
   "put /v1/audit/heads/{name}", // another Postern's act, by a token that may sign: test/stories/audit-outside.test.ts
+  "delete /v1/agent-runs/{id}", // the caller's own run: test/stories/agent-limits.test.ts
   "put /v1/agent-runs/{id}", // the state of the caller's own loop: test/stories/agent-run-killed.test.ts
   "post /v1/policy/save", // policy-routes.test.ts
   "post /v1/chains/{id}/resume", // chain-routes.test.ts

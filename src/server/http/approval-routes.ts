@@ -9,6 +9,7 @@ import { shape } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
 import { answerOutcome, problem } from "./answers.ts";
 import { type ApprovalAnswer, approvalAnswer } from "./approval-view.ts";
+import { spendOne } from "./budget.ts";
 import { actorOf, askerOf, deciderOf, visibleApproval } from "./caller.ts";
 import { grantAnswer, rememberOf } from "./grant-routes.ts";
 import { type Route, type RouteRequest, refusePermission, serve } from "./route.ts";
@@ -57,10 +58,14 @@ export const approvalRoutes: readonly Route[] = serve(approvals, {
   resume: (request) => withApproval(request, (found) => resume(request, found)),
 });
 
+/** The call of an approved request was counted when it arrived; any other resume is a new question. */
 async function resume(
-  { runtime, by, signal }: RouteRequest<typeof approvals.resume>,
+  request: RouteRequest<typeof approvals.resume>,
   { id, tool, state, runId }: ApprovalRecord,
 ): Promise<Response> {
+  const { runtime, by, signal } = request;
+  const refused = state === "approved" ? undefined : await spendOne(request);
+  if (refused !== undefined) return refused;
   if (by.kind === "person" && state === "approved")
     await runtime.note("operator.action.call_resumed", `The approved call of ${tool} is let run`, {
       ...actorOf(by),

@@ -1,7 +1,5 @@
-import { isFromOperator } from "../../core/authority.ts";
 import { defined } from "../../core/defined.ts";
 import { newTraceId } from "../../core/ids.ts";
-import { canonical } from "../../core/json.ts";
 import type { ToolOutcome } from "../../core/outcome.ts";
 import type { CallRecord } from "../../core/records.ts";
 import type { CallContext, CallRequest, Runtime, SettledAnswer } from "../../runtime/api.ts";
@@ -12,6 +10,7 @@ import { type Source, shape } from "../contract/route.ts";
 import { callToWire, explanationToWire } from "../contract/wire.ts";
 import type { Who } from "../credentials.ts";
 import { answerOutcome, problem } from "./answers.ts";
+import { inBudget, spendOne } from "./budget.ts";
 import { actorOf, askerOf, visibleCall, visibleCalls } from "./caller.ts";
 import { type Route, type RouteRequest, serve } from "./route.ts";
 
@@ -68,9 +67,15 @@ export const chainRoutes: readonly Route[] = serve(chains, {
       engines: engines.map((engine) => ({ ...engine, down: engine.isDown })),
     };
   },
-  resume: async ({ runtime, by, part, signal }) => {
+  resume: async (request) => {
+    const { runtime, by, part, signal } = request;
     const record = await visibleCall(runtime, by, part("id"));
-    if (record !== undefined) await noteResumed(runtime, by, record);
+    if (record !== undefined) {
+      const isWaiting = await waits(runtime, record);
+      const refused = isWaiting ? await spendOne(request) : undefined;
+      if (refused !== undefined) return refused;
+      if (!isWaiting) await noteResumed(runtime, by, record);
+    }
     const outcome = record && (await runtime.chains?.resume(record.call.id, { ...askerOf(by), signal }));
     if (outcome !== undefined) return answerOutcome(outcome, record?.call.tool ?? "");
     return problem(
@@ -80,14 +85,19 @@ export const chainRoutes: readonly Route[] = serve(chains, {
   },
 });
 
-/** A person who resumes a script acts by hand. An agent resumes its own; a script that still waits does not run on. */
+/** A script whose requests are all undecided does not run on, so a resume of it is only a question. */
+async function waits(runtime: Runtime, { state, call }: CallRecord): Promise<boolean> {
+  if (state !== "suspended" && state !== "unknown") return false;
+  const scripts = (await runtime.chains?.list({ runId: call.authority.runId, limit: 1000 })) ?? [];
+  const waiting = scripts.find(({ callId }) => callId === call.id)?.waiting ?? [];
+  const asked = await Promise.all(waiting.map(({ approvalId }) => runtime.approvals.get(approvalId)));
+  return asked.length > 0 && asked.every((approval) => approval?.state === "pending");
+}
+
+/** A person who resumes a script acts by hand. An agent resumes its own. */
 async function noteResumed(runtime: Runtime, by: Who, { state, call }: CallRecord): Promise<void> {
   if (by.kind !== "person" || (state !== "suspended" && state !== "unknown")) return;
   const { principal, runId } = call.authority;
-  const scripts = (await runtime.chains?.list({ runId, limit: 1000 })) ?? [];
-  const waiting = scripts.find(({ callId }) => callId === call.id)?.waiting ?? [];
-  const asked = await Promise.all(waiting.map(({ approvalId }) => runtime.approvals.get(approvalId)));
-  if (asked.length > 0 && asked.every((approval) => approval?.state === "pending")) return;
   await runtime.note("operator.action.call_resumed", `The script of ${principal.agent} is let go on`, {
     ...actorOf(by),
     data: { call_id: call.id, tool: call.tool, run: runId },
@@ -98,17 +108,9 @@ function requestOf({ tool, action, arguments: input }: CallRequested["body"]): C
   return defined({ tool, action, arguments: input });
 }
 
-/**
- * One budget for each principal, as its credential names it, and for each run of the operator's side. Other callers open
- * no budget by naming a run. A session's calls belong to the credential that opened it, so two credentials share none.
- */
-function callIn({ windows, by, body }: CallRequested, context: CallContext): Promise<ToolOutcome> {
-  const { principal, scopes } = by;
+function callIn(request: CallRequested, context: CallContext): Promise<ToolOutcome> {
   const { traceId = newTraceId(), ...own } = context;
-  const { tenant, agent, user = null, via = null } = principal;
-  const run = isFromOperator(principal) ? own.runId : undefined;
-  const whose = canonical([tenant, agent, user, via, run ?? windows.today]);
-  return windows.use(whose, { principal, scopes }, ({ invoke }) => invoke(requestOf(body), { ...own, traceId }));
+  return inBudget(request, own.runId, ({ invoke }) => invoke(requestOf(request.body), { ...own, traceId }));
 }
 
 /** The caller comes from the token alone; what the body claims can only narrow what the token grants. */

@@ -1,10 +1,13 @@
 import type { Actor } from "../../core/actor.ts";
 import type { AgentRunId } from "../../core/agent-runs.ts";
+import type { Json } from "../../core/json.ts";
 import type { RunName, RunSummary, Runs } from "../../observe/runs/runs.ts";
+import type { Runtime } from "../../runtime/api.ts";
 import { runId } from "../contract/fields.ts";
 import { agentRuns, runs } from "../contract/runs.ts";
 import type { Who } from "../credentials.ts";
 import { answered, problem } from "./answers.ts";
+import { spendOne } from "./budget.ts";
 import { actorOf, askerOf, sees, visibleRun } from "./caller.ts";
 import { type Route, type RouteRequest, serve } from "./route.ts";
 import { timelineOf } from "./timeline.ts";
@@ -41,12 +44,12 @@ export const runRoutes: readonly Route[] = serve(runs, {
     }),
   begin: (request) => {
     const who = request.by.kind === "person" ? byHand(request.by) : { principal: request.by.principal };
-    return change(request, true, (kept, name) => kept.begin(name, { ...request.body, ...who }));
+    return change(request, "begun", (kept, name) => kept.begin(name, { ...request.body, ...who }));
   },
   describe: (request) =>
-    change(request, false, (kept, name) => kept.describe(name, { ...request.body, ...byHand(request.by) })),
+    change(request, "described", (kept, name) => kept.describe(name, { ...request.body, ...byHand(request.by) })),
   finish: (request) =>
-    change(request, false, (kept, name) => kept.finish(name, { ...request.body, ...byHand(request.by) })),
+    change(request, "finished", (kept, name) => kept.finish(name, { ...request.body, ...byHand(request.by) })),
 });
 
 function byHand(by: Who): { readonly by?: Actor } {
@@ -54,6 +57,7 @@ function byHand(by: Who): { readonly by?: Actor } {
 }
 
 type OfRun = Pick<RouteRequest, "runtime" | "by" | "part">;
+type ChangeOfRun = OfRun & Pick<RouteRequest, "windows">;
 
 /** A run that the caller may not know of is answered as one that does not exist. */
 async function withRun<Found>(
@@ -67,24 +71,38 @@ async function withRun<Found>(
   return then(runtime.runs, { runId: id, tenant: summary.tenant }, summary);
 }
 
-/** @param mayBeNew whether the run may be one that does not exist yet */
+/** Only a run that is begun may be one that does not exist yet. What an agent changes is counted and has its event. */
 async function change(
-  { runtime, by, part }: OfRun,
-  mayBeNew: boolean,
+  request: ChangeOfRun,
+  as: "begun" | "described" | "finished",
   make: (runs: Runs, name: RunName) => Promise<RunSummary>,
 ): Promise<RunSummary | Response> {
+  const { runtime, by, part } = request;
   if (runtime.runs === undefined) return runsOff();
   const kept = runtime.runs;
   const name = { runId: part("id"), tenant: by.principal.tenant };
   if (!runId.safeParse(name.runId).success) return unknownRun(name.runId);
   const found = await kept.get(name);
   const isVisible = found !== undefined && sees(by, { tenant: found.tenant, agent: "", ...found.principal });
-  if (found === undefined ? !mayBeNew : !isVisible) return unknownRun(name.runId);
+  if (found === undefined ? as !== "begun" : !isVisible) return unknownRun(name.runId);
+  const refused = await spendOne(request);
+  if (refused !== undefined) return refused;
   return answered(
-    () => make(kept, name),
+    async () => {
+      const changed = await make(kept, name);
+      const { principal } = by;
+      const data = { run: name.runId }; // not `run_id`: the folder has lines of its own for it
+      const summary = `${principal.agent} has ${as} the run ${name.runId}`;
+      if (by.kind === "agent") await runtime.note(`agent.run_${as}`, summary, { principal, data });
+      return changed;
+    },
     (code) => (code === "run_foreign" || code === "run_invalid" ? code : undefined),
   );
 }
+
+/** Of one agent (and user). Older ones end by age, or the agent deletes them. */
+const mostAgentRuns = 1_000;
+const mostStateBytes = 1_000_000;
 
 export const agentRunRoutes: readonly Route[] = serve(agentRuns, {
   list: async ({ runtime, by, query }) => {
@@ -99,17 +117,48 @@ export const agentRunRoutes: readonly Route[] = serve(agentRuns, {
     const instructions = runtime.skills?.instructions({ tenant, agent, runId: run.runId }) ?? "";
     return { runId: run.runId, ...found, instructions };
   },
-  save: async ({ runtime, by, part, body }) => {
+  save: async (request) => {
+    const { runtime, by, part, body } = request;
     const run = runOf(by, part("id"));
     if (run === undefined) return unknownRun(part("id"));
     const { state, expectedVersion: expected } = body;
+    const refused = stateTooLarge(state) ?? (await spendOne(request)) ?? (await tooManyRuns(runtime, run, expected));
+    if (refused !== undefined) return refused;
     if (await runtime.agentRuns.save(run, state, expected)) return { runId: run.runId, version: expected + 1 };
     return problem(
       "run_contended",
       `The run \`${run.runId}\` is not at version ${expected}: another process goes on with it. Read it again.`,
     );
   },
+  remove: async (request) => {
+    const run = runOf(request.by, request.part("id"));
+    const refused = await spendOne(request);
+    if (refused !== undefined) return refused;
+    const isRemoved = run !== undefined && (await request.runtime.agentRuns.remove(run));
+    return isRemoved ? new Response(null, { status: 204 }) : unknownRun(request.part("id"));
+  },
 });
+
+function stateTooLarge(state: Json): Response | undefined {
+  const bytes = Buffer.byteLength(JSON.stringify(state));
+  if (bytes <= mostStateBytes) return undefined;
+  return problem(
+    "body_too_large",
+    `The state is ${bytes} bytes; an agent run keeps at most ${mostStateBytes}. Keep large data as an artifact and name it.`,
+  );
+}
+
+async function tooManyRuns(
+  { agentRuns: stored }: Runtime,
+  { principal, runId: id }: AgentRunId,
+  expected: number,
+): Promise<Response | undefined> {
+  if (expected > 0 || (await stored.list(principal)).length < mostAgentRuns) return undefined;
+  return problem(
+    "overloaded",
+    `${principal.agent} keeps ${mostAgentRuns} agent runs, the most there may be, so \`${id}\` was not kept. Delete some (\`DELETE /v1/agent-runs/ID\`).`,
+  );
+}
 
 function runOf({ principal }: Who, id: string): AgentRunId | undefined {
   return runId.safeParse(id).success ? { principal, runId: id } : undefined;
