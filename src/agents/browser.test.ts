@@ -62,6 +62,11 @@ it.each([
     openaiToolUses([{ type: "computer_call", actions: [{ type: "wait" }, { type: "x" }] }]),
     '"x" is no',
   ],
+  [
+    "a key that is held and writes",
+    anthropicCall("left_click", { coordinate: [1, 1], text: "a" }),
+    '"a" cannot be held',
+  ],
   ["a negative point", anthropicCall("left_click", { coordinate: [-1, 5] }), "`left_click.coordinate.0`"],
   ["an element reference", anthropicCall("left_click", { target: { type: "ref", ref: "ref_7" } }), "element reference"],
   ["a member that is off", anthropicCall("javascript_exec", { code: "1" }), '"javascript_exec" is not a known action'],

@@ -15,10 +15,11 @@ import { Toolbox } from "../tools/toolbox.ts";
 import { type BrowserCall, type ReadCall, readCall, type Viewport } from "./browser/actions.ts";
 import { browserSpecs, type ComputerDeclarations, computerSpecs } from "./browser/declarations.ts";
 import { urlProblem } from "./browser/egress.ts";
-import { isReadOnly, judge, writes } from "./browser/judge.ts";
+import { type FramesSeen, noPage } from "./browser/frames-seen.ts";
+import { judge } from "./browser/judge.ts";
 import { launch } from "./browser/launch.ts";
 import { type BrowserToolsOptions, checkOptions } from "./browser/options.ts";
-import { ActionFailed, Tab, type TabOptions, type TabState } from "./browser/tab.ts";
+import { ActionFailed, Tab, type TabOptions } from "./browser/tab.ts";
 import { table } from "./browser/table.ts";
 
 const googleFunctions = [...table.google.keys()];
@@ -51,8 +52,8 @@ export class BrowserToolbox extends Toolbox implements AsyncDisposable {
   readonly #options: BrowserToolsOptions;
   readonly #tabOptions: TabOptions;
   readonly #tabs = new Map<string, OpenTab>();
-  /** The state that each live call was judged by. The oldest are removed first. */
-  readonly #judged = new Map<string, TabState>();
+  /** The frames that each live call was judged by. The oldest are removed first. */
+  readonly #judged = new Map<string, FramesSeen>();
   #browser: Promise<Browser> | undefined;
 
   constructor(options: BrowserToolsOptions) {
@@ -99,7 +100,15 @@ export class BrowserToolbox extends Toolbox implements AsyncDisposable {
   }
 
   #schema(): StandardSchema {
-    return { "~standard": { version: 1, vendor: "postern", validate: (given) => this.#read(given) } };
+    return { "~standard": { version: 1, vendor: "postern", validate: (given) => this.#readAndLook(given) } };
+  }
+
+  /** The verdict does not wait, so the frames are read before it. The run is not known here: all open pages are read. */
+  async #readAndLook(given: unknown): Promise<ReadCall> {
+    const read = this.#read(given);
+    if ("value" in read)
+      await Promise.all([...this.#tabs.values()].map(({ ready }) => ready?.look(read.value.actions)));
+    return read;
   }
 
   /** A host that is not allowed is refused here, before a person is asked. */
@@ -120,12 +129,13 @@ export class BrowserToolbox extends Toolbox implements AsyncDisposable {
   ): ReturnType<NonNullable<ProviderDefinedTool["classifyRisk"]>> {
     const read = this.#read(given);
     if ("issues" in read) return "critical"; // the arguments gate has refused it
-    const state = (call && this.#tabs.get(runOf(call))?.ready?.state) ?? { origin: undefined, secretFocus: false };
+    const tab = call && this.#tabs.get(runOf(call))?.ready;
+    const seen = tab?.seenFor(read.value.actions) ?? noPage;
     if (call !== undefined) {
-      this.#judged.set(call.callId, state);
+      this.#judged.set(call.callId, seen);
       for (const [oldest] of this.#judged) if (this.#judged.size > mostJudged) this.#judged.delete(oldest);
     }
-    return judge(read.value, state, this.#options.risk ?? "medium");
+    return judge(read.value, seen, this.#options.risk ?? "medium");
   }
 
   /** A person approves the present page: another page or another element under the pointer voids the approval. */
@@ -134,15 +144,20 @@ export class BrowserToolbox extends Toolbox implements AsyncDisposable {
     context: PreviewContext,
   ): Promise<{ readonly summary: string; readonly details: JsonObject }> {
     const tab = this.#tabs.get(runOf(context))?.ready;
-    const state = tab?.state ?? { origin: undefined, secretFocus: false };
-    const { summary = "" } = judge(call, state, "medium");
+    await tab?.look(call.actions);
+    const seen = tab?.seenFor(call.actions) ?? noPage;
+    const { summary = "" } = judge(call, seen, "medium");
     const acts = call.actions.find((action) => action.do === "click" || action.do === "press" || action.do === "drag");
-    const at = acts?.do === "drag" ? acts.path[0] : acts !== undefined && "at" in acts ? acts.at : undefined;
-    const element = acts === undefined ? undefined : await tab?.describe(at);
-    const seen = element === undefined ? "" : `: ${element}`;
+    const ends = acts?.do === "drag" ? [acts.path[0], acts.path.at(-1)] : [acts && "at" in acts ? acts.at : undefined];
+    const elements = acts && (await Promise.all(ends.map((point) => tab?.describe(point))));
+    const element = elements?.filter((found) => found !== undefined).join(" to ") ?? "";
     return {
-      summary: `${summary}${seen}`,
-      details: { page: state.origin ?? "none", ...(element !== undefined && { element }) },
+      summary: element === "" ? summary : `${summary}: ${element}`,
+      details: {
+        page: seen.page ?? "none",
+        ...(seen.target !== seen.page && { frame: seen.target ?? "none" }),
+        ...(element !== "" && { element }),
+      },
     };
   }
 
@@ -152,6 +167,8 @@ export class BrowserToolbox extends Toolbox implements AsyncDisposable {
   ): Promise<JsonObject | { readonly content: unknown; readonly isError: true }> {
     const judged = this.#judged.get(context.callId);
     this.#judged.delete(context.callId);
+    if (judged === undefined) return failed("The frames that this call was judged by are forgotten. Send it again.");
+    if (judged.refusal !== undefined) return failed(judged.refusal);
     if (call.checks.length > 0 && context.approvalId === undefined)
       return failed("No person has approved this call, and its safety check is not acknowledged without one.");
     const tab = await this.#tabOf(context);
@@ -162,9 +179,7 @@ export class BrowserToolbox extends Toolbox implements AsyncDisposable {
       try {
         for (const action of call.actions) {
           context.check();
-          if (judged === undefined || !isStillJudged(action, judged, tab.state))
-            throw new ActionFailed(changedText(tab.state));
-          const done = await tab.run(action);
+          const done = await tab.run(action, judged);
           if (done.text !== undefined) texts.push(done.text);
           image = done.image;
         }
@@ -233,18 +248,6 @@ export class BrowserToolbox extends Toolbox implements AsyncDisposable {
 
 function runOf({ principal, runId }: { readonly principal: Principal; readonly runId: string }): string {
   return `${principal.tenant}\0${runId}`;
-}
-
-/** Whether the judgement still holds. Looking is harmless anywhere. Other actions were judged by their page, and writing by its field too. */
-function isStillJudged(action: Parameters<typeof isReadOnly>[0], judged: TabState, now: TabState): boolean {
-  if (isReadOnly(action) || action.do === "navigate") return true;
-  return judged.origin === now.origin && !(writes(action) && now.secretFocus && !judged.secretFocus);
-}
-
-function changedText({ origin = "none", secretFocus }: TabState): string {
-  if (secretFocus)
-    return "The field for typing is one for a password or a card. Send the typing again as a separate call.";
-  return `The page is another one now (${origin}) than when this call was judged. Take a screenshot and decide again.`;
 }
 
 function structuredFor({ provider, checks }: BrowserCall, url: string): JsonObject {

@@ -1,20 +1,13 @@
 /** The tools `computer` and `browser` in a real Chromium, on pages of a server of this machine. */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openAgentTools, type RenderedToolAnswer } from "../../src/agents/agent-tools.ts";
 import { anthropicResult, anthropicToolUses } from "../../src/agents/anthropic.ts";
-import { type BrowserToolsOptions, browserTools } from "../../src/agents/browser.ts";
 import { googleResult, googleToolUses } from "../../src/agents/google.ts";
 import { openaiResult, openaiToolUses } from "../../src/agents/openai.ts";
-import type { RuntimeOptions } from "../../src/index.ts";
-import { createRuntime } from "../../src/index.ts";
-
-const places = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-const executablePath = places.find((place) => place !== undefined && existsSync(place));
-if (executablePath === undefined)
-  console.warn("SKIPPED: the tools `computer` and `browser`: there is no Chromium; name one in CHROMIUM.");
+import { at, executablePath, stage } from "./browser-stage.ts";
 
 const style = "style='position:absolute;left:20px;width:200px;height:30px;top:";
 const pages: Readonly<Record<string, string>> = {
@@ -60,41 +53,6 @@ afterAll(() => {
   server.close();
 });
 
-interface Stage extends AsyncDisposable {
-  readonly runtime: Awaited<ReturnType<typeof createRuntime>>;
-  readonly tools: ReturnType<typeof openAgentTools>;
-  /** One call, as Anthropic's toolset `browser` makes it. */
-  readonly act: (name: string, input?: object) => Promise<RenderedToolAnswer>;
-}
-
-let calls = 0;
-async function stage(
-  more: Partial<BrowserToolsOptions> = {},
-  options: RuntimeOptions = { autonomy: "A3" },
-): Promise<Stage> {
-  const box = browserTools({
-    ...{ allowedHosts: ["127.0.0.1"], allowPrivate: true, sandbox: false, actionTimeoutMs: 4_000 },
-    ...(executablePath !== undefined && { executablePath }),
-    ...more,
-  });
-  const runtime = await createRuntime({ tools: box, ...options });
-  const tools = openAgentTools(runtime, { runId: "run" });
-  return {
-    runtime,
-    tools,
-    act: (name, input = {}) => {
-      calls += 1;
-      const block = { type: "tool_use", id: `toolu_${calls}`, name, input, toolset_name: "browser" };
-      return tools.call(anthropicToolUses([block])[0] ?? { name: "none" });
-    },
-    async [Symbol.asyncDispose]() {
-      await tools[Symbol.asyncDispose]();
-      await runtime.close();
-      await box.close();
-    },
-  };
-}
-
 /** Of the Chromium that this process has started. */
 function killRenderers(): void {
   const parents = new Map<number, number>();
@@ -113,8 +71,6 @@ function killRenderers(): void {
     if (readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("--type=renderer")) process.kill(pid, "SIGKILL");
   }
 }
-
-const at = (x: number, y: number): object => ({ target: { type: "coordinate", x, y } });
 
 describe.skipIf(executablePath === undefined)("in Chromium", () => {
   it("clicks, types, scrolls, reads and shows a picture after each", async () => {

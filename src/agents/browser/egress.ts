@@ -1,7 +1,8 @@
 /**
  * The only way from a page to the network: a proxy for each browser context.
  * Invariant: a connection is made only to a host of `allowedHosts`, at the address that was checked. Redirects,
- * subresources, websockets and popups use it too, so none of them needs a check of its own.
+ * subresources, websockets and popups use it too, so none of them needs a check of its own. launch.ts closes what would
+ * not use it.
  */
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";

@@ -2,8 +2,8 @@ import type { Risk } from "../../core/call.ts";
 import { higherRisk } from "../../core/risk.ts";
 import type { Suggestion } from "../../policy/policy.ts";
 import type { BrowserAction, BrowserCall } from "./actions.ts";
+import type { FramesSeen } from "./frames-seen.ts";
 import { isTyping } from "./keys.ts";
-import type { TabState } from "./tab.ts";
 
 const looks: ReadonlySet<BrowserAction["do"]> = new Set([
   "screenshot",
@@ -25,21 +25,27 @@ export function writes(action: BrowserAction): boolean {
   return action.do === "type" || (action.do === "keys" && action.chords.some(isTyping));
 }
 
-/** Judges a call for the gate and for a person, from the known state of its page. */
-export function judge({ actions, checks }: BrowserCall, state: TabState, risk: Risk): Suggestion {
+/** Judges a call for the gate and for a person, from the frames that it acts in. */
+export function judge({ actions, checks }: BrowserCall, seen: FramesSeen, risk: Risk): Suggestion {
   const urls = actions.flatMap((action) => (action.do === "navigate" ? [action.url] : []));
-  const target = urls[0] === undefined ? state.origin : URL.parse(urls[0])?.origin;
-  const isSecret = state.secretFocus && actions.some(writes);
-  const own = isSecret ? "critical" : actions.every(isReadOnly) ? "safe" : risk;
+  const { refusal } = seen;
+  const target = urls[0] === undefined ? seen.target : URL.parse(urls[0])?.origin;
+  const isSecret = seen.secretFocus && actions.some(writes);
+  // A call that is refused does nothing.
+  const own = refusal !== undefined ? "safe" : isSecret ? "critical" : actions.every(isReadOnly) ? "safe" : risk;
   const description = actions.map((action) => wordsOf(action, isSecret)).join(", then ");
-  const where = target === undefined ? "" : ` on ${target}`;
   const why = checks.map(({ message, code, id }) => message ?? code ?? id).join("; ");
   return {
     risk: checks.length === 0 ? own : higherRisk(own, risk),
-    summary: `${description}${where}${isSecret ? " (into a field for a password or a card)" : ""}`,
+    summary: `${description}${whereOf(target, urls.length > 0 ? target : seen.page)}${isSecret ? " (into a field for a password or a card)" : ""}`,
     ...(target !== undefined && { target }),
     ...(checks.length > 0 && { confirm: `the provider's safety check: ${why}` }),
   };
+}
+
+function whereOf(target: string | undefined, page: string | undefined): string {
+  if (target === undefined) return "";
+  return target === page ? ` on ${target}` : ` in a frame of ${target} on the page ${page ?? "without an address"}`;
 }
 
 function wordsOf(action: BrowserAction, isSecret: boolean): string {

@@ -14,6 +14,10 @@ const named: ReadonlyMap<string, string> = new Map(
 );
 const modifiers: ReadonlySet<string> = new Set(["Alt", "Control", "Shift", "Meta"]);
 
+export function isModifier(key: string): boolean {
+  return modifiers.has(key);
+}
+
 /** Returns undefined when no key has this name. */
 function keyOf(name: string): string | undefined {
   return [...name].length === 1 ? name : named.get(name.toLowerCase());
@@ -32,5 +36,5 @@ export function isTyping(chord: readonly string[]): boolean {
   const held = chord.slice(0, -1);
   // Ctrl+V writes what was copied.
   if (held.some((key) => key === "Control" || key === "Meta")) return last.toLowerCase() === "v";
-  return !modifiers.has(last) && ([...last].length === 1 || (last === "Insert" && held.includes("Shift")));
+  return !isModifier(last) && ([...last].length === 1 || (last === "Insert" && held.includes("Shift")));
 }

@@ -1,10 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { CDPSession, Page } from "playwright-core";
-import type { Viewport } from "./actions.ts";
+import type { Point, Viewport } from "./actions.ts";
+import { PageFrames } from "./frames.ts";
 
 /** Reads a page over the DevTools protocol: whether it loads, the element at a place, a picture of it. */
 export class PageSession {
   readonly page: Page;
+  readonly frames: PageFrames;
   readonly #cdp: CDPSession;
   /** Set while the page loads. It settles when loading ends. */
   #loading: PromiseWithResolvers<void> | undefined;
@@ -12,6 +14,7 @@ export class PageSession {
 
   private constructor(cdp: CDPSession, page: Page, mainFrame: string) {
     this.page = page;
+    this.frames = new PageFrames(page, cdp);
     this.#cdp = cdp;
     cdp.on("Page.frameStartedLoading", ({ frameId }) => {
       if (frameId === mainFrame) this.#loading ??= Promise.withResolvers();
@@ -34,19 +37,14 @@ export class PageSession {
 
   /** Waits until the page that the last action opened has loaded. Returns false when it still loads after `limitMs`. */
   async hasLoaded(limitMs: number): Promise<boolean> {
-    const ended = new AbortController();
-    const isLate = delay(limitMs, false, { signal: ended.signal }).catch(() => false);
-    try {
-      return await Promise.race([this.#loaded(), isLate]);
-    } finally {
-      ended.abort();
-    }
+    return (await limited(this.#loaded(), limitMs)) ?? false;
   }
 
-  /** Role and name of the element at a place, read without the page's own scripts. */
-  async describe(x: number, y: number): Promise<string> {
-    const { backendNodeId } = await this.#cdp.send("DOM.getNodeForLocation", { x, y });
-    const { nodes } = await this.#cdp.send("Accessibility.getPartialAXTree", { backendNodeId });
+  /** Role and name of the element at a place, in the frame that lies there, read without the page's own scripts. */
+  async describe(point: Point): Promise<string | undefined> {
+    const hit = await this.frames.at(point);
+    if (hit === undefined) return undefined;
+    const { nodes } = await hit.session.send("Accessibility.getPartialAXTree", { backendNodeId: hit.backendNodeId });
     const [node] = nodes.filter(({ ignored, name }) => !ignored && name?.value !== "");
     return `${String(node?.role?.value ?? "element")} “${String(node?.name?.value ?? "").slice(0, 200)}”`;
   }
@@ -84,5 +82,17 @@ export class PageSession {
   #endLoading(): void {
     this.#loading?.resolve();
     this.#loading = undefined;
+  }
+}
+
+/** Waits for work that cannot be stopped. Returns undefined when it takes longer than `limitMs`. */
+export async function limited<T>(work: Promise<T>, limitMs: number): Promise<T | undefined> {
+  const ended = new AbortController();
+  const late = delay(limitMs, undefined, { signal: ended.signal }).catch(() => undefined);
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    ended.abort();
+    work.catch(() => undefined); // the result is no longer needed
   }
 }

@@ -2,22 +2,17 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { messageOf } from "../../core/fault.ts";
 import type { BrowserAction, Viewport } from "./actions.ts";
 import { Egress, type EgressOptions, urlProblem } from "./egress.ts";
+import { webOrigin } from "./frames.ts";
+import { type FramesSeen, noPage, type Place, placesIn } from "./frames-seen.ts";
 import { InputDevices } from "./input-devices.ts";
-import { PageSession } from "./page-session.ts";
+import { writes } from "./judge.ts";
+import { limited, PageSession } from "./page-session.ts";
 
 export interface TabOptions extends EgressOptions {
   readonly viewport: Viewport;
   /** How long a page may take to answer one action. */
   readonly actionTimeoutMs: number;
   readonly navigationTimeoutMs: number;
-}
-
-/** The known state of a page, without a request to it. */
-export interface TabState {
-  /** `https://example.com`. Undefined when no page is open. */
-  readonly origin: string | undefined;
-  /** Whether the focus is in a field for a password or a card. */
-  readonly secretFocus: boolean;
 }
 
 /** The result of one action. */
@@ -31,8 +26,12 @@ export class ActionFailed extends Error {
   override readonly name = "ActionFailed";
 }
 
-const secretField =
-  ':is(input[type="password"], [autocomplete*="password"], [autocomplete^="cc-"], [autocomplete="one-time-code"]):focus';
+const changedText = "The page or the frame that would receive this is another one now than when this call was judged";
+const secretText = "The field for typing is one for a password or a card. Send the typing again as a separate call.";
+const unclearText = "It is not clear which frame the call acts in. Take a screenshot and decide again.";
+/** A look delays the call, and calls of other runs too. */
+const mostLookMs = 5_000;
+const mostSeen = 50;
 const mostTextLength = 50_000;
 
 /** One context of Chromium with one page, behind its own proxy. It belongs to one run. */
@@ -45,7 +44,10 @@ export class Tab implements AsyncDisposable {
   #session: PageSession;
   /** The page can no longer be used: it crashed, or it did not answer. */
   #lost: string | undefined;
-  #secretFocus = false;
+  /** By their actions: what the latest calls would act in. The oldest are removed first. */
+  readonly #seen = new Map<string, FramesSeen>();
+  /** The page did not answer the last look in time. */
+  #isSilent = false;
   #input: InputDevices;
   #last: Promise<unknown> = Promise.resolve();
   /** Set while a page of ours opens, so that it is not taken for a popup. */
@@ -68,7 +70,8 @@ export class Tab implements AsyncDisposable {
     try {
       const context = await browser.newContext({
         ...{ viewport: { ...options.viewport }, deviceScaleFactor: 1, acceptDownloads: false, serviceWorkers: "block" },
-        ...{ proxy: { server: egress.url }, permissions: [] },
+        // Without `bypass`, an environment variable of Playwright sends loopback addresses past the proxy.
+        ...{ proxy: { server: egress.url, bypass: "<-loopback>" }, permissions: [] },
       });
       context.setDefaultTimeout(options.actionTimeoutMs);
       return new Tab(context, await PageSession.open(await context.newPage()), egress, options);
@@ -78,13 +81,23 @@ export class Tab implements AsyncDisposable {
     }
   }
 
-  get state(): TabState {
-    const { origin, protocol } = new URL(this.#page.url());
-    return { origin: /^https?:$/.test(protocol) ? origin : undefined, secretFocus: this.#secretFocus };
-  }
-
   get url(): string {
     return this.#page.url();
+  }
+
+  /** Reads which frames a call would act in. The verdict uses the answer without waiting. */
+  async look(actions: readonly BrowserAction[]): Promise<void> {
+    const key = keyOf(actions);
+    const seen = await this.#readFrames(actions);
+    this.#seen.delete(key);
+    this.#seen.set(key, seen);
+    for (const [oldest] of this.#seen) if (this.#seen.size > mostSeen) this.#seen.delete(oldest);
+  }
+
+  /** From the latest look at these actions. */
+  seenFor(actions: readonly BrowserAction[]): FramesSeen {
+    const seen = this.#seen.get(keyOf(actions));
+    return seen ?? { page: undefined, target: undefined, secretFocus: false, refusal: unclearText };
   }
 
   /** Runs one call at a time, so that two callers of one run do not move the pointer at once. */
@@ -94,15 +107,20 @@ export class Tab implements AsyncDisposable {
     return turn;
   }
 
-  /** @throws ActionFailed */
-  async run(action: BrowserAction): Promise<ActionResult> {
+  /**
+   * Does an action if it acts where its call was judged. The frames are read again right before each event.
+   *
+   * @throws ActionFailed
+   */
+  async run(action: BrowserAction, judged: FramesSeen): Promise<ActionResult> {
+    this.#isSilent = false;
     if (this.#lost !== undefined) {
       if (action.do !== "navigate") throw new ActionFailed(`${this.#lost} Navigate to go on.`);
       await this.#replace();
     }
     if (action.do !== "navigate") await this.#leaveForeign();
     try {
-      const done = await this.#bounded(this.#carryOut(action), this.#limitOf(action));
+      const done = await this.#bounded(this.#carryOut(action, judged), this.#limitOf(action));
       if (action.do !== "screenshot" && action.do !== "cursor") await this.#settle();
       return done;
     } catch (error) {
@@ -114,7 +132,7 @@ export class Tab implements AsyncDisposable {
   }
 
   async screenshot(): Promise<string> {
-    const { image = "" } = await this.run({ do: "screenshot" });
+    const { image = "" } = await this.run({ do: "screenshot" }, noPage);
     return image;
   }
 
@@ -128,7 +146,7 @@ export class Tab implements AsyncDisposable {
   async describe(at: readonly [number, number] | undefined): Promise<string | undefined> {
     if (this.#lost !== undefined) return undefined;
     const [x, y] = at ?? this.#input.at;
-    const described = this.#session.describe(Math.floor(x), Math.floor(y));
+    const described = this.#session.describe([x, y]);
     return this.#bounded(described, this.#options.actionTimeoutMs).catch(() => undefined); // nothing is there, or nothing answers
   }
 
@@ -137,7 +155,51 @@ export class Tab implements AsyncDisposable {
     await this.#egress[Symbol.asyncDispose]();
   }
 
-  async #carryOut(action: BrowserAction): Promise<ActionResult> {
+  async #readFrames(actions: readonly BrowserAction[]): Promise<FramesSeen> {
+    const page = webOrigin(this.#page.url());
+    const places = placesIn(actions, this.#input.at);
+    const ofPage = { page, target: page, secretFocus: false };
+    if (places.length === 0) return ofPage;
+    if (this.#lost !== undefined) return { ...ofPage, refusal: `${this.#lost} Navigate to go on.` };
+    if (this.#isSilent) return { ...ofPage, refusal: unclearText };
+    const late = Math.min(this.#options.actionTimeoutMs, mostLookMs);
+    const seen = await limited(this.#readPlaces(actions, places), late).catch(() => "failed" as const);
+    this.#isSilent = seen === undefined;
+    return seen === undefined || seen === "failed" ? { ...ofPage, refusal: unclearText } : seen;
+  }
+
+  async #readPlaces(actions: readonly BrowserAction[], places: readonly Place[]): Promise<FramesSeen> {
+    const { frames } = this.#session;
+    const page = await frames.origin();
+    const focus = actions.some(writes) || places.includes("focus") ? await frames.focus() : undefined;
+    const found = await Promise.all(places.map((place) => (place === "focus" ? focus : frames.at(place))));
+    const concernsPage = actions.some((action) => action.do === "history");
+    const origins = new Set([...found.map((frame) => frame?.origin), ...(concernsPage ? [page] : [])]);
+    const [target] = origins;
+    const seen = { page, target, secretFocus: focus?.isSecret ?? false };
+    if (found.includes(undefined)) return { ...seen, refusal: unclearText };
+    if (origins.size === 1) return seen;
+    const named = [...origins].map((origin) => origin ?? "no address").join(" and ");
+    const refusal = `The call acts in frames of ${named}, and a call may act in one origin. Send its actions as separate calls.`;
+    return { ...seen, target: undefined, refusal };
+  }
+
+  /** @throws ActionFailed when an event would go to another frame than the one that was judged */
+  async #check(place: Place, action: BrowserAction, judged: FramesSeen): Promise<void> {
+    const { frames } = this.#session;
+    const [page, focus, hit] = await Promise.all([
+      frames.origin(),
+      place === "focus" ? frames.focus() : undefined,
+      place === "focus" ? undefined : frames.at(place).catch(() => undefined), // nothing is there
+    ]);
+    const found = focus ?? hit;
+    if (focus?.isSecret === true && !judged.secretFocus && writes(action)) throw new ActionFailed(secretText);
+    if (page === judged.page && found !== undefined && found.origin === judged.target) return;
+    const where = found === undefined ? "" : ` (${found.origin ?? "none"} in ${page ?? "none"})`;
+    throw new ActionFailed(`${changedText}${where}. Take a screenshot and decide again.`);
+  }
+
+  async #carryOut(action: BrowserAction, judged: FramesSeen): Promise<ActionResult> {
     switch (action.do) {
       case "screenshot":
         return { image: await this.#session.capture(this.#options.viewport) };
@@ -154,6 +216,7 @@ export class Tab implements AsyncDisposable {
         await this.#navigate(action.url);
         return {};
       case "history": {
+        if ((await this.#session.frames.origin()) !== judged.page) throw new ActionFailed(`${changedText}.`);
         const waiting = { waitUntil: "commit", timeout: this.#options.navigationTimeoutMs } as const;
         if (action.to === "back") await this.#page.goBack(waiting);
         else if (action.to === "forward") await this.#page.goForward(waiting);
@@ -161,7 +224,7 @@ export class Tab implements AsyncDisposable {
         return {};
       }
     }
-    await this.#input.use(action);
+    await this.#input.use(action, (place) => this.#check(place, action, judged));
     return {};
   }
 
@@ -186,7 +249,6 @@ export class Tab implements AsyncDisposable {
     if (!isLoaded && this.#lost === undefined) this.#notes.push("The page is still loading.");
     await this.#leaveForeign();
     if (this.#lost !== undefined) throw new ActionFailed(`${this.#lost} Navigate to go on.`);
-    this.#secretFocus = await this.#bounded(this.#isSecretFocused(), timeout);
   }
 
   /** A page that was refused is neither shown nor used. */
@@ -198,17 +260,6 @@ export class Tab implements AsyncDisposable {
     await this.#replace();
     const why = isError ? refused || "it could not be reached" : urlProblem(url, this.#options);
     throw new ActionFailed(`The page opened an address that is not allowed, and is closed: ${why}.`);
-  }
-
-  /** Checks every frame in an isolated world, where the page's scripts cannot change the answer. */
-  async #isSecretFocused(): Promise<boolean> {
-    const counts = this.#page.frames().map((frame) =>
-      frame
-        .locator(secretField)
-        .count()
-        .catch(() => 0),
-    ); // a frame that left has no focus
-    return (await Promise.all(counts)).some((count) => count > 0);
   }
 
   /** Playwright limits most waits, but not those for a hung renderer. */
@@ -250,7 +301,6 @@ export class Tab implements AsyncDisposable {
     this.#session = await PageSession.open(page);
     this.#input = new InputDevices(page);
     this.#lost = undefined;
-    this.#secretFocus = false;
     this.#watch(page);
     void old.close().catch(() => undefined);
   }
@@ -283,6 +333,11 @@ export class Tab implements AsyncDisposable {
   #note(text: string): void {
     if (this.#notes.length < 20) this.#notes.push(text);
   }
+}
+
+/** Without the text that is typed: it changes no place, and may be a secret. */
+function keyOf(actions: readonly BrowserAction[]): string {
+  return JSON.stringify(actions, (name, value) => (name === "text" ? undefined : value));
 }
 
 function firstLine(error: unknown): string {

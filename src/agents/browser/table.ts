@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { shown } from "../../core/shown.ts";
 import type { BrowserAction, BrowserProvider, Chord, Point } from "./actions.ts";
-import { chordOf } from "./keys.ts";
+import { chordOf, isModifier } from "./keys.ts";
 
 /** From a provider's arguments to our action, in the units of the provider. */
 type ActionReader = z.ZodType<BrowserAction | readonly BrowserAction[]>;
@@ -19,9 +19,13 @@ const chord = z
   .string()
   .refine(isChord, { error: ({ input }) => `${shown(input)} is not a key or a combination of keys` });
 const combo = chord.transform(combination);
-const held = chord.nullish().transform((given) => (given == null || given === "" ? [] : combination(given)));
+/** Another key would go to the frame with the focus, while the action is judged by the frame under the pointer. */
+const heldChord = chord.refine((given) => given === "" || combination(given).every(isModifier), {
+  error: ({ input }) => `${shown(input)} cannot be held here, only Shift, Control, Alt and Meta`,
+});
+const held = heldChord.nullish().transform((given) => (given == null || given === "" ? [] : combination(given)));
 const heldKeys = z
-  .array(chord)
+  .array(heldChord)
   .nullish()
   .transform((given) => (given ?? []).flatMap(combination));
 const chords = z
