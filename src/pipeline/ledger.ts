@@ -65,6 +65,11 @@ export interface LedgerOptions {
 
 export type { Past };
 
+/** Why an event could not be written. */
+export interface Unwritten {
+  readonly error: unknown;
+}
+
 export type SettleResult = "kept" | "unkept" | "unclaimed";
 
 const endOf: Readonly<Record<Exclude<Ending["ending"], "refused">, EndName>> = {
@@ -221,8 +226,8 @@ export class Ledger {
     return "unkept";
   }
 
-  /** Writes the terminal event of a call whose tool did not run. Returns false if it could not be written. */
-  async note(call: ToolCall, end: Ending, outcome: ToolOutcome, latencyMs: number): Promise<boolean> {
+  /** Writes the terminal event of a call whose tool did not run. Returns the error if it could not be written. */
+  async note(call: ToolCall, end: Ending, outcome: ToolOutcome, latencyMs: number): Promise<Unwritten | undefined> {
     const { code } = outcome.refusal ?? {};
     const { weighing } = end;
     const approvalId = end.ending === "pending" ? end.approvalId : outcome.approvalId;
@@ -240,9 +245,10 @@ export class Ledger {
       ...(end.ending === "replayed" && { key: end.key }),
     } as const;
     try {
-      return (await this.#store.commit({ write: "note", event }, "committed")).won;
-    } catch {
-      return false; // the caller gets `audit_unavailable`
+      await this.#store.commit({ write: "note", event }, "committed");
+      return undefined;
+    } catch (error) {
+      return { error };
     }
   }
 }

@@ -198,11 +198,11 @@ describe("SqliteStore under trouble", () => {
 
   it("stops for good when the disk did not keep what was written", async () => {
     const problems: string[] = [];
-    const { database, walFd } = openDatabase(at("broken.db"), () => {});
-    if (walFd !== undefined) closeSync(walFd);
+    const opened = openDatabase(at("broken.db"), () => {});
+    closeSync(opened.walFd);
     const neverOpen = 1_000_000;
     const store = new SqliteStore(
-      { database, walFd: neverOpen },
+      { ...opened, walFd: neverOpen },
       { clock: new FakeClock(), serialize: serializePlainly, log: (problem) => problems.push(problem) },
     );
     await expect(store.commit(note("a"), "synced")).rejects.toMatchObject({ code: "store_broken" });
