@@ -216,6 +216,27 @@ describe("SqliteStore under trouble", () => {
     await expect(store[Symbol.asyncDispose]()).rejects.toThrow("EBADF");
   });
 
+  it("rejects every read of a damaged table with a typed fault", async () => {
+    const opened = openDatabase(at("unread.db"), () => {});
+    const clock = new FakeClock();
+    await using store = new SqliteStore(opened, { clock, serialize: serializePlainly });
+    opened.database.exec("drop table call; drop table approval; drop table document");
+    const reads = [
+      () => store.call({ key: "k" }),
+      () => store.call({ match: "m" }),
+      () => store.calls({}),
+      () => store.stranded(),
+      () => store.approval("apr_1"),
+      () => store.approvals({}),
+      () => store.audiences({}),
+      () => store.needed(["a"]),
+      () => store.documents.get("kind", "id"),
+      () => store.documents.list("kind", ""),
+      () => store.commit(claimOf(recordOf(callOf(clock))), "synced"),
+    ];
+    for (const read of reads) await expect(read(), `${read}`).rejects.toMatchObject({ code: "store_unreadable" });
+  });
+
   it("tells everyone of every batch, also when a follower and its log throw", async () => {
     const fail = (): never => {
       throw new Error("no");
