@@ -86,7 +86,7 @@ async function openAudit(
     await openAuditLog({
       ...{ store, clock, signer },
       log: report,
-      losses: () => losses,
+      losses: () => (store.broken === undefined ? losses : [...losses, store.broken.message]),
       verified: (found) => alarms && onVerified(alarms, found),
       recheck: pace && { ...pace, altered: (found) => alarms && onAltered(alarms, found, log) },
       ...(folder !== undefined && { anchorFile: join(folder, "audit.anchors") }),

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { createRuntime, type Runtime } from "../../src/index.ts";
-import { compileCache } from "../setup/compile-cache.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
+import { compileCache } from "../setup/compile-cache.ts";
 
 const child = fileURLToPath(new URL("../crash/child.ts", import.meta.url));
 

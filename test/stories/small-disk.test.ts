@@ -63,6 +63,8 @@ describe.runIf(isRoot)("a disk with little room", () => {
     mkdirSync(data, { mode: 0o700 });
     const ended = await cli.run("call", "echo", "text=1", "--data", data);
     expect(ended.code).toBe(1);
-    expect(ended.err).toMatch(/^postern: The disk of `.*` is full \(\d+ bytes are free\)\. Make room on it and try again\.\n$/);
+    expect(ended.err).toMatch(
+      /^postern: The disk of `.*` is full \(\d+ bytes are free\)\. Make room on it and try again\.\n$/,
+    );
   });
 });

@@ -64,6 +64,7 @@ describe("a store file that changes under a Postern that runs", () => {
     const problem = expect.stringContaining("The store is lost");
     expect(await healthOf(runtime)).toEqual([503, { status: "broken", problem }]);
     expect(runtime.alarms.list()).toMatchObject([{ kind: "store_broken", state: "open", data: { stopped: true } }]);
+    expect(await runtime.audit.verify()).toMatchObject({ outcome: "failed" });
     expect(problems.join()).toContain("Put the right file in its place and start again.");
   });
 

@@ -175,6 +175,20 @@ describe("openDatabase", () => {
     await store[Symbol.asyncDispose]();
   });
 
+  it("reports no lost log after a start that failed halfway", async () => {
+    const { fstatSync } = fs;
+    const failing = (): never => {
+      throw Object.assign(new Error("EIO: i/o error, fstat"), { code: "EIO" });
+    };
+    fs.fstatSync = failing as never;
+    syncBuiltinESMExports();
+    expect(() => openAt("halfway.db")).toThrow(expect.objectContaining({ code: "store_unopenable" }));
+    fs.fstatSync = fstatSync;
+    syncBuiltinESMExports();
+    await using store = openAt("halfway.db");
+    expect(store.lostBefore).toBeUndefined();
+  });
+
   it("makes missing folders, and keeps what it writes for its owner", async () => {
     await using store = openAt("deep/er/a.db");
     await store.commit(note("secret"), "synced");

@@ -47,6 +47,7 @@ export function openDatabase(location: string, log: (problem: string) => void): 
   checkSqlite(process.versions["sqlite"] ?? "0");
   const path = resolve(location);
   let database: DatabaseSync | undefined;
+  let isMarked = false;
   try {
     createPrivately(path);
     const hadLog = hasLog(path);
@@ -58,27 +59,41 @@ export function openDatabase(location: string, log: (problem: string) => void): 
       throw new RuntimeFault("store_unopenable", `\`${path}\` is on a disk that cannot hold a write-ahead log.`);
     database.exec("pragma wal_autocheckpoint=500");
     createTables(database);
-    const lostBefore = hadLog || !isMarkedOpen(database) ? undefined : logMissing(path);
+    const lostBefore = hadLog ? undefined : lossOf(database, path);
     // Writing once with full syncs makes the log exist and its name durable; `synchronous=normal` never would.
-    database.exec(markOpen);
+    database.exec("insert or replace into meta values ('open', 1)");
+    isMarked = true;
     syncFolder(dirname(path));
-    database.exec("pragma wal_checkpoint(full)"); // the mark is in the file itself, and the log keeps its header
+    database.exec("pragma wal_checkpoint(full)"); // puts the mark into the file itself; the log keeps its header
     const walFd = preallocate(`${path}-wal`, log);
     database.exec("pragma synchronous=normal");
     return { database, walFd, lost: openFiles(path), lostBefore };
   } catch (error) {
+    if (isMarked) unmark(database);
     database?.close();
     throw faultOf(error, path);
   }
 }
 
-/** Closes the database. Only a close that got so far leaves no log behind, so a later start without a log has lost one. */
 export function closeDatabase({ database, walFd }: Pick<OpenDatabase, "database" | "walFd">): void {
-  try {
-    database.exec(`pragma wal_checkpoint(full); ${markClosed}`); // after a checkpoint, the mark needs no more room
-  } catch {} // the next start reports a log that is missing, although nothing is lost
-  database.close(); // writes the log into the file and syncs both
+  unmark(database);
+  database.close(); // writes the log into the file, syncs both and removes the log
   closeSync(walFd);
+}
+
+/** A process that is killed leaves the mark and its log. */
+function unmark(database: DatabaseSync | undefined): void {
+  try {
+    database?.exec("pragma wal_checkpoint(full)"); // then the next write needs no more room
+    database?.exec("insert or replace into meta values ('open', 0)");
+  } catch {} // the disk does not take writes; then the log stays too, as a rule
+}
+
+/** For a file without a log. */
+function lossOf(database: DatabaseSync, path: string): string | undefined {
+  const isMarked = database.prepare("select value from meta where name = 'open'").get()?.["value"] === 1;
+  if (!isMarked) return undefined;
+  return `The last process that had \`${path}\` open was killed, and its write-ahead log \`${path}-wal\` is missing: calls that it recorded may be gone. Restore both files from one moment.`;
 }
 
 /** Makes the file readable for its owner only. An existing file is not opened: closing a descriptor of it would drop SQLite's locks. */
@@ -89,20 +104,6 @@ function createPrivately(path: string): void {
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
   }
-}
-
-/** From the start until the end of a process that closes the store. A killed process leaves it behind, and a log. */
-const markOpen = `
-insert into meta values ('opened', 1) on conflict (name) do update set value = value + 1;
-insert or replace into meta values ('open', 1)`;
-const markClosed = "insert or replace into meta values ('open', 0)";
-
-function isMarkedOpen(database: DatabaseSync): boolean {
-  return database.prepare("select value from meta where name = 'open'").get()?.["value"] === 1;
-}
-
-function logMissing(path: string): string {
-  return `The last process that had \`${path}\` open was stopped hard, and its write-ahead log \`${path}-wal\` is missing: calls that it recorded may be gone. Put the log back beside a copy of the file from that time.`;
 }
 
 function syncFolder(path: string): void {
@@ -136,6 +137,7 @@ function preallocate(path: string, log: (problem: string) => void): number {
   return fd;
 }
 
+/** The fault of an error that a file at this path gives while it is opened. */
 export function faultOf(thrown: unknown, path: string): RuntimeFault {
   const error = namingFullDisk(thrown, path);
   if (error instanceof RuntimeFault) return error;
