@@ -102,8 +102,8 @@ export async function carryOut(
 async function leave(call: ToolCall, end: Ending, latencyMs: number, parts: Parts): Promise<ToolOutcome> {
   const outcome = outcomeOf(call.id, end);
   if (end.ending === "pending" && end.asked) return outcome;
-  const unwritten = await parts.ledger.note(call, end, outcome, latencyMs);
-  return unwritten === undefined ? outcome : outcomeOf(call.id, storeFailure(unwritten.error));
+  if (await parts.ledger.note(call, end, outcome, latencyMs)) return outcome;
+  return outcomeOf(call.id, storeFailure(parts.ledger.broken));
 }
 
 /** A bug, or a store that failed before the claim, becomes a typed refusal without a stack or a secret. */

@@ -65,11 +65,6 @@ export interface LedgerOptions {
 
 export type { Past };
 
-/** Why an event could not be written. */
-export interface Unwritten {
-  readonly error: unknown;
-}
-
 export type SettleResult = "kept" | "unkept" | "unclaimed";
 
 const endOf: Readonly<Record<Exclude<Ending["ending"], "refused">, EndName>> = {
@@ -104,6 +99,11 @@ export class Ledger {
   /** Writes that were answered and then could not be written; only of calls without an effect. */
   get lost(): number {
     return this.#store.lost;
+  }
+
+  /** The reason why the store has stopped; undefined while it works. */
+  get broken(): Error | undefined {
+    return this.#store.broken;
   }
 
   /** Writes what is answered and not yet written. */
@@ -226,8 +226,8 @@ export class Ledger {
     return "unkept";
   }
 
-  /** Writes the terminal event of a call whose tool did not run. Returns the error if it could not be written. */
-  async note(call: ToolCall, end: Ending, outcome: ToolOutcome, latencyMs: number): Promise<Unwritten | undefined> {
+  /** Writes the terminal event of a call whose tool did not run. Returns false if it could not be written. */
+  async note(call: ToolCall, end: Ending, outcome: ToolOutcome, latencyMs: number): Promise<boolean> {
     const { code } = outcome.refusal ?? {};
     const { weighing } = end;
     const approvalId = end.ending === "pending" ? end.approvalId : outcome.approvalId;
@@ -245,10 +245,9 @@ export class Ledger {
       ...(end.ending === "replayed" && { key: end.key }),
     } as const;
     try {
-      await this.#store.commit({ write: "note", event }, "committed");
-      return undefined;
-    } catch (error) {
-      return { error };
+      return (await this.#store.commit({ write: "note", event }, "committed")).won;
+    } catch {
+      return false; // the caller gets `audit_unavailable`
     }
   }
 }
