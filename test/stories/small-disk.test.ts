@@ -1,9 +1,14 @@
 /** A disk that is nearly full when Postern starts. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync, statSync } from "node:fs";
+import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { loadSigner } from "../../src/audit/signer.ts";
+import { writeServerFile, writeStarting } from "../../src/cli/server-file.ts";
+import { writeWhole } from "../../src/core/system/whole-file.ts";
 import { createRuntime } from "../../src/index.ts";
+import { writeWholeFile } from "../../src/observe/runs/whole-file.ts";
+import { openCredentials } from "../../src/server/credentials.ts";
 import { CommandLine } from "../fakes/command-line.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
@@ -11,15 +16,29 @@ import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 const isRoot = process.getuid?.() === 0 && process.platform === "linux";
 const mounted: string[] = [];
 afterEach(() => {
-  for (const folder of mounted.splice(0)) execFileSync("umount", [folder]);
+  for (const folder of mounted.splice(0)) execFileSync("/usr/bin/umount", [folder]);
 });
 
 function smallDisk(bytes: number): string {
   const folder = join(ownFolder(), "disk");
   mkdirSync(folder);
-  execFileSync("mount", ["-t", "tmpfs", "-o", `size=${bytes}`, "none", folder]);
+  execFileSync("/usr/bin/mount", ["-t", "tmpfs", "-o", `size=${bytes}`, "none", folder]);
   mounted.push(folder);
   return folder;
+}
+
+/** Returns false when the disk is full. Empty files too need room on this disk. */
+function tryWrite(path: string): boolean {
+  try {
+    writeFileSync(path, "x");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function openStoreIn(folder: string): Promise<unknown> {
+  return createRuntime({ store: `sqlite:${join(folder, "postern.db")}` });
 }
 
 const options = (folder: string, log: (problem: string) => void) =>
@@ -56,6 +75,25 @@ describe.runIf(isRoot)("a disk with little room", () => {
       expect(readdirSync(folder)).not.toContain("postern.db-journal");
     },
   );
+
+  const written: Readonly<Record<string, (folder: string) => unknown>> = {
+    "the key of the audit log": (folder) => loadSigner(folder),
+    "the tokens": (folder) => openCredentials(folder),
+    "the file of a running Postern": (folder) =>
+      writeServerFile(folder, { port: 1, pid: 1, url: "http://127.0.0.1:1" }),
+    "the file of a starting Postern": (folder) => writeStarting(folder),
+    "the position of the run archive": (folder) => writeWholeFile(join(folder, ".position.json"), "{}\n"),
+    "the secrets": (folder) => writeWhole(join(folder, "secrets.age"), "x"),
+    "the store": (folder) => openStoreIn(folder),
+  };
+
+  it.each(Object.keys(written))("that is full is named when %s is written", async (what) => {
+    const folder = smallDisk(65_536);
+    for (let i = 0; ; i += 1) if (!tryWrite(join(folder, `full-${i}`))) break;
+    const write = async (): Promise<unknown> => written[what]?.(folder);
+    const message = expect.stringMatching(new RegExp(`^The disk of \`${folder}.*\` is full \\(\\d+ bytes are free\\)`));
+    await expect(write()).rejects.toMatchObject({ name: "RuntimeFault", code: "disk_full", message });
+  });
 
   it("is named by a command, which does not call it unexpected", async () => {
     using cli = new CommandLine();
