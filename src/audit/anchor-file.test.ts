@@ -91,6 +91,36 @@ describe("the anchor file", () => {
     expect(problems).toEqual([expect.stringContaining("could not be written: EISDIR")]);
   });
 
+  it("gets the checkpoints that could not be written, from the next start too, without an alarm", async () => {
+    const late = join(folder, "later", "anchors");
+    const first = await open(late);
+    for (let i = 0; i < 3; i += 1) {
+      await noteSome(store, 1);
+      await first.checkpoint();
+    }
+    const waiting = /cannot be written: 3 checkpoints of 3 could not be added to it yet/;
+    expect(await first.verify()).toMatchObject({ outcome: "failed", problems: [expect.stringMatching(waiting)] });
+    await first[Symbol.asyncDispose]();
+    await mkdir(join(folder, "later"));
+    await using log = await open(late);
+    expect((await readFile(late, "utf8")).trimEnd().split("\n")).toHaveLength(3);
+    expect(await log.verify()).toMatchObject({ intact: true, outcome: "ok" });
+    await rm(late);
+    expect(await log.verify()).toMatchObject({ intact: true, outcome: "failed" });
+    await (await open(late))[Symbol.asyncDispose]();
+    expect(await log.verify()).toMatchObject({ intact: true, outcome: "failed" });
+  });
+
+  it("gets no checkpoint that is not signed by the log's key", async () => {
+    await noteSome(store, 1);
+    const body = { edge: { roots: [], size: 1 }, note: "forged\n1\nAAAA\n" };
+    const forged = { write: "document", kind: "checkpoint", id: "0000000000000001", body, expectedVersion: 0 } as const;
+    await store.commit(forged, "committed");
+    await using log = await open();
+    expect(await log.verify()).toMatchObject({ intact: false });
+    expect(await readFile(anchorFile, "utf8").catch(() => "")).not.toContain("forged");
+  });
+
   it("is reported if it cannot be written, and stops nothing", async () => {
     await using log = await open(join(folder, "missing", "anchors"));
     await noteSome(store, 1);

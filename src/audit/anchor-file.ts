@@ -1,5 +1,8 @@
 import { appendFile, readFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { codeOf } from "../core/system/error-code.ts";
+
+import { syncFolder } from "../core/system/sync-folder.ts";
 
 /**
  * Checkpoints outside the database: one signed note a line, as a JSON string. Someone who cuts off the table and its
@@ -15,12 +18,15 @@ export class AnchorFile {
     this.path = path;
   }
 
-  async append(note: string): Promise<void> {
-    this.#unwritten.push(note);
+  /** Resolves when the notes are on the disk. */
+  async append(notes: readonly string[]): Promise<void> {
+    this.#unwritten.push(...notes);
+    if (this.#unwritten.length === 0) return;
     const lines = this.#unwritten.map((one) => `${JSON.stringify(one)}\n`).join("");
     const isTorn = !this.#isChecked && /[^\n]$/.test(await this.#text()); // a power cut may leave half a line
-    await appendFile(this.path, isTorn ? `\n${lines}` : lines, { mode: 0o600 });
+    await appendFile(this.path, isTorn ? `\n${lines}` : lines, { mode: 0o600, flush: true });
     this.#unwritten.length = 0;
+    if (!this.#isChecked) await syncFolder(dirname(this.path)); // the file may be new
     this.#isChecked = true;
   }
 

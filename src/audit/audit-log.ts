@@ -3,7 +3,7 @@ import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/fault.ts";
 import { counted } from "../core/shown.ts";
 import type { Store } from "../store/store.ts";
-import { AnchorFile } from "./anchor-file.ts";
+import { Anchors } from "./anchors.ts";
 import { lastCheckpoint, type StoredCheckpoint, signCheckpoint } from "./checkpoint.ts";
 import { checkpointId, exportLines } from "./export.ts";
 import { LogFollower } from "./follower.ts";
@@ -36,6 +36,8 @@ export interface AuditLogOptions {
   /** Stores checkpoints outside the store. It shows that table and checkpoints were cut off together. */
   readonly anchorFile?: string;
   readonly witness?: Witness | undefined;
+  /** What others found: that entries are missing which were in the log. `verify` reports it. */
+  readonly losses?: () => readonly string[];
   readonly log?: (problem: string) => void;
   /** Gets the result of each `verify` without `against`. */
   readonly verified?: (found: Verified) => void;
@@ -83,16 +85,14 @@ class FollowingLog implements AuditLog, AsyncDisposable {
   #closed = false;
 
   constructor(options: AuditLogOptions, edge: Edge | undefined, last: StoredCheckpoint | undefined) {
-    const { store, clock, signer, anchorFile, verified, log = () => undefined } = options;
+    const { store, clock, signer, anchorFile: path, witness, verified, log = () => undefined } = options;
+    const { losses = () => [] } = options;
     this.#verified = verified;
     this.#store = store;
     this.#clock = clock;
     this.#signer = signer;
-    this.#outside = new OutsideCopies(
-      anchorFile === undefined ? undefined : new AnchorFile(anchorFile),
-      options.witness,
-      log,
-    );
+    const anchors = path === undefined ? undefined : new Anchors({ store, path, publicKey: signer.publicKey, log });
+    this.#outside = new OutsideCopies({ anchors, witness, log, losses });
     this.#log = log;
     this.#tree = new Tree(edge);
     this.#last = last;
@@ -109,7 +109,7 @@ class FollowingLog implements AuditLog, AsyncDisposable {
 
   async start(): Promise<void> {
     await this.#follower.start();
-    await this.#outside.open({ size: this.size, head: await this.head() }, this.#last?.note);
+    await this.#outside.open({ size: this.size, head: await this.head() });
   }
 
   get size(): number {
@@ -195,7 +195,7 @@ class FollowingLog implements AuditLog, AsyncDisposable {
 
   /** Runs between two checkpoints, so that each checkpoint in the store is anchored too. */
   #problemsOutside(): Promise<readonly string[]> {
-    const problems = this.#writing.then(() => this.#outside.problems(this.#store));
+    const problems = this.#writing.then(() => this.#outside.problems());
     this.#writing = problems.catch(() => undefined);
     return problems.catch(() => []); // the verifier reports what cannot be read
   }

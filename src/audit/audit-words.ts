@@ -32,6 +32,7 @@ const refusalStages: Readonly<Record<RefusalCode, string>> = {
   approval_withdrawn: "approval",
   cancelled: "claim",
   audit_unavailable: "claim",
+  store_lost: "claim",
   timed_out: "execute",
   tool_failed: "execute",
   result_unavailable: "settle",

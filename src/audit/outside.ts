@@ -1,14 +1,23 @@
 import { messageOf } from "../core/fault.ts";
 import { counted } from "../core/shown.ts";
-import type { Store } from "../store/store.ts";
-import { type AnchorFile, sizeOf } from "./anchor-file.ts";
+import { sizeOf } from "./anchor-file.ts";
+import type { Anchors } from "./anchors.ts";
 import type { Witness } from "./witness.ts";
+
+export interface OutsideCopiesOptions {
+  readonly anchors: Anchors | undefined;
+  readonly witness: Witness | undefined;
+  readonly log: (problem: string) => void;
+  /** What others found: that entries are missing which were in the log. */
+  readonly losses: () => readonly string[];
+}
 
 /** What is stored about the log outside its store: the anchor file and the witness. */
 export class OutsideCopies {
-  readonly #anchors: AnchorFile | undefined;
+  readonly #anchors: Anchors | undefined;
   readonly #witness: Witness | undefined;
   readonly #log: (problem: string) => void;
+  readonly #losses: () => readonly string[];
   /** What the witness showed when this process opened the log, before it signed anything itself. */
   #problem: string | undefined;
   /** The witness's note at that time. Later notes of this process replace it there. */
@@ -18,18 +27,15 @@ export class OutsideCopies {
   #waiting: string | undefined;
   #sending: Promise<void> | undefined;
 
-  constructor(anchors: AnchorFile | undefined, witness: Witness | undefined, log: (problem: string) => void) {
+  constructor({ anchors, witness, log, losses }: OutsideCopiesOptions) {
     this.#anchors = anchors;
     this.#witness = witness;
     this.#log = log;
+    this.#losses = losses;
   }
 
-  /** @param last the last checkpoint in the store: a crash may have come before it was anchored */
-  async open(
-    { size, head }: { readonly size: number; readonly head: string },
-    last: string | undefined,
-  ): Promise<void> {
-    if (last !== undefined) await this.#anchorAgain(last);
+  async open({ size, head }: { readonly size: number; readonly head: string }): Promise<void> {
+    await this.#anchors?.complete();
     const anchored = Math.max(0, ...((await this.#anchors?.notes()) ?? []).map(sizeOf));
     if (anchored > size) this.#log(cutOff("A checkpoint kept outside the store", anchored, size));
     const { note, problem } = await this.#witnessed();
@@ -51,11 +57,7 @@ export class OutsideCopies {
 
   /** Resolves when the anchor file has the note. The witness gets it in the background. */
   async keep(note: string): Promise<void> {
-    try {
-      await this.#anchors?.append(note);
-    } catch (error) {
-      this.#log(`The anchor file could not be written: ${messageOf(error)}`);
-    }
+    await this.#anchors?.keep([note], sizeOf(note));
     if (this.#witness === undefined || this.#mustStay) return;
     this.#waiting = note;
     this.#sending ??= this.#send(this.#witness);
@@ -70,9 +72,10 @@ export class OutsideCopies {
   }
 
   /** What is missing or wrong outside. The log itself may still be intact. */
-  async problems(store: Pick<Store, "documents">): Promise<readonly string[]> {
+  async problems(): Promise<readonly string[]> {
     const { problem } = await this.#witnessed();
-    return [this.#problem, problem, await this.#unanchored(store)].filter((one) => one !== undefined);
+    const unanchored = await this.#anchors?.problem();
+    return [...this.#losses(), this.#problem, problem, unanchored].filter((one) => one !== undefined);
   }
 
   /** Resolves when the witness was given every note. */
@@ -96,23 +99,6 @@ export class OutsideCopies {
       });
     }
     this.#sending = undefined;
-  }
-
-  async #anchorAgain(note: string): Promise<void> {
-    const anchored = (await this.#anchors?.notes().catch(() => [])) ?? [];
-    // An empty file is not filled: `verify` must find that its checkpoints are missing.
-    if (anchored.length > 0 && !anchored.includes(note)) await this.#anchors?.append(note);
-  }
-
-  /** Each checkpoint of the store was anchored when it was made, so a missing one was removed from the file. */
-  async #unanchored(store: Pick<Store, "documents">): Promise<string | undefined> {
-    if (this.#anchors === undefined) return undefined;
-    const sizes = (await store.documents.list("checkpoint", "")).map(Number);
-    const anchored = new Set((await this.#anchors.notes()).map(sizeOf));
-    const missing = sizes.filter((size) => !anchored.has(size)).length;
-    if (missing === 0) return undefined;
-    const what = anchored.size === 0 ? "is missing, empty or unreadable" : "was shortened or changed";
-    return `\`${this.#anchors.path}\` ${what}: ${missing} of ${sizes.length} checkpoints are not in it. Restore it from a copy, and verify against a note kept elsewhere.`;
   }
 }
 

@@ -5,6 +5,7 @@ import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import { isAlive } from "../core/system/alive.ts";
 import { codeOf } from "../core/system/error-code.ts";
+import { namingFullDisk } from "../core/system/full-disk.ts";
 import { makeOwnFolder } from "../core/system/own-folder.ts";
 import { unusableFolder } from "../server/credentials.ts";
 
@@ -66,6 +67,8 @@ function write(
   try {
     writeFileSync(beside, `${JSON.stringify(content)}\n`, { mode: 0o600 });
     place(beside, pathIn(folder));
+  } catch (error) {
+    throw namingFullDisk(error, pathIn(folder));
   } finally {
     rmSync(beside, { force: true });
   }

@@ -204,6 +204,12 @@ export const refusals = {
     retry: "later",
     message: "Nothing can be recorded now, so the tool was not run.",
   },
+  store_lost: {
+    status: "error",
+    http: 503,
+    retry: "later",
+    message: "The store was removed or replaced while Postern runs, so the tool was not run.",
+  },
   overloaded: { status: "error", http: 429, retry: "later", message: "Too much is waiting; try again later." },
   timed_out: { status: "error", http: 504, retry: "same-key", message: "The tool timed out." },
   tool_failed: { status: "error", http: 502, retry: "never", message: "The tool failed." },

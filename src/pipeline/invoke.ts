@@ -18,7 +18,7 @@ import { execute } from "./execute.ts";
 import { approve } from "./gates/approval.ts";
 import { checkArguments } from "./gates/arguments.ts";
 import { spend } from "./gates/budget.ts";
-import { claim } from "./gates/claim.ts";
+import { claim, storeFailure } from "./gates/claim.ts";
 import { guardArguments } from "./gates/guardrails.ts";
 import { lookup } from "./gates/lookup.ts";
 import { once } from "./gates/once.ts";
@@ -114,8 +114,8 @@ async function outcomeIn(
 async function leave(call: ToolCall, end: Ending, latencyMs: number, parts: Parts): Promise<ToolOutcome> {
   const outcome = outcomeOf(call.id, end);
   if (end.ending === "pending" && end.asked) return outcome;
-  const noted = await parts.ledger.note(call, end, outcome, latencyMs);
-  return noted ? outcome : outcomeOf(call.id, refuse("audit_unavailable"));
+  if (await parts.ledger.note(call, end, outcome, latencyMs)) return outcome;
+  return outcomeOf(call.id, storeFailure(parts.ledger.broken));
 }
 
 /** A bug, or a store that failed before the claim, becomes a typed refusal without a stack or a secret. */

@@ -102,6 +102,11 @@ export class Ledger {
     return this.#store.lost;
   }
 
+  /** The reason why the store has stopped; undefined while it works. */
+  get broken(): Error | undefined {
+    return this.#store.broken;
+  }
+
   /** Writes what is answered and not yet written. */
   flush(): Promise<void> {
     return this.#store.flush();

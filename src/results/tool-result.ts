@@ -152,6 +152,7 @@ const categories: Readonly<Record<RefusalCode, ErrorCategory>> = {
   approval_withdrawn: "governance",
   cancelled: "engine",
   audit_unavailable: "engine",
+  store_lost: "engine",
   overloaded: "engine",
   timed_out: "tool",
   tool_failed: "tool",

@@ -10,7 +10,7 @@ import { type Clock, SystemClock } from "../core/clock.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { harmless } from "../core/harmless-log.ts";
 import type { AlarmRaiser } from "../observe/alarms/alarms.ts";
-import { onAltered, onVerified } from "../observe/alarms/open-alarms.ts";
+import { onAltered, onVerified, raiseAudit } from "../observe/alarms/open-alarms.ts";
 import { hooksWatcher } from "../observe/hooks.ts";
 import { createStream, type Stream } from "../observe/stream.ts";
 import { recover } from "../pipeline/recovery.ts";
@@ -36,6 +36,8 @@ export interface RuntimeBase {
   readonly stream: Stream;
   /** From now on, checks of the audit log raise and settle alarms. */
   readonly reportAuditTo: (alarms: AlarmRaiser) => void;
+  /** Entries are missing which were in the audit log. */
+  readonly reportLoss: (problem: string) => void;
 }
 
 /** When it resolves, recovery has ended: no call of a dead process is left attempted. */
@@ -64,18 +66,27 @@ async function openAudit(
   options: RuntimeOptions,
   { clock, folder, log, store }: Pick<RuntimeBase, "clock" | "folder" | "log" | "store">,
   closing: AsyncDisposableStack,
-): Promise<Pick<RuntimeBase, "audit" | "auditProblems" | "reportAuditTo">> {
+): Promise<Pick<RuntimeBase, "audit" | "auditProblems" | "reportAuditTo" | "reportLoss">> {
   const signer = folder === undefined ? createSigner() : await loadSigner(folder);
   const pace = paceOf(options.audit?.recheck ?? {}, folderBeside(options.store) !== undefined);
   const auditProblems: string[] = [];
+  const losses: string[] = [];
   let alarms: AlarmRaiser | undefined;
+  const report = (problem: string): void => {
+    auditProblems.push(problem);
+    log(problem);
+  };
+  const reportLoss = (problem: string): void => {
+    losses.push(problem);
+    report(problem);
+    if (alarms !== undefined) raiseAudit(alarms, problem);
+  };
+  if (store.lostBefore !== undefined) reportLoss(store.lostBefore);
   const audit = closing.use(
     await openAuditLog({
       ...{ store, clock, signer },
-      log: (problem) => {
-        auditProblems.push(problem);
-        log(problem);
-      },
+      log: report,
+      losses: () => (store.broken === undefined ? losses : [...losses, store.broken.message]),
       verified: (found) => alarms && onVerified(alarms, found),
       recheck: pace && { ...pace, altered: (found) => alarms && onAltered(alarms, found, log) },
       ...(folder !== undefined && { anchorFile: join(folder, "audit.anchors") }),
@@ -85,7 +96,7 @@ async function openAudit(
   const reportAuditTo = (opened: AlarmRaiser): void => {
     alarms = opened;
   };
-  return { audit, auditProblems, reportAuditTo };
+  return { audit, auditProblems, reportAuditTo, reportLoss };
 }
 
 function witnessOf({ audit, secrets, redactor }: RuntimeOptions): Witness | undefined {

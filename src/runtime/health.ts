@@ -2,6 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/fault.ts";
 import type { Json } from "../core/json.ts";
 import type { Servers } from "../mcp/client/servers.ts";
+import type { Alarm } from "../observe/alarms/alarms.ts";
 import { Collection } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import type { Health } from "./api.ts";
@@ -44,11 +45,20 @@ export class WriteProbe {
   }
 }
 
-/** What works and what does not, without requests that could hang. */
-export function healthOf({ broken }: Pick<Store, "broken">, servers: Servers | undefined, tools: number): Health {
+/**
+ * What works and what does not, without requests that could hang. The store is broken as long as its alarm is: on a full
+ * disk a small write can still succeed while calls are refused.
+ */
+export function healthOf(
+  { broken }: Pick<Store, "broken">,
+  alarm: Pick<Alarm, "state" | "summary"> | undefined,
+  servers: Servers | undefined,
+  tools: number,
+): Health {
+  const problem = broken?.message ?? (alarm === undefined || alarm.state === "resolved" ? undefined : alarm.summary);
   return {
-    status: broken === undefined ? "ok" : "broken",
-    ...(broken !== undefined && { problem: broken.message }),
+    status: problem === undefined ? "ok" : "broken",
+    ...(problem !== undefined && { problem }),
     tools,
     servers: (servers?.status() ?? []).map(({ name, status, refused, problem, processId }) => ({
       name,

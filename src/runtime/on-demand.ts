@@ -61,7 +61,7 @@ export async function openArchive(
     closing,
     note,
     ...options
-  }: Pick<ArchiveOptions, "artifacts" | "audit" | "clock" | "config" | "folder" | "log" | "store"> & {
+  }: Pick<ArchiveOptions, "artifacts" | "audit" | "clock" | "config" | "folder" | "log" | "reportLoss" | "store"> & {
     readonly note: Runtime["note"];
     readonly stream: Stream;
     readonly closing: AsyncDisposableStack;

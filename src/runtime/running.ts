@@ -19,6 +19,7 @@ import type { Accounts } from "../identity/accounts.ts";
 import type { ToolPins } from "../mcp/client/pins.ts";
 import type { Servers } from "../mcp/client/servers.ts";
 import type { Alarms } from "../observe/alarms/alarms.ts";
+import type { AlarmRepository } from "../observe/alarms/repository.ts";
 import type { Feed } from "../observe/feed.ts";
 import type { OpenChannels } from "../observe/notify/open-channels.ts";
 import type { Runs } from "../observe/runs/runs.ts";
@@ -86,7 +87,7 @@ export interface RunningOptions {
   readonly stream: Stream;
   readonly feed: Feed;
   readonly agentRuns: AgentRuns;
-  readonly alarms: Alarms;
+  readonly alarms: Pick<AlarmRepository, "storeAlarm"> & Alarms;
   readonly channels: OpenChannels | undefined;
   readonly limits: Limits;
   /** Everything that must be closed, in the order of its opening. */
@@ -252,14 +253,16 @@ export class RunningRuntime implements Runtime {
   }
 
   health(): Health {
-    return healthOf(this.#options.store, this.#options.servers, this.tools.names().length);
+    const { store, alarms, servers } = this.#options;
+    return healthOf(store, alarms.storeAlarm.alarm, servers, this.tools.names().length);
   }
 
   async checkHealth(): Promise<Health> {
-    const health = this.health();
-    if (health.status === "broken") return health;
     const problem = await this.#writeProbe.problem();
-    return problem === undefined ? health : { ...health, status: "broken", problem };
+    const { storeAlarm } = this.#options.alarms;
+    if (problem === undefined) storeAlarm.works(); // without calls, only this write shows that there is room again
+    const health = this.health();
+    return problem === undefined || health.status === "broken" ? health : { ...health, status: "broken", problem };
   }
 
   async close(graceMs = 10_000): Promise<void> {

@@ -5,6 +5,7 @@ import type { Principal } from "../core/call.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { ownAgents } from "../core/own-agents.ts";
 import { codeOf } from "../core/system/error-code.ts";
+import { namingFullDisk } from "../core/system/full-disk.ts";
 import { makeOwnFolder } from "../core/system/own-folder.ts";
 import { openIfThere } from "../core/system/plain-file.ts";
 import { createWhole } from "../core/system/whole-file.ts";
@@ -155,6 +156,8 @@ async function ownFolder(folder: string, notices: string[]): Promise<void> {
 }
 
 export function unusableFolder(folder: string, cause: unknown): RuntimeFault {
+  const full = namingFullDisk(cause, folder);
+  if (full instanceof RuntimeFault) return full;
   const message = `\`${folder}\` cannot be used as data folder (${codeOf(cause)}); name another with \`--data\`.`;
   return new RuntimeFault("data_folder_unusable", message, { cause });
 }

@@ -102,6 +102,8 @@ export interface Store extends AsyncDisposable {
   commit(write: StoreWrite, durability: Durability): Promise<Committed>;
   /** Writes what was answered and is not yet written. */
   flush(): Promise<void>;
+  /** Why writes of an earlier process are missing, found when the store was opened; undefined if they are all there. */
+  readonly lostBefore?: string | undefined;
   /** How many writes were answered and then could not be written. */
   readonly lost: number;
 

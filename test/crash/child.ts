@@ -64,6 +64,7 @@ async function check(opened: Runtime): Promise<void> {
   if (open.length > 0) fail(`still attempted after recovery: ${open.map(({ key }) => key).join(", ")}`);
   const audit = await opened.audit.verify();
   if (!audit.intact) fail(`the log is broken at ${audit.firstBroken}: ${audit.why}`);
+  if (audit.outcome !== "ok") fail(`the log is not verified: ${audit.problems?.join(" ")}`);
 }
 
 /** Sends earlier calls again: each gets its outcome or `unknown`, and never pays a second time. */

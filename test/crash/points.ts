@@ -12,7 +12,10 @@ import type {
   WaitingFilter,
 } from "../../src/store/store.ts";
 
-/** The points at which a process can be killed, in the order of one approved call. */
+/**
+ * The points at which a process can be killed, in the order of one approved call. A checkpoint is anchored in a file
+ * between `checkpoint.after` and `anchored.before`.
+ */
 export const points = [
   "hold.before",
   "hold.after",
@@ -25,6 +28,10 @@ export const points = [
   "settle.before",
   "settle.after",
   "acknowledged",
+  "checkpoint.before",
+  "checkpoint.after",
+  "anchored.before",
+  "anchored.after",
 ] as const;
 export type Point = (typeof points)[number];
 
@@ -36,6 +43,13 @@ export function killer(point: string, nth: number): (at: Point) => void {
     met += 1;
     if (met === nth) process.kill(process.pid, "SIGKILL");
   };
+}
+
+/** The writes that have points. */
+type Named = "hold" | "decide" | "claim" | "settle" | "checkpoint" | "anchored";
+
+function isNamed(name: string): name is Named {
+  return (points as readonly string[]).includes(`${name}.before`);
 }
 
 /** A store that reports each point before and after a write, and otherwise uses the real store. */
@@ -57,6 +71,9 @@ export class PointStore implements Store {
   get broken(): Error | undefined {
     return this.#store.broken;
   }
+  get lostBefore(): string | undefined {
+    return this.#store.lostBefore;
+  }
   get lost(): number {
     return this.#store.lost;
   }
@@ -65,8 +82,8 @@ export class PointStore implements Store {
   }
 
   async commit(write: StoreWrite, durability: Durability): Promise<Committed> {
-    const name = write.write;
-    if (name === "note" || name === "document" || name === "join") return this.#store.commit(write, durability);
+    const name = write.write === "document" ? write.kind : write.write;
+    if (!isNamed(name)) return this.#store.commit(write, durability);
     this.#at(`${name}.before`);
     const committed = await this.#store.commit(write, durability);
     this.#at(`${name}.after`);

@@ -58,8 +58,10 @@ async function runFolder(index: number): Promise<void> {
   const until = Math.floor((wanted * (index + 1)) / folders);
   let life = Math.floor((wanted * index) / folders);
   for (; life < until && problems.length === 0; life += 1) {
-    const point = [...points, "anywhere"][life % (points.length + 1)] ?? "anywhere";
-    const nth = 1 + (Math.floor(life / (points.length + 1)) % 5);
+    const round = Math.floor(life / (points.length + 1));
+    const point = [...points, "anywhere"][(life + round) % (points.length + 1)] ?? "anywhere"; // each point with both kinds of process
+    const isCheckpoint = /^(checkpoint|anchored)/.test(point); // there is one a second
+    const nth = isCheckpoint ? 1 : 1 + (round % 5);
     // Every second process runs without approvals and so never reaches the points of a request.
     const reachable = life % 2 === 1 || !/^(hold|decide)/.test(point) ? point : "claim.after";
     const ended = await live([folder, String(life), reachable, String(nth)]);

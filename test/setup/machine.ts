@@ -32,7 +32,10 @@ function isLinux(): Need {
 }
 
 function asRoot(): Need {
-  return { tests: "how root gives its rights away", lacks: process.getuid?.() === 0 ? undefined : "they need root" };
+  return {
+    tests: "how root gives its rights away, and small disks that are mounted",
+    lacks: process.getuid?.() === 0 ? undefined : "they need root",
+  };
 }
 
 function asUser(): Need {

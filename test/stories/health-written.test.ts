@@ -8,7 +8,7 @@ import { FakeClock } from "../fakes/clock.ts";
 import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
 import { httpFixture } from "../fakes/http-fixture.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
-import { runtimeFixture } from "../fakes/runtime-fixture.ts";
+import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 async function asked(runtime: Runtime): Promise<readonly [number, unknown]> {
   await using web = await httpFixture(runtime);
@@ -31,6 +31,25 @@ describe("/healthz", () => {
     expect(await health.json()).toMatchObject(refused);
     await clock.advance(2_000);
     expect(await asked(made.runtime)).toEqual([200, { status: "ok" }]);
+  });
+
+  it("answers 503 while calls were refused, though a small write succeeds, until a quiet minute is over", async () => {
+    const clock = new FakeClock();
+    const failing: Failing = new Map([["claim", 1]]);
+    await using made = await runtimeFixture({ clock, store: new FaultyStore(clock, failing) });
+    await using web = await httpFixture(made.runtime);
+    const answers = async (): Promise<unknown> => {
+      const health = await web.ask("/v1/health", { as: "operator" });
+      return [(await asked(made.runtime))[0], ((await health.json()) as { status: string }).status];
+    };
+    expect(await answers()).toEqual([200, "ok"]);
+    expect((await made.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, asker)).status).toBe("error");
+    for (let seconds = 0; seconds < 60; seconds += 10) {
+      expect(await answers()).toEqual([503, "broken"]);
+      await clock.advance(10_000);
+    }
+    expect(await answers()).toEqual([200, "ok"]);
+    expect(made.runtime.alarms.list()).toMatchObject([{ kind: "store_broken", state: "resolved" }]);
   });
 
   it("answers 503 while a database in a file is read-only", async () => {

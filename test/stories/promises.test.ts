@@ -47,6 +47,29 @@ describe("a claim", () => {
     },
   );
 
+  it("that uses an approval is on the disk before the tool starts, though the tool only reads", async () => {
+    let ran = 0;
+    const execute = (): string => {
+      ran += 1;
+      return "done";
+    };
+    const store = `sqlite:${join(folder, "approved.db")}`;
+    const asks = { rules: [{ id: "ask", effect: "confirm", tool: "probe" }] } as const;
+    await using runtime = await createRuntime({
+      ...{ tools: probe({ execute }), store, policy: asks, approvals: { patience: "suspend" } },
+    });
+    const { approvalId = "" } = await runtime.invoke({ tool: "probe" }, asker);
+    await runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
+    using disk = heldDisk();
+    const calling = runtime.invoke({ tool: "probe" }, asker);
+    await expect.poll(() => disk.unanswered).toBeGreaterThan(0);
+    await settled();
+    expect(ran).toBe(0);
+    disk.release();
+    expect((await calling).status).toBe("ok");
+    expect(ran).toBe(1);
+  });
+
   it("of a safe idempotent tool that only reads waits for no disk", async () => {
     const store = `sqlite:${join(folder, "reads.db")}`;
     await using runtime = await createRuntime({ tools: probe(), store });

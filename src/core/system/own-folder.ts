@@ -1,13 +1,14 @@
 import { mkdirSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { codeOf } from "./error-code.ts";
+import { namingFullDisk } from "./full-disk.ts";
 
 /**
  * Makes a folder and its missing parents, for its owner alone. `mkdir` with `recursive` never returns where the kernel
  * refuses folders (`/proc`, an empty `/sys/fs/cgroup`).
  *
  * @returns the topmost folder that was made, or undefined when all existed
- * @throws what `mkdir` throws; `EEXIST` for a file in its place
+ * @throws what `mkdir` throws, `EEXIST` for a file in its place; RuntimeFault `disk_full`
  */
 export function makeOwnFolder(path: string): string | undefined {
   const missing: string[] = [];
@@ -26,6 +27,6 @@ function makeOne(path: string): boolean {
     return true;
   } catch (error) {
     if (codeOf(error) === "EEXIST" && isFolder(path)) return false;
-    throw error;
+    throw namingFullDisk(error, path);
   }
 }

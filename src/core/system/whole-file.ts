@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { constants, link, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { codeOf } from "./error-code.ts";
+import { namingFullDisk } from "./full-disk.ts";
 import { makeOwnFolder } from "./own-folder.ts";
 import { noLink } from "./plain-file.ts";
 import { syncFolder } from "./sync-folder.ts";
@@ -11,6 +12,7 @@ import { syncFolder } from "./sync-folder.ts";
  * synced, renamed, and the folder synced too. The earlier file stays until then.
  *
  * @param temporary a folder of the same file system; after a crash its files can be deleted
+ * @throws RuntimeFault `disk_full`, and what the system throws
  */
 export async function writeWhole(
   path: string,
@@ -80,7 +82,7 @@ async function writeAndPlace(
     await place();
   } catch (error) {
     await rm(draft, { force: true });
-    throw error;
+    throw namingFullDisk(error, dirname(draft));
   }
 }
 

@@ -29,7 +29,8 @@ export async function openAlarms(options: AlarmsOptions): Promise<AlarmRepositor
 
 const auditKey = "audit_not_intact";
 
-function raiseAudit(alarms: AlarmRaiser, summary: string, data: JsonObject = {}): void {
+/** The log does not match what is known about it. */
+export function raiseAudit(alarms: AlarmRaiser, summary: string, data: JsonObject = {}): void {
   alarms.raise({ kind: auditKey, key: auditKey, tenant: "default", severity: "critical", summary, data });
 }
 

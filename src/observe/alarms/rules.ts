@@ -148,7 +148,8 @@ export class AlarmRules implements Disposable {
   #see(event: CallEvent): void {
     const { alarms, storeAlarm } = this.#options;
     if (event.moment === "left") {
-      if (event.outcome.refusal?.code === "audit_unavailable") storeAlarm.refused(event.outcome.refusal.message);
+      const { refusal } = event.outcome;
+      if (refusal?.code === "audit_unavailable" || refusal?.code === "store_lost") storeAlarm.refused(refusal.message);
       return;
     }
     if (event.moment === "arrived" || event.moment === "progressed") return;

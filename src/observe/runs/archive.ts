@@ -3,6 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import type { AuditLog } from "../../audit/log.ts";
 import type { DurableEvent } from "../../core/event.ts";
 import { messageOf } from "../../core/fault.ts";
+import { counted } from "../../core/shown.ts";
 import type { Watcher } from "../../core/watcher.ts";
 import type { Store } from "../../store/store.ts";
 import { openRunFolders } from "./folders.ts";
@@ -18,6 +19,8 @@ export interface ArchiveOptions extends Omit<OpenRunsOptions, "folders" | "proje
   readonly store: Pick<Store, "follow">;
   /** Calls the watcher at every moment from now on: what tools emit is in no log. */
   readonly follow: (watcher: Watcher) => void;
+  /** Called if the run folders have entries that the log has not. */
+  readonly reportLoss: (problem: string) => void;
 }
 
 /** How far the run folders follow the audit log. Entries from `since` to before `up_to` have their lines in the files. */
@@ -77,7 +80,7 @@ export class Archive implements AsyncDisposable {
   /** Resolves when the folders have everything that is in the log now. */
   static async open(options: ArchiveOptions): Promise<Archive> {
     openRunFolders(options.folder); // an unusable folder is refused now
-    const archive = new Archive(options, await readPosition(options.folder, options.audit.size));
+    const archive = new Archive(options, await readPosition(options));
     archive.#isPositionSaved = false;
     options.follow((event) => {
       if (event.moment === "emitted") archive.#add({ emitted: event, at: options.clock.now() });
@@ -254,11 +257,16 @@ function ownerOf({ tenant, principal, refs }: LogEntry, runId: string): RunOwner
 
 const positionFile = ".position.json";
 
-/** @param size entries in the audit log now: a new archive begins there, and a position beyond it is of another log */
-async function readPosition(folder: string, size: number): Promise<Position> {
+/** A new archive begins at the end of the log. A position beyond it is of another log. */
+async function readPosition({ folder, audit, reportLoss }: ArchiveOptions): Promise<Position> {
+  const { size } = audit;
   const { since, up_to } = positionIn((await readWholeFile(join(folder, positionFile))) ?? "");
   if (since === undefined || up_to === undefined) return { since: size, up_to: size };
-  return up_to <= size ? { since, up_to } : { since: 0, up_to: 0 };
+  if (up_to <= size) return { since, up_to };
+  reportLoss(
+    `The run folders in \`${folder}\` follow ${counted(up_to, "entry", "entries")} of the audit log, but it has only ${size}: it was cut off, or they belong to another log.`,
+  );
+  return { since: 0, up_to: 0 };
 }
 
 function positionIn(text: string): Partial<Position> {

@@ -121,6 +121,7 @@ export function isRefusal(code: string): code is RefusalCode {
 const categories: ReadonlyMap<string, ErrorRecord["category"]> = new Map<RefusalCode, ErrorRecord["category"]>([
   ["internal", "engine"],
   ["audit_unavailable", "engine"],
+  ["store_lost", "engine"],
   ["overloaded", "engine"],
   ["paused", "engine"],
   ["cancelled", "engine"],

@@ -1,5 +1,6 @@
 import { constants, open, readFile, rename, rm } from "node:fs/promises";
 import { codeOf } from "../../core/system/error-code.ts";
+import { namingFullDisk } from "../../core/system/full-disk.ts";
 import { noLink } from "../../core/system/plain-file.ts";
 
 /** The file has these bytes or stays unchanged, also if the process dies meanwhile. It is not synced: run folders are no ledger. */
@@ -12,7 +13,7 @@ export async function writeWholeFile(path: string, content: string): Promise<voi
     await rename(draft, path);
   } catch (error) {
     await rm(draft, { force: true }).catch(() => {}); // the first error says more
-    throw error;
+    throw namingFullDisk(error, path);
   }
 }
 

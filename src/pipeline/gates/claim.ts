@@ -68,5 +68,6 @@ async function judge(call: ApprovedCall, made: Claim, parts: ClaimParts): Promis
 export function storeFailure(error: unknown): Ending {
   if (!(error instanceof RuntimeFault)) return refuse("audit_unavailable");
   if (error.code === "overloaded") return refuse("overloaded", `${error.message} The tool was not run.`);
+  if (error.code === "store_lost") return refuse("store_lost", `${error.message} The tool was not run.`);
   return refuse("audit_unavailable", `Nothing can be recorded now (\`${error.code}\`), so the tool was not run.`);
 }

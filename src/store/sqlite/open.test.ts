@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { statSync, writeFileSync } from "node:fs";
+import fs, { readFileSync, statSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, it } from "vitest";
 import { all, note } from "../../../test/contracts/records.ts";
@@ -93,6 +94,45 @@ describe("openDatabase", () => {
     expect(() => openAt(name)).toThrow(expect.objectContaining({ code, message }));
   });
 
+  it.each([
+    ["a table is missing", "drop table document", "column document.kind is missing"],
+    ["the table of versions is missing", "drop table meta", "`meta` does not say its version"],
+    ["the version is missing", "delete from meta", "`meta` does not say its version"],
+    ["a column is missing", "alter table approval drop column user", "column approval.user is missing"],
+    ["a column was added", "alter table event add column note text", "column event.note is not known"],
+    ["a unique index is missing", "drop index call_key", "index call_key is missing"],
+  ])("refuses a file as foreign, unchanged, if %s", async (what, sql, why) => {
+    const name = `${what}.db`;
+    await openAt(name)[Symbol.asyncDispose]();
+    const database = new DatabaseSync(at(name));
+    database.exec(sql);
+    database.close();
+    const before = readFileSync(at(name));
+    const message = expect.stringContaining(why);
+    expect(() => openAt(name)).toThrow(expect.objectContaining({ code: "store_foreign", message }));
+    expect(readFileSync(at(name))).toEqual(before);
+  });
+
+  it("opens a file to which another program added a table and an index", async () => {
+    await openAt("beside.db")[Symbol.asyncDispose]();
+    const database = new DatabaseSync(at("beside.db"));
+    database.exec("create table litestream (seq integer); create index by_state on call (state)");
+    database.close();
+    await using store = openAt("beside.db");
+    expect(await store.commit(note("a"), "synced")).toEqual({ won: true });
+  });
+
+  it("refuses a file with a damaged page, and says that it is damaged", async () => {
+    const first = openAt("torn.db");
+    for (let i = 0; i < 500; i += 1) await first.commit(note(`entry ${i}`), "queued");
+    await first[Symbol.asyncDispose]();
+    const bytes = readFileSync(at("torn.db"));
+    bytes.fill(0xff, 4096); // all but the page of the header and the schema
+    writeFileSync(at("torn.db"), bytes);
+    const message = expect.stringMatching(/torn\.db.* is damaged .*malformed/);
+    expect(() => openAt("torn.db")).toThrow(expect.objectContaining({ code: "store_foreign", message }));
+  });
+
   it("refuses an SQLite that could lose pages, naming both versions, and takes newer ones", () => {
     for (const version of ["3.51.2", "3.9.99", "2.99.99", "0"]) {
       expect(() => checkSqlite(version)).toThrow(
@@ -112,6 +152,41 @@ describe("openDatabase", () => {
         message: expect.stringContaining(at(".")),
       }),
     );
+  });
+
+  it("gives back the room that it took for the log if the disk becomes full, and works", async () => {
+    const { writeSync } = fs;
+    let megabytes = 0;
+    const filling = (...given: Parameters<typeof writeSync>): number => {
+      megabytes += 1;
+      if (megabytes > 3) throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+      return writeSync(...given);
+    };
+    const problems: string[] = [];
+    fs.writeSync = filling as typeof writeSync;
+    syncBuiltinESMExports();
+    const store = openAt("nearly-full.db", { log: (problem) => void problems.push(problem) });
+    fs.writeSync = writeSync;
+    syncBuiltinESMExports();
+    expect(statSync(at("nearly-full.db-wal")).size).toBeLessThan(1024 * 1024);
+    const named = expect.stringMatching(/nearly-full\.db-wal` has \d+ bytes left \(ENOSPC.*It grows as it is written/);
+    expect(problems).toEqual([named]);
+    expect(await store.commit(note("a"), "synced")).toEqual({ won: true });
+    await store[Symbol.asyncDispose]();
+  });
+
+  it("reports no lost log after a start that failed halfway", async () => {
+    const { fstatSync } = fs;
+    const failing = (): never => {
+      throw Object.assign(new Error("EIO: i/o error, fstat"), { code: "EIO" });
+    };
+    fs.fstatSync = failing as never;
+    syncBuiltinESMExports();
+    expect(() => openAt("halfway.db")).toThrow(expect.objectContaining({ code: "store_unopenable" }));
+    fs.fstatSync = fstatSync;
+    syncBuiltinESMExports();
+    await using store = openAt("halfway.db");
+    expect(store.lostBefore).toBeUndefined();
   });
 
   it("makes missing folders, and keeps what it writes for its owner", async () => {

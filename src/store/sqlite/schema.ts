@@ -1,4 +1,4 @@
-import type { DatabaseSync } from "node:sqlite";
+import { DatabaseSync } from "node:sqlite";
 import { RuntimeFault } from "../../core/fault.ts";
 
 /** Goes up with each change of the tables. */
@@ -50,8 +50,14 @@ export function checkOwner(database: DatabaseSync, location: string): void {
   if (id !== applicationId && (id !== 0 || !isEmpty)) {
     throw new RuntimeFault("store_foreign", `\`${location}\` is a database of something else; name another file.`);
   }
-  const version = isEmpty ? schemaVersion : numberIn(database, "select value from meta where name = 'schema'");
-  if (version === schemaVersion) return;
+  if (isEmpty) return;
+  const version = versionOf(database);
+  if (version === undefined) throw foreignTables(location, "`meta` does not say its version");
+  if (version === schemaVersion) {
+    const difference = differenceIn(database);
+    if (difference !== undefined) throw foreignTables(location, difference);
+    return;
+  }
   const known = `version ${version}; this Postern knows ${schemaVersion}`;
   if (version > schemaVersion) {
     throw new RuntimeFault(
@@ -63,6 +69,41 @@ export function checkOwner(database: DatabaseSync, location: string): void {
     "store_older",
     `\`${location}\` was written by a Postern from before its first release (${known}). Name another file.`,
   );
+}
+
+function foreignTables(location: string, why: string): RuntimeFault {
+  const message = `\`${location}\` has not the tables of a store of Postern: ${why}. Restore it from a copy, or name another file.`;
+  return new RuntimeFault("store_foreign", message);
+}
+
+function versionOf(database: DatabaseSync): number | undefined {
+  const hasMeta = partsOf(database).has("column meta.value");
+  const version = hasMeta ? numberIn(database, "select value from meta where name = 'schema'") : 0;
+  return version === 0 ? undefined : version;
+}
+
+/** Compares with a new store. Tables and indexes that another program added change nothing. */
+function differenceIn(database: DatabaseSync): string | undefined {
+  using empty = new DatabaseSync(":memory:");
+  empty.exec(tables);
+  const [found, wanted] = [partsOf(database), partsOf(empty)];
+  const missing = [...wanted.keys()].find((part) => !found.has(part));
+  if (missing !== undefined) return `the ${missing} is missing`;
+  const ours = new Set(wanted.values());
+  const added = [...found].find(([part, table]) => part.startsWith("column") && ours.has(table) && !wanted.has(part));
+  return added && `the ${added[0]} is not known`;
+}
+
+/** The table of each column and each index. */
+function partsOf(database: DatabaseSync): ReadonlyMap<string, string> {
+  const rows = database
+    .prepare(
+      `select 'column ' || t.name || '.' || c.name part, t.name owner
+         from sqlite_schema t, pragma_table_info(t.name) c where t.type = 'table'
+       union all select 'index ' || name, tbl_name from sqlite_schema where type = 'index'`,
+    )
+    .all();
+  return new Map(rows.map(({ part, owner }) => [String(part), String(owner)]));
 }
 
 /** Makes the tables of a new file, in one transaction. */

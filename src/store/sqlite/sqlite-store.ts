@@ -1,7 +1,6 @@
-import { closeSync } from "node:fs";
+import { resolve } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
-import type { FaultCode } from "../../core/fault-codes.ts";
 import { harmless } from "../../core/harmless-log.ts";
 import { newId } from "../../core/ids.ts";
 import type { ApprovalRecord, CallRecord, StoreWrite } from "../../core/records.ts";
@@ -23,7 +22,7 @@ import type {
 } from "../store.ts";
 import type { NewEntry, WriteBatch } from "./batch.ts";
 import { CurrentRows } from "./current-rows.ts";
-import { type OpenDatabase, openDatabase } from "./open.ts";
+import { closeDatabase, faultOf, type OpenDatabase, openDatabase } from "./open.ts";
 import { Queries } from "./queries.ts";
 import { Tables } from "./tables.ts";
 import { Writer } from "./writer.ts";
@@ -39,7 +38,13 @@ export interface SqliteStoreOptions {
  * @throws RuntimeFault as `openDatabase`
  */
 export function openSqliteStore(options: SqliteStoreOptions & { readonly location: string }): SqliteStore {
-  return new SqliteStore(openDatabase(options.location, options.log ?? (() => {})), options);
+  const opened = openDatabase(options.location, options.log ?? (() => {}));
+  try {
+    return new SqliteStore(opened, options);
+  } catch (error) {
+    closeDatabase(opened);
+    throw faultOf(error, resolve(options.location));
+  }
 }
 
 /** One process, one file. The condition of a write is decided at once; the writer then writes it with others in one transaction. */
@@ -72,6 +77,7 @@ export class SqliteStore implements Store {
       clock,
       log,
       walFd: database.walFd,
+      lost: database.lost,
       write: (batch) => this.#tables.write(batch, this.#nextSeq),
       written: (batch) => this.#written(batch),
     });
@@ -79,6 +85,10 @@ export class SqliteStore implements Store {
 
   get broken(): Error | undefined {
     return this.#writer.broken;
+  }
+
+  get lostBefore(): string | undefined {
+    return this.#database.lostBefore;
   }
 
   get lost(): number {
@@ -92,44 +102,43 @@ export class SqliteStore implements Store {
   async commit(write: StoreWrite, durability: Durability): Promise<Committed> {
     const writer = this.#writer;
     if (writer.refusal !== undefined) throw writer.refusal;
-    const ruling = attempt("store_unreadable", "The store could not read", () => rule(write, this.#rows));
+    const ruling = read(() => rule(write, this.#rows));
     if (!ruling.won) return writer.after(durability, ruling);
-    const entries = attempt("store_unwritable", "An event could not be written", () => this.#entriesOf(write));
-    writer.open.add(ruling, entries);
+    writer.open.add(ruling, this.#entriesOf(write));
     return writer.join(durability);
   }
 
   async call(by: CallName): Promise<CallRecord | undefined> {
-    return "match" in by ? this.#rows.answering(by) : this.#rows.callNamed(by.key);
+    return read(() => ("match" in by ? this.#rows.answering(by) : this.#rows.callNamed(by.key)));
   }
 
   async approval(id: string): Promise<ApprovalRecord | undefined> {
-    return this.#rows.approval(id);
+    return read(() => this.#rows.approval(id));
   }
 
   async calls(where: CallFilter): Promise<readonly CallRecord[]> {
     this.#writer.drain(); // lists read only what is written
-    return this.#queries.calls(where, this.#clock.now());
+    return readAll(() => this.#queries.calls(where, this.#clock.now()));
   }
 
   async approvals(where: AudienceFilter): Promise<readonly ApprovalRecord[]> {
     this.#writer.drain();
-    return this.#queries.approvals(where, this.#clock.now());
+    return read(() => this.#queries.approvals(where, this.#clock.now()));
   }
 
   async audiences(where: WaitingFilter): Promise<readonly WaitingAudience[]> {
     this.#writer.drain();
-    return this.#queries.audiences(where, this.#clock.now());
+    return read(() => this.#queries.audiences(where, this.#clock.now()));
   }
 
   async stranded(): Promise<readonly CallRecord[]> {
     this.#writer.drain();
-    return this.#tables.stranded(this.incarnation);
+    return read(() => this.#tables.stranded(this.incarnation));
   }
 
   async needed(digests: readonly string[]): Promise<ReadonlySet<string>> {
     this.#writer.drain();
-    return this.#queries.needed(digests, this.#clock.now());
+    return readAll(() => this.#queries.needed(digests, this.#clock.now()));
   }
 
   events(where: EntryFilter): AsyncIterable<StoreEntry> {
@@ -142,12 +151,12 @@ export class SqliteStore implements Store {
 
   readonly documents: Documents = {
     get: async (kind, id) => {
-      const found = this.#rows.document(kind, id);
+      const found = read(() => this.#rows.document(kind, id));
       return found && { version: found.version, body: found.body };
     },
     list: async (kind, prefix) => {
       this.#writer.drain();
-      return this.#queries.documents(kind, prefix);
+      return readAll(() => this.#queries.documents(kind, prefix));
     },
   };
 
@@ -155,17 +164,21 @@ export class SqliteStore implements Store {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     await this.#writer.close();
-    const { database, walFd } = this.#database;
-    database.close(); // writes the log into the file and syncs both
-    closeSync(walFd);
+    closeDatabase(this.#database);
   }
 
+  /** @throws RuntimeFault `store_unwritable` */
   #entriesOf(write: StoreWrite): readonly NewEntry[] {
     const { event } = write;
     const second = secondEventOf(write);
     const named = write.writeId === undefined ? {} : { writeId: write.writeId };
-    const entries = event === undefined ? [] : [{ event, body: this.#serialize(event), ...named }];
-    return second === undefined ? entries : [...entries, { event: second, body: this.#serialize(second) }];
+    try {
+      const entries = event === undefined ? [] : [{ event, body: this.#serialize(event), ...named }];
+      return second === undefined ? entries : [...entries, { event: second, body: this.#serialize(second) }];
+    } catch (cause) {
+      const message = `An event could not be written: ${messageOf(cause)}.`;
+      throw new RuntimeFault("store_unwritable", message, { cause });
+    }
   }
 
   #written({ entries }: WriteBatch): void {
@@ -175,11 +188,24 @@ export class SqliteStore implements Store {
   }
 }
 
-/** @throws RuntimeFault `code` */
-function attempt<T>(code: FaultCode, what: string, run: () => T): T {
+/** @throws RuntimeFault `store_unreadable` */
+function read<T>(run: () => T): T {
   try {
     return run();
   } catch (cause) {
-    throw new RuntimeFault(code, `${what}: ${messageOf(cause)}.`, { cause });
+    throw unreadable(cause);
   }
+}
+
+/** The same for a list that is read in turns. */
+async function readAll<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (cause) {
+    throw unreadable(cause);
+  }
+}
+
+function unreadable(cause: unknown): RuntimeFault {
+  return new RuntimeFault("store_unreadable", `The store could not read: ${messageOf(cause)}.`, { cause });
 }

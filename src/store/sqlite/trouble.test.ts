@@ -198,11 +198,11 @@ describe("SqliteStore under trouble", () => {
 
   it("stops for good when the disk did not keep what was written", async () => {
     const problems: string[] = [];
-    const { database, walFd } = openDatabase(at("broken.db"), () => {});
-    if (walFd !== undefined) closeSync(walFd);
+    const opened = openDatabase(at("broken.db"), () => {});
+    closeSync(opened.walFd);
     const neverOpen = 1_000_000;
     const store = new SqliteStore(
-      { database, walFd: neverOpen },
+      { ...opened, walFd: neverOpen },
       { clock: new FakeClock(), serialize: serializePlainly, log: (problem) => problems.push(problem) },
     );
     await expect(store.commit(note("a"), "synced")).rejects.toMatchObject({ code: "store_broken" });
@@ -214,6 +214,27 @@ describe("SqliteStore under trouble", () => {
     }
     expect(problems.join()).toContain("the store has stopped");
     await expect(store[Symbol.asyncDispose]()).rejects.toThrow("EBADF");
+  });
+
+  it("rejects every read of a damaged table with a typed fault", async () => {
+    const opened = openDatabase(at("unread.db"), () => {});
+    const clock = new FakeClock();
+    await using store = new SqliteStore(opened, { clock, serialize: serializePlainly });
+    opened.database.exec("drop table call; drop table approval; drop table document");
+    const reads = [
+      () => store.call({ key: "k" }),
+      () => store.call({ match: "m" }),
+      () => store.calls({}),
+      () => store.stranded(),
+      () => store.approval("apr_1"),
+      () => store.approvals({}),
+      () => store.audiences({}),
+      () => store.needed(["a"]),
+      () => store.documents.get("kind", "id"),
+      () => store.documents.list("kind", ""),
+      () => store.commit(claimOf(recordOf(callOf(clock))), "synced"),
+    ];
+    for (const read of reads) await expect(read(), `${read}`).rejects.toMatchObject({ code: "store_unreadable" });
   });
 
   it("tells everyone of every batch, also when a follower and its log throw", async () => {

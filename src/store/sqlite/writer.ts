@@ -4,11 +4,14 @@ import { messageOf, RuntimeFault } from "../../core/fault.ts";
 import { counted } from "../../core/shown.ts";
 import type { Committed, Durability } from "../store.ts";
 import { WriteBatch, won } from "./batch.ts";
+import type { FileCheck } from "./open-files.ts";
 
 export interface WriterOptions {
   readonly clock: Clock;
   /** The descriptor of the write-ahead log, to be synced. */
   readonly walFd: number;
+  /** Why written data would be gone after a restart. */
+  readonly lost: FileCheck;
   /** One transaction; throws when nothing of it was written. */
   readonly write: (batch: WriteBatch) => void;
   readonly written: (batch: WriteBatch) => void;
@@ -204,20 +207,36 @@ export class Writer {
 
   #synced(batches: readonly WriteBatch[], error: Error | null): void {
     this.#syncing = false;
-    if (error !== null) this.#stop("The disk did not keep what was written", error);
-    for (const batch of [...batches, ...(error === null ? [] : this.#toSync.splice(0))]) {
+    const failure = error === null ? this.#lossFound() : broken(error);
+    if (failure !== undefined) this.#stop(failure);
+    for (const batch of [...batches, ...(failure === undefined ? [] : this.#toSync.splice(0))]) {
       this.#waiting -= batch.writes;
-      if (error === null) batch.resolveSynced();
-      else batch.reject(this.broken ?? error);
+      if (failure === undefined) batch.resolveSynced();
+      else batch.reject(failure);
     }
     this.drain();
     if (this.#toSync.length > 0 || this.#isSyncDue) this.#sync();
     if (!this.#syncing) this.#idle?.resolve();
   }
 
-  #stop(what: string, cause: unknown): void {
-    const message = `${what} (${messageOf(cause)}); the store has stopped. Check the disk and start again.`;
-    this.broken = new RuntimeFault("store_broken", message, { cause });
-    this.#options.log(message);
+  /**
+   * Every sync looks, because a call with an effect waits for one: no tool with an effect starts on a claim that is gone.
+   * Other writes are synced within `lazySyncMs`, so a loss under them is found by then.
+   */
+  #lossFound(): RuntimeFault | undefined {
+    const why = this.#options.lost();
+    if (why === undefined) return undefined;
+    const message = `The store is lost: ${why} while Postern runs, so what is written now would be gone. The store has stopped. Put the right file in its place and start again.`;
+    return new RuntimeFault("store_lost", message);
   }
+
+  #stop(failure: RuntimeFault): void {
+    this.broken = failure;
+    this.#options.log(failure.message);
+  }
+}
+
+function broken(cause: Error): RuntimeFault {
+  const message = `The disk did not keep what was written (${cause.message}); the store has stopped. Check the disk and start again.`;
+  return new RuntimeFault("store_broken", message, { cause });
 }
