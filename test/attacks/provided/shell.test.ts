@@ -15,15 +15,16 @@ const hijacked = ["eval", "set", "trap", "echo", "exec", "builtin", "export", "c
 /** A program: writes to each descriptor it has, or to those in the folders of its arguments. */
 const eachDescriptor = `for folder in "\${@:-/proc/self/fd}"; do
   for descriptor in "$folder"/*; do
-    { printf '\\0rm -f kept\\0PATH=/workspace\\0x=evil\\0' > "$descriptor"; } 2>/dev/null
+    { printf '\\0rm -f kept\\0PATH=/workspace\\0x=evil\\0evil=evil\\0' > "$descriptor"; } 2>/dev/null
+    { printf 'evil=evil\\0' >&"\${descriptor##*/}"; } 2>/dev/null # a socket cannot be opened
   done
 done`;
 
 /** What a command may do to run as the next one. */
 const hijackings = {
-  "a program that writes to each descriptor it inherits": "/bin/sh each.sh",
-  "a program that opens the descriptors of other processes": "/bin/sh each.sh /proc/[0-9]*/fd",
-  "a program that is left behind": "(sleep 0.1; /bin/sh each.sh) & sleep 0.3",
+  "a program that writes to each descriptor it inherits": "/bin/bash each.sh",
+  "a program that opens the descriptors of other processes": "/bin/bash each.sh /proc/[0-9]*/fd",
+  "a program that is left behind": "(sleep 0.1; /bin/bash each.sh) & sleep 0.3",
   "a line that writes to each descriptor of its shell":
     "for f in {3..255}; do eval \"printf '\\\\0rm -f kept\\\\0' >&$f\"; done 2>/dev/null",
   "functions with the names of builtins": hijacked.map((name) => `${name}() { command rm -f kept; }`).join("; "),
@@ -183,13 +184,13 @@ describe.skipIf(!here)("a command of the shell tool", () => {
     await using fixture = await providedFixture(shellTool);
     fixture.put("each.sh", eachDescriptor);
     const line =
-      'echo "[$x]" $-; pwd; declare -F; trap -p DEBUG ERR RETURN; alias; ls kept; set -- $(printf seen); echo $#';
+      'echo "[$x$evil]" $-; pwd; declare -F; trap -p DEBUG ERR RETURN; alias; ls kept; set -- $(printf seen); echo $#';
     const seen: Record<string, string> = {};
     for (const [how, command] of Object.entries(hijackings)) {
-      await fixture.call("bash", { command: "export x=1", restart: true });
+      await fixture.call("bash", { command: `export x=1 # ${how}`, restart: true }); // an equal call would be replayed
       await fixture.call("bash", { command });
       fixture.put("kept", "");
-      seen[how] = (await fixture.call("bash", { command: line })).text;
+      seen[how] = (await fixture.call("bash", { command: `${line} # ${how}` })).text;
     }
     expect(Object.keys(hijackings).filter((how) => seen[how] !== "[1] hBc\n/workspace\nkept\n1")).toEqual([]);
   });
