@@ -1,6 +1,6 @@
 import type { Json } from "../core/json.ts";
 import { type ContentBlock, textOf } from "../core/outcome.ts";
-import type { Redactor } from "../secrets/secret-store.ts";
+import type { Redactor, TextSpan } from "../secrets/secret-store.ts";
 import type { LargeJson } from "./large-json.ts";
 import type { RawResult } from "./raw-result.ts";
 import { findsIn, pieceBytes } from "./streams.ts";
@@ -20,11 +20,88 @@ export interface CleanJson {
 }
 
 export function cleanResult(raw: RawResult, redactor: Redactor): CleanResult {
-  const content = raw.content.map((block) => cleanBlock(block, redactor));
+  const content = maskedAcross(raw.content, redactor).map((block) => cleanBlock(block, redactor));
   const structured = raw.structured === undefined ? undefined : cleanJson(raw.structured, redactor);
   if (raw.large !== undefined) return { content, text: textOf(content), structured: cleanLarge(raw.large, redactor) };
   const { brief } = raw;
   return { content, text: textOf(content), structured, ...cleanBrief(brief, redactor) };
+}
+
+/** A part of a block's text. */
+interface BorderPart {
+  /** The block's place in the content. */
+  readonly at: number;
+  /** Where the part begins in the block's text. */
+  readonly from: number;
+  readonly text: string;
+}
+
+/**
+ * Masks values that are split over neighbouring texts. They are read with nothing between them, and as the result's text is,
+ * with line breaks.
+ */
+function maskedAcross(content: readonly ContentBlock[], redactor: Redactor): readonly ContentBlock[] {
+  const texts = content.flatMap((block, at) =>
+    "text" in block && block.text !== undefined ? [{ at, from: 0, text: block.text }] : [],
+  );
+  if (texts.length < 2 || redactor.places === undefined) return content;
+  const found = new Map<number, TextSpan[]>();
+  for (const parts of borders(texts, redactor.reach ?? Number.POSITIVE_INFINITY))
+    for (const between of ["", "\n"]) {
+      const places = redactor.places(parts.map(({ text }) => text).join(between));
+      for (const { at, span } of splitPlaces(parts, places, between)) found.set(at, [...(found.get(at) ?? []), span]);
+    }
+  return content.map((block, at) => {
+    const spans = found.get(at);
+    if (spans === undefined || !("text" in block) || block.text === undefined) return block;
+    return { ...block, text: masked(block.text, spans) };
+  });
+}
+
+/** Around each border as much as a value can reach: from the end of one long text to the beginning of the next. */
+function* borders(texts: readonly BorderPart[], reach: number): Generator<readonly BorderPart[]> {
+  let parts: BorderPart[] = [];
+  for (const { at, text } of texts) {
+    const isLong = text.length > reach;
+    parts.push({ at, from: 0, text: isLong ? text.slice(0, reach) : text });
+    if (!isLong) continue;
+    if (parts.length > 1) yield parts;
+    parts = [{ at, from: text.length - reach, text: text.slice(text.length - reach) }];
+  }
+  if (parts.length > 1) yield parts;
+}
+
+/** The places that lie in two or more blocks, by block. */
+function splitPlaces(
+  parts: readonly BorderPart[],
+  places: readonly TextSpan[],
+  between: string,
+): readonly { readonly at: number; readonly span: TextSpan }[] {
+  let next = 0;
+  const starts = parts.map(({ text }) => {
+    const start = next;
+    next += text.length + between.length;
+    return start;
+  });
+  return places.flatMap((place) => {
+    const shares = parts.flatMap(({ at, from, text }, i) => {
+      const offset = starts[i] ?? 0;
+      const start = Math.max(place.start - offset, 0);
+      const end = Math.min(place.end - offset, text.length);
+      return start < end ? [{ at, span: { start: start + from, end: end + from } }] : [];
+    });
+    return shares.length > 1 ? shares : [];
+  });
+}
+
+function masked(text: string, spans: readonly TextSpan[]): string {
+  let clean = "";
+  let done = 0;
+  for (const { start, end } of spans.toSorted((one, other) => one.start - other.start)) {
+    if (start >= done) clean += `${text.slice(done, start)}[redacted]`;
+    done = Math.max(done, end);
+  }
+  return clean + text.slice(done);
 }
 
 function cleanLarge(large: LargeJson, redactor: Redactor): CleanJson {
@@ -42,6 +119,8 @@ export async function cleanLongResult(raw: RawResult, redactor: Redactor): Promi
   for (const text of longTextsIn(raw)) if (await isCleanText(text, redactor)) clean.push(text);
   return cleanResult(raw, {
     learn: (value) => redactor.learn(value),
+    ...(redactor.places !== undefined && { places: (text) => redactor.places?.(text) ?? [] }),
+    ...(redactor.reach !== undefined && { reach: redactor.reach }),
     redact: (text) => (clean.includes(text) ? text : redactor.redact(text)),
     finds: (text) => !clean.includes(text) && redactor.finds(text),
   });

@@ -155,6 +155,17 @@ describe("escaped values", () => {
     expect(redactor.redact(text)).toBe(text);
   });
 
+  it.each([
+    ["caf\u00e9-paris", "caf%E9-paris"],
+    ["\u00fcber-secret", "%FCber-secret"],
+    ["\u00e9\u00e9-secret", "%e9%E9-secret"],
+    ["secret-\u00e2", "secret-%E2"],
+  ])("masks %j in percent-encoded Latin-1", (secret, text) => {
+    const redactor = createRedactor();
+    redactor.learn(secret);
+    expect(redactor.redact(`q=${text}&x=1`)).toBe(`q=${mask}&x=1`);
+  });
+
   it("finds a value that holds what looks like an escape, raw and escaped once more", () => {
     for (const secret of ["a%41b%20c%2Fd", "x&amp;y&lt;zzzzz", String.raw`C:\new\table\u0041`, "it's '\"'\"' 100%25"]) {
       const redactor = createRedactor();

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { Rewriting, type Rewritten } from "./rewritten.ts";
+import { Rewriting, type Rewritten, thenRewrite } from "./rewritten.ts";
 
 /** U+00A0 to U+00FF in order. */
 const latin =
@@ -34,6 +34,7 @@ const percent = 37;
 const ampersand = 38;
 const quote = 39;
 const semicolon = 59;
+const equals = 61;
 /** A number in an entity may have leading zeros. Their count is bounded, so that the redactor's `reach` is. */
 const longestEntity = 12;
 
@@ -88,6 +89,37 @@ export function undoEscapes(text: string, only?: Sign): Rewritten | undefined {
       return mapped.original(span);
     },
   };
+}
+
+/**
+ * The text of a mail in quoted-printable without `=3D` and without lines that end with `=`. It is not decoded with the other
+ * escapes, because `=` stands before a value in addresses and settings.
+ */
+export function undoQuotedPrintable(text: string): Rewritten | undefined {
+  if (!/=(?:3d|[89a-f][0-9a-f]|\r?\n)/i.test(text)) return undefined; // each such mail has one of them
+  const joined = replacedAtEquals(text, (at) => {
+    const end = text.charAt(at + 1) === "\r" ? at + 2 : at + 1;
+    return text.charAt(end) === "\n" ? { end: end + 1, by: "" } : undefined;
+  });
+  const decode = (whole: string): Rewritten | undefined =>
+    replacedAtEquals(whole, (at) => {
+      const found = encodedBytes(whole, at, equals);
+      return found === none ? undefined : { end: at + (found & 15), by: String.fromCodePoint(found >> 4) };
+    });
+  return joined === undefined ? decode(text) : (thenRewrite(joined, decode) ?? joined);
+}
+
+function replacedAtEquals(
+  text: string,
+  escapeFrom: (at: number) => { readonly end: number; readonly by: string } | undefined,
+): Rewritten | undefined {
+  const rewriting = new Rewriting(text);
+  for (let at = text.indexOf("="); at >= 0; ) {
+    const found = escapeFrom(at);
+    if (found !== undefined) rewriting.replace(at, found.end, found.by);
+    at = text.indexOf("=", found?.end ?? at + 1);
+  }
+  return rewriting.isSame ? undefined : rewriting.finish();
 }
 
 function recorded(text: string, only: Sign | undefined): Rewritten {
@@ -145,12 +177,18 @@ function afterBackslash(text: string, at: number): number {
 }
 
 function percentEncoded(text: string, at: number): number {
+  if (text.charAt(at + 1) === "u") return escapeOf(hexAt(text, at + 2, 4), 6);
+  return encodedBytes(text, at, percent);
+}
+
+/** A character of UTF-8 whose bytes each have the sign before them. */
+function encodedBytes(text: string, at: number, sign: number): number {
   const first = hexAt(text, at + 1, 2);
-  if (first < 0) return text.charAt(at + 1) === "u" ? escapeOf(hexAt(text, at + 2, 4), 6) : none;
+  if (first < 0) return none;
   const more = first < 0xc2 ? 0 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
   let code = more === 0 ? first : first & (0x3f >> more);
   for (let i = 1; i <= more; i += 1) {
-    const next = text.charCodeAt(at + 3 * i) === percent ? hexAt(text, at + 3 * i + 1, 2) : -1;
+    const next = text.charCodeAt(at + 3 * i) === sign ? hexAt(text, at + 3 * i + 1, 2) : -1;
     if (next >> 6 !== 2) return escapeOf(first, 3); // a byte of Latin-1
     code = (code << 6) | (next & 0x3f);
   }

@@ -1,11 +1,6 @@
 import { undoEscapes } from "./escapes.ts";
 import { fewestCharacters } from "./secret-name.ts";
-
-/** A piece of text, from `start` up to, not including, `end`. */
-export interface TextSpan {
-  readonly start: number;
-  readonly end: number;
-}
+import type { TextSpan } from "./secret-store.ts";
 
 /** How many characters together decide the next jump of the search. */
 const blockCharacters = 3;

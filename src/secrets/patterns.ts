@@ -27,6 +27,7 @@ export function guessingRedactor(exact: Redactor, patterns: SecretPatterns): Red
   return {
     learn: (value) => exact.learn(value),
     finds: (text) => exact.finds(text),
+    ...(exact.places !== undefined && { places: (text) => exact.places?.(text) ?? [] }),
     redact: (text) => patterns.mask(exact.redact(text)),
   };
 }

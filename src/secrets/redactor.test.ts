@@ -45,8 +45,72 @@ const encoders: Readonly<Record<string, (secret: string, left: string, right: st
       .swap16()
       .toString("hex"),
   "utf-16 read as latin-1": (secret, left, right) => Buffer.from(left + secret + right, "utf16le").toString("latin1"),
+  "hex with colons": (secret, left, right) => bytesOf(left + secret + right).join(":"),
+  "upper hex with blanks": (secret, left, right) =>
+    bytesOf(left + secret + right)
+      .join(" ")
+      .toUpperCase(),
+  "hex of a C array": (secret, left, right) =>
+    `{\n  ${bytesOf(left + secret + right)
+      .map((byte) => `0x${byte}`)
+      .join(",\n  ")}\n}`,
+  "utf-16 in hex with dashes": (secret, left, right) => bytesOf(left + secret + right, "utf16le").join("-"),
+  xxd: (secret, left, right) => dump(left + secret + right, xxdLine),
+  "xxd in json": (secret, left, right) => JSON.stringify({ stdout: dump(left + secret + right, xxdLine) }),
+  "hexdump -C": (secret, left, right) => dump(left + secret + right, barLine),
+  "od -tx1": (secret, left, right) => dump(left + secret + right, odLine),
+  "bytes in json": (secret, left, right) => JSON.stringify([...Buffer.from(left + secret + right)]),
+  "a buffer in indented json": (secret, left, right) => JSON.stringify(Buffer.from(left + secret + right), null, 4),
+  "a typed array in json": (secret, left, right) =>
+    JSON.stringify({ bytes: new Uint8Array(Buffer.from(left + secret + right)) }),
+  "quoted-printable": (secret, left, right) => quotedPrintable(left + secret + right),
+  "quoted-printable in json": (secret, left, right) => JSON.stringify({ body: quotedPrintable(left + secret + right) }),
   "indented wrapped base64": (secret, left, right) => `key: |\n    ${wrapped(left + secret + right, 64, "\n    ")}`,
 };
+
+function bytesOf(text: string, encoding: BufferEncoding = "utf8"): readonly string[] {
+  return Buffer.from(text, encoding).toString("hex").match(/../g) ?? [];
+}
+
+type DumpLine = (offset: number, bytes: Buffer) => string;
+
+function dump(text: string, line: DumpLine): string {
+  const bytes = Buffer.from(text);
+  const starts = Array.from({ length: Math.ceil(bytes.length / 16) }, (_, i) => 16 * i);
+  return `${starts.map((start) => line(start, bytes.subarray(start, start + 16))).join("\n")}\n`;
+}
+const printable = (bytes: Buffer): string => bytes.toString("latin1").replace(/[^ -~]/g, ".");
+const xxdLine: DumpLine = (offset, bytes) =>
+  `${offset.toString(16).padStart(8, "0")}: ${(bytes.toString("hex").match(/.{1,4}/g) ?? []).join(" ").padEnd(39)}  ${printable(bytes)}`;
+const barLine: DumpLine = (offset, bytes) => {
+  const [first = "", second = ""] = [bytes.subarray(0, 8), bytes.subarray(8)].map((half) =>
+    (half.toString("hex").match(/../g) ?? []).join(" "),
+  );
+  return `${offset.toString(16).padStart(8, "0")}  ${`${first}  ${second}`.padEnd(48)}  |${printable(bytes)}|`;
+};
+const odLine: DumpLine = (offset, bytes) =>
+  `${offset.toString(8).padStart(7, "0")} ${(bytes.toString("hex").match(/../g) ?? []).join(" ")}`;
+
+/** As mail programs write it: 76 characters a line, all that is not plain as its bytes. */
+function quotedPrintable(text: string): string {
+  const marked = `=3D${text}=3D`; // its neighbours
+  const tokens = [...Buffer.from(marked)].map((byte) =>
+    byte >= 33 && byte <= 126 && byte !== 61
+      ? String.fromCharCode(byte)
+      : `=${byte.toString(16).toUpperCase().padStart(2, "0")}`,
+  );
+  let lines = "";
+  let width = 0;
+  for (const token of tokens) {
+    if (width + token.length > 75) {
+      lines += "=\r\n";
+      width = 0;
+    }
+    lines += token;
+    width += token.length;
+  }
+  return lines;
+}
 
 function wrapped(text: string, width: number, lineBreak: string): string {
   return (
@@ -183,6 +247,41 @@ describe("every spelling", () => {
     }
     expect(leaks).toEqual([]);
   });
+
+  it("masks the bytes of a value, and the whole lines of a dump that hold it", () => {
+    const redactor = knowing("hunter2hunter2");
+    const bytes = bytesOf("-hunter2hunter2-");
+    expect(redactor.redact(`id ${bytes.join(":")} end`)).toBe(`id 2d:${mask}:2d end`);
+    expect(redactor.redact(JSON.stringify({ data: [...Buffer.from("-hunter2hunter2-")], n: 1 }))).toBe(
+      `{"data":[45,${mask},45],"n":1}`,
+    );
+    const lines = dump(`${"x".repeat(40)}hunter2hunter2${"y".repeat(40)}`, xxdLine).split("\n");
+    expect(redactor.redact(lines.join("\n")).split("\n")).toEqual([...lines.slice(0, 2), mask, ...lines.slice(4)]);
+    expect(redactor.redact("a=3D hunter2=\r\nhunter2 =C3=A9")).toBe(`a=3D ${mask} =C3=A9`);
+  });
+
+  it("leaves lists of numbers, times and dumps without a value as they are", () => {
+    const text = `2026-11-27 23:45:18 10,20,30,40,50,60,70 550e8400-e29b-41d4-a716-446655440000\n${dump("ordinary text of two lines", barLine)}`;
+    expect(knowing("hunter2hunter2").redact(text)).toBe(text);
+  });
+
+  it.each(["12:", "ab cd ", "10,", "00000000: 6162 6364  abcd\n", "=3D", "=\n", "0x", "\n,\n"])(
+    "reads a long text of %j in linear time",
+    (piece) => {
+      const redactor = knowing("hunter2hunter2");
+      const timeOf = (length: number): number => {
+        const text = piece.repeat(length / piece.length);
+        const times = Array.from({ length: 3 }, () => {
+          const start = performance.now();
+          redactor.redact(text);
+          return performance.now() - start;
+        });
+        return Math.min(...times);
+      };
+      timeOf(50_000);
+      expect(timeOf(1_600_000)).toBeLessThan(100 * (timeOf(100_000) + 1)); // 256 times if it were quadratic
+    },
+  );
 
   it("keeps the line break behind a value that ends with its line", () => {
     const secret = "fourty-eight-characters-make-a-line-of-sixtyfour"; // of base64, that is

@@ -1,19 +1,22 @@
 import { RuntimeFault } from "../core/fault.ts";
-import { type Sign, signsIn, undoEscapes } from "./escapes.ts";
-import { deepestEscaping, merged, Needles, type TextSpan, variantsOf } from "./needles.ts";
-import type { Rewritten } from "./rewritten.ts";
-import { joinLines } from "./rewritten.ts";
+import { type Sign, signsIn, undoEscapes, undoQuotedPrintable } from "./escapes.ts";
+import { deepestEscaping, merged, Needles, variantsOf } from "./needles.ts";
+import { joinLines, type Rewritten, thenRewrite } from "./rewritten.ts";
 import { fewestCharacters, isMaskable } from "./secret-name.ts";
-import type { Redactor } from "./secret-store.ts";
+import type { Redactor, TextSpan } from "./secret-store.ts";
+import { byteReadings } from "./written-bytes.ts";
 
 export const mask = "[redacted]";
 /**
- * How much longer than the longest needle an encoded value can be: wrapped lines with indentation, or escaped escapes.
- * The longest needle is UTF-16 in hex, four times the value.
+ * How much longer than the longest needle an encoded value can be: wrapped lines with indentation, escaped escapes, or a list
+ * with one byte a line. The longest needle is UTF-16 in hex, four times the value.
  */
-const reachTimes = 4;
+const reachTimes = 6;
 
-/** Masks known values only, also encoded (needles.ts), escaped (escapes.ts) or wrapped (rewritten.ts). The second layer guesses unknown secrets. */
+/**
+ * Masks known values only, also encoded (needles.ts), escaped (escapes.ts), wrapped (rewritten.ts) or written as single bytes
+ * (written-bytes.ts). The second layer guesses unknown secrets.
+ */
 export function createRedactor(): Redactor {
   return new VariantRedactor();
 }
@@ -48,7 +51,7 @@ class VariantRedactor implements Redactor {
   }
 
   redact(text: string): string {
-    const spans = this.#spansIn(text);
+    const spans = this.places(text);
     if (spans.length === 0) return text;
     let clean = "";
     let kept = 0;
@@ -67,8 +70,7 @@ class VariantRedactor implements Redactor {
     return false;
   }
 
-  /** The places of known values, in order and not overlapping. */
-  #spansIn(text: string): readonly TextSpan[] {
+  places(text: string): readonly TextSpan[] {
     const needles = this.#ready();
     if (needles === undefined) return [];
     const spans: TextSpan[] = [];
@@ -101,11 +103,25 @@ function* readings(text: string, mayHoldEscapes: boolean): Generator<Rewritten> 
 
 function* levels(first: Rewritten): Generator<Rewritten> {
   yield first;
+  yield* asBytes(first);
   for (const reading of unescaped(first)) {
     yield reading;
+    yield* asBytes(reading);
     const joined = thenRewrite(reading, joinLines);
     if (joined !== undefined) yield joined;
   }
+}
+
+function* asBytes(first: Rewritten): Generator<Rewritten> {
+  for (const bytesIn of byteReadings) {
+    const reading = thenRewrite(first, bytesIn);
+    if (reading !== undefined) yield reading;
+  }
+  const mail = thenRewrite(first, undoQuotedPrintable);
+  if (mail === undefined) return;
+  yield mail;
+  const page = thenRewrite(mail, (text) => undoEscapes(text, "&")); // mails are often HTML
+  if (page !== undefined) yield page;
 }
 
 function* unescaped(first: Rewritten, only?: Sign): Generator<Rewritten> {
@@ -115,10 +131,4 @@ function* unescaped(first: Rewritten, only?: Sign): Generator<Rewritten> {
     if (reading === undefined) return;
     yield reading;
   }
-}
-
-/** The reading of a reading, with both ways back. */
-function thenRewrite(first: Rewritten, rewrite: (text: string) => Rewritten | undefined): Rewritten | undefined {
-  const second = rewrite(first.text);
-  return second && { text: second.text, original: (span) => first.original(second.original(span)) };
 }

@@ -1,10 +1,16 @@
-import type { TextSpan } from "./needles.ts";
+import type { TextSpan } from "./secret-store.ts";
 
 /** Text in which some pieces were replaced. It maps each character back to its source. */
 export interface Rewritten {
   readonly text: string;
   /** The source of a span of this text. */
   original(span: TextSpan): TextSpan;
+}
+
+/** The reading of a reading, with both ways back. */
+export function thenRewrite(first: Rewritten, rewrite: (text: string) => Rewritten | undefined): Rewritten | undefined {
+  const second = rewrite(first.text);
+  return second && { text: second.text, original: (span) => first.original(second.original(span)) };
 }
 
 /** Replaces pieces of a text from left to right. */

@@ -28,6 +28,12 @@ export type PatternMode = "off" | "mark" | "mask";
 
 export const patternModes: readonly PatternMode[] = ["off", "mark", "mask"];
 
+/** A piece of text, from `start` up to, not including, `end`. */
+export interface TextSpan {
+  readonly start: number;
+  readonly end: number;
+}
+
 /** Finds exact values in the usual encodings (JSON, URL, base64 at three offsets, hex, wrapped lines). */
 export interface Redactor {
   /** From now on the value is masked everywhere. Values shorter than 6 characters are refused, because masking them would mask ordinary text. */
@@ -36,6 +42,8 @@ export interface Redactor {
   redact(text: string): string;
   /** Whether the text contains a known value. */
   finds(text: string): boolean;
+  /** Where known values are, in order and not overlapping. A redactor without it masks no value that is split over two texts. */
+  places?(text: string): readonly TextSpan[];
   /** The greatest length of a known value in any encoding. Without it, a text must be searched as a whole. */
   readonly reach?: number | undefined;
 }

@@ -4,12 +4,16 @@
  *
  * Invariant: every process of a command ends with it. The sandbox is a process namespace: when its first process ends, the
  * kernel ends all others, also those that left its group or session.
+ * Invariant: a command runs as it is written. Each begins in a new shell, and what an earlier command leaves for it is data
+ * (shell-state.ts), which the shell never evaluates.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { lstatSync, readFileSync, readlinkSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { SystemClock } from "../../core/clock.ts";
 import { Bubblewrap, ownNamespaces } from "../../core/system/bubblewrap.ts";
+import type { GitEntry } from "./git-entries.ts";
+import { mostStateBytes, stateFrom } from "./shell-state.ts";
 
 export interface ShellLimits {
   readonly timeoutMs: number;
@@ -31,9 +35,11 @@ export interface ShellRun {
   readonly at: string;
   /** `DEVICE:INODE` of the folder. */
   readonly identity: string;
+  /** What in the folder stays read-only. */
+  readonly git: readonly GitEntry[];
   readonly command: string;
-  /** The state after an earlier command: folder, variables, functions. Undefined if no state is used. */
-  readonly state?: string | undefined;
+  /** What an earlier command leaves, as `stateFrom` gives it. Undefined if no state is used. */
+  readonly state?: Buffer | undefined;
   readonly timeoutMs: number;
   readonly maxOutputBytes: number;
   readonly signal: AbortSignal;
@@ -45,35 +51,40 @@ export interface ShellEnd {
   readonly outcome: { readonly type: "exit"; readonly exit_code: number } | { readonly type: "timeout" };
   /** Why it was ended, if the outcome does not say so. */
   readonly note?: string;
-  /** The state for the next command. Missing if it stays as before. */
-  readonly state?: string;
+  /** What the command leaves for the next. Missing if that stays as before. */
+  readonly state?: Buffer;
 }
 
 const clock = new SystemClock(); // processes live in real time
 /** A command that writes more is ended. */
 const floodBytes = 64 * 1024 * 1024;
-const mostStateBytes = 64 * 1024;
 const temporaryBytes = 256 * 1024 * 1024;
 
-/** Reads the state and the command from its input, and writes the new state to descriptor 3. Setting a readonly name fails silently. */
-const keeping = `
-IFS= read -r -d '' __state; IFS= read -r -d '' __command; exec </dev/null
-set -- "$__command"
-__keep() { printf 'cd -- %q\\n' "$PWD"; declare -f; declare -p; alias -p; shopt -p; set +o; }
-eval "$__state" 2>/dev/null
-unset __state __command
-trap '__keep >&3' EXIT
-eval "$1"`;
-const plain = `IFS= read -r -d '' __command; exec </dev/null 3>&-
-set -- "$__command"; unset __command
-eval "$1"`;
+/**
+ * Reads the command and the state (a folder, then `NAME=VALUE`) from its input. While the command runs, descriptor 3 is
+ * closed for every program. At the end the folder and the exported variables are written to it. bash restores it before the
+ * trap, or keeps it as 10 if the command ends within a function. A command without a state writes none.
+ */
+const script = `mapfile -t -d '' __given; exec </dev/null
+set -- "\${__given[@]}"; unset __given
+if [ $# -gt 1 ]; then
+  cd -- "$2" 2>/dev/null
+  [ $# -eq 2 ] || export -- "\${@:3}" 2>/dev/null
+  trap '{ /usr/bin/env -0 >&3 || /usr/bin/env -0 >&10; } 2>/dev/null' EXIT
+fi
+set -- "$1"
+eval "$1" 3>&-`;
 
 const bash = ["/bin/bash", "--noprofile", "--norc", "-c"];
 /**
- * Checks that the folder is the expected one, because bubblewrap finds it by its path. Then it waits for bash. bubblewrap
- * ends after it, and the kernel lets it end after all other processes.
+ * Checks that the folder and what is read-only in it are the expected ones, because bubblewrap finds them by their paths: up
+ * to `--`, paths with their `DEVICE:INODE`. Then it waits for bash. bubblewrap ends after it, and the kernel lets it end
+ * after all other processes.
  */
-const firstProcess = `[ "$(stat -c %d:%i .)" = "$1" ] || { echo "The folder is not the one it was." >&2; exit 125; }
+const firstProcess = `while [ "$1" != -- ]; do
+  [ "$(stat -c %d:%i -- "$1" 2>/dev/null)" = "$2" ] || { echo "$1 is not the one it was. Try again." >&2; exit 125; }
+  shift 2
+done
 shift; "$@"; exit $?`;
 
 /** It is tried before it is offered, as an engine is. */
@@ -97,17 +108,30 @@ export class ShellSandbox {
   }
 
   async run(run: ShellRun): Promise<ShellEnd> {
-    const keeps = run.state !== undefined;
-    const walls = sandboxArguments(this.#options, run);
-    const shell = [...bash, keeps ? keeping : plain, "bash"];
+    const expected = [
+      run.at,
+      run.identity,
+      ...run.git.flatMap(({ path, identity }) => [`${run.at}/${path}`, identity]),
+    ];
     const { command, args } = this.#bubblewrap.around(
-      [...walls, "/bin/sh", "-c", firstProcess, "sh", run.identity, ...shell],
+      [
+        ...sandboxArguments(this.#options, run),
+        "/bin/sh",
+        "-c",
+        firstProcess,
+        "sh",
+        ...expected,
+        "--",
+        ...bash,
+        script,
+        "bash",
+      ],
       this.#options,
     );
     const stdio = ["pipe", "pipe", "pipe", "pipe"] as const;
     const child = spawn(command, [...args], { cwd: "/", env: {}, stdio: [...stdio], detached: true });
     child.stdin?.on("error", ignored); // the command may end before it reads
-    child.stdin?.end(`${keeps ? `${run.state}\0` : ""}${run.command}\0`);
+    child.stdin?.end(Buffer.concat([Buffer.from(`${run.command}\0`), run.state ?? Buffer.of()]));
     try {
       return await this.#ended(child, run);
     } finally {
@@ -160,16 +184,14 @@ export class ShellSandbox {
     if (this.#bubblewrap.groups?.ranOutOfMemory(child.pid ?? 0) === true)
       return { note: `It was short of memory: all of it may have ${this.#options.memoryBytes} bytes.` };
     if (state === undefined || state.bytes === 0) return {};
-    if (state.bytes <= mostStateBytes) return { state: state.text };
-    return {
-      note: `Its variables and functions are more than ${mostStateBytes} bytes; the earlier ones stay.`,
-    };
+    if (state.bytes <= mostStateBytes) return { state: stateFrom(state.content) };
+    return { note: `Its exported variables have more than ${mostStateBytes} bytes; the earlier ones stay.` };
   }
 }
 
 function sandboxArguments(
   { network, readable }: SandboxOptions,
-  run?: Pick<ShellRun, "folder" | "at">,
+  run?: Pick<ShellRun, "folder" | "at" | "git">,
 ): readonly string[] {
   const settings = { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: "/tmp", LANG: "C.UTF-8", TERM: "dumb" };
   const forNetwork = ["/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl/certs"];
@@ -182,9 +204,14 @@ function sandboxArguments(
     ...files.flatMap((path) => ["--ro-bind-try", path, path]),
     // Root may write root's files in `/proc/sys` without any capability, so `/proc` is made read-only.
     ...["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--size", `${temporaryBytes}`, "--tmpfs", "/tmp"],
-    ...(run === undefined ? ["--chdir", "/tmp"] : ["--bind", run.folder, run.at, "--chdir", run.at]),
+    ...(run === undefined ? ["--chdir", "/tmp"] : ["--bind", run.folder, run.at, ...readOnly(run), "--chdir", run.at]),
     ...["--remount-ro", "/", "--as-pid-1", "--"],
   ];
+}
+
+/** What has gone meanwhile is noticed by the first process. */
+function readOnly({ folder, at, git }: Pick<ShellRun, "folder" | "at" | "git">): readonly string[] {
+  return git.flatMap(({ path }) => ["--ro-bind-try", `${folder}/${path}`, `${at}/${path}`]);
 }
 
 /** On most systems it is a link into `/usr`. */
@@ -224,9 +251,14 @@ class Excerpt {
       this.#tail = Buffer.concat([this.#tail, chunk.subarray(Math.max(0, room))]).subarray(-this.#half);
   }
 
+  /** Without a note: whole if it has at most the given number of bytes. */
+  get content(): Buffer {
+    return Buffer.concat([this.#head, this.#tail]);
+  }
+
   get text(): string {
     const left = this.bytes - this.#head.length - this.#tail.length;
-    if (left === 0) return Buffer.concat([this.#head, this.#tail]).toString("utf8");
+    if (left === 0) return this.content.toString("utf8");
     return `${this.#head.toString("utf8")}\n[${left} bytes are left out here]\n${this.#tail.toString("utf8")}`;
   }
 }

@@ -8,8 +8,10 @@ import type { ProviderDefinedTool } from "../../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
 import { type FileToolOptions, fileKit } from "../files/files.ts";
 import { FileRejection, rejectionOf } from "../files/guard/rejection.ts";
-import { answering, checkedLimits, type FileKit, type LimitTable } from "../files/kit.ts";
+import { answering, checkedLimits, type FileKit, type LimitTable, previewed } from "../files/kit.ts";
+import { gitEntries, setAside } from "./git-entries.ts";
 import { type ShellEnd, type ShellLimits, type ShellRun, ShellSandbox } from "./shell-sandbox.ts";
+import { newState } from "./shell-state.ts";
 
 /** Where commands run and what they may have. */
 export interface ShellToolOptions
@@ -53,37 +55,42 @@ const shellLimits: LimitTable<keyof ShellLimits> = {
 /** For the work of a call beside its commands. */
 const graceMs = 10_000;
 const mostSessions = 256;
+/** A longer preview would be cut. */
+const mostPreviewCharacters = 65_536;
 
 /** Commands find their folder under the root's name, which must not hide a folder of the system. */
 const systemFolders = new Set(["bin", "dev", "etc", "lib", "lib32", "lib64", "proc", "sbin", "sys", "tmp", "usr"]);
 
 const wholeOrNull: JsonObject = { type: ["integer", "null"], minimum: 1 };
-const words: JsonObject = { type: "array", items: { type: "string" }, minItems: 1, maxItems: 100 };
+/** A NUL would end the command before its end. */
+const withoutNul: JsonObject = { type: "string", pattern: "^[^\\u0000]*$" };
+const words: JsonObject = { type: "array", items: withoutNul, minItems: 1, maxItems: 100 };
+/** Each call has one of them, so a person sees all that runs. */
 const inputSchema: JsonObject = {
   type: "object",
   properties: {
     command: {
-      type: "string",
+      ...withoutNul,
       minLength: 1,
-      description: "A command of bash. The folder and variables stay for the next.",
+      description: "A command of bash. The folder and exported variables stay for the next.",
     },
     restart: { type: "boolean", description: "Begin a new session: forget the folder and variables." },
     action: {
       type: "object",
       properties: {
         ...{ commands: words, command: words, timeout_ms: wholeOrNull, max_output_length: wholeOrNull },
-        env: { type: "object", additionalProperties: { type: "string" } },
-        ...{ working_directory: { type: ["string", "null"] }, user: { type: ["string", "null"] } },
+        env: { type: "object", additionalProperties: withoutNul },
+        ...{ working_directory: { ...withoutNul, type: ["string", "null"] }, user: { type: ["string", "null"] } },
       },
-      anyOf: [{ required: ["commands"] }, { required: ["command"] }],
+      oneOf: [{ required: ["commands"] }, { required: ["command"] }],
     },
   },
-  anyOf: [{ required: ["command"] }, { required: ["restart"] }, { required: ["action"] }],
+  oneOf: [{ anyOf: [{ required: ["command"] }, { required: ["restart"] }] }, { required: ["action"] }],
 };
 
 /**
  * A shell for models. It is `critical`, and off until a policy rule names it. Each command runs in its own sandbox. The
- * folder and variables of `bash` stay for the run's next command.
+ * folder and exported variables of `bash` stay for the run's next command.
  *
  * @throws RuntimeFault `shell_unavailable` if there is no sandbox, `files_invalid` for an unusable root
  *
@@ -112,12 +119,13 @@ export async function shellTool(options: ShellToolOptions): Promise<ProviderDefi
     },
     callTypes: ["bash", "shell_call", "local_shell_call"],
     input: inputSchema,
-    classifyRisk: (given: unknown): Suggestion => ({ summary: summaryOf(given as ShellInput), target: root }), // as sent
+    classifyRisk: (): Suggestion => ({ target: root }),
+    preview: (given: unknown) => previewed(given as ShellInput, nowhere, shown), // the schema says so
     handleCall: (call: { readonly arguments: JsonObject }, context: ToolContext) =>
-      answering<ShellInput>(
-        () => "",
-        (given, current) => shell.run(given, current),
-      )(call.arguments as ShellInput, context), // the schema says so
+      answering<ShellInput>(nowhere, (given, current) => shell.run(given, current))(
+        call.arguments as ShellInput,
+        context,
+      ), // the schema says so
   });
 }
 
@@ -133,10 +141,16 @@ function rootOf({ roots }: FileKit, root = ""): string {
   }
 }
 
-function summaryOf({ command, restart, action }: ShellInput): string {
-  if (command !== undefined) return command.slice(0, 500);
-  const all = action?.commands ?? [(action?.command ?? []).join(" ")];
-  return restart === true ? "begin a new session" : all.join("\n").slice(0, 500);
+function nowhere(): string {
+  return "";
+}
+
+/** What a person sees of a call: exactly what runs. The arguments also show what is too long for a preview. */
+async function shown({ command = "", restart, action }: ShellInput): Promise<JsonObject> {
+  const lines = action === undefined ? [command] : linesOf(action);
+  const summary = [restart === true ? "begin a new session" : "", ...lines].filter((line) => line !== "").join("\n");
+  if (summary.length <= mostPreviewCharacters) return { summary };
+  return { supported: false, problem: "the command is too long for a preview; the arguments show all of it" };
 }
 
 interface ShellParts {
@@ -149,7 +163,7 @@ interface ShellParts {
 class Shell {
   readonly #parts: ShellParts;
   /** The state after the last command, by agent and run. The oldest is forgotten first. */
-  readonly #sessions = new Map<string, string>();
+  readonly #sessions = new Map<string, Buffer>();
   readonly #locks = new Locks();
 
   constructor(parts: ShellParts) {
@@ -164,7 +178,7 @@ class Shell {
       if (given.action !== undefined) return this.#act(given.action, context);
       if (given.restart === true) this.#sessions.delete(session);
       if (given.command === undefined) return { content: [{ type: "text", text: "A new session has begun." }] };
-      const state = this.#sessions.get(session) ?? "";
+      const state = this.#sessions.get(session) ?? newState;
       const end = await this.#command(given.command, { state }, context);
       this.#remember(session, end.state ?? state);
       return answerOf([end]);
@@ -173,19 +187,18 @@ class Shell {
 
   /** The commands of one item share its time. Each begins in the folder and without state of the one before. */
   async #act(action: ShellAction, context: ToolContext): Promise<ToolAnswer> {
-    const { commands, command, timeout_ms: asked, max_output_length: most, user } = action;
+    const { timeout_ms: asked, max_output_length: most, user } = action;
     if (typeof user === "string" && user !== "")
       throw new FileRejection(
         "no_permission",
         `cannot be used: commands run as the user \`nobody\`, and not as \`${user}\`.`,
       );
-    const before = preludeOf(action);
-    const given = commands ?? [(command ?? []).map(quoted).join(" ")];
+    const lines = linesOf(action);
     const until = performance.now() + Math.min(asked ?? Number.POSITIVE_INFINITY, this.#parts.limits.timeoutMs);
     const ends: ShellEnd[] = [];
-    for (const one of given) {
+    for (const line of lines) {
       const timeoutMs = Math.max(1, until - performance.now());
-      ends.push(await this.#command(before + one, { timeoutMs, ...(typeof most === "number" && { most }) }, context));
+      ends.push(await this.#command(line, { timeoutMs, ...(typeof most === "number" && { most }) }, context));
       if (ends.at(-1)?.outcome.type === "timeout") break;
     }
     return answerOf(ends, most ?? undefined);
@@ -196,25 +209,23 @@ class Shell {
     { state, timeoutMs, most }: Pick<ShellRun, "state"> & { readonly timeoutMs?: number; readonly most?: number },
     context: ToolContext,
   ): Promise<ShellEnd> {
-    if (command.includes("\0")) throw new FileRejection("content_invalid", "is no command: it holds a NUL.");
     const { kit, root, sandbox, limits } = this.#parts;
     using folder = kit.roots.open(root, context, await kit.reach());
     const { dev, ino } = statSync(`${folder.self}/.`, { bigint: true });
-    const maxOutputBytes = Math.min(most ?? limits.maxOutputBytes, limits.maxOutputBytes);
-    return await sandbox.run({
-      ...{
-        folder: readlinkSync(folder.self),
-        at: `/${root}`,
-        identity: `${dev}:${ino}`,
-        command,
-        state,
-        maxOutputBytes,
-      },
+    const git = await gitEntries(kit, folder, context.signal);
+    const ended = sandbox.run({
+      ...{ folder: readlinkSync(folder.self), at: `/${root}`, identity: `${dev}:${ino}` },
+      ...{ git: git.filter(({ isLink }) => !isLink), command, state },
+      maxOutputBytes: Math.min(most ?? limits.maxOutputBytes, limits.maxOutputBytes),
       ...{ timeoutMs: Math.min(timeoutMs ?? limits.timeoutMs, limits.timeoutMs), signal: context.signal },
-    }); // awaited here: the folder closes after it
+    });
+    await Promise.allSettled([ended]); // the folder closes after it, and what a failed command made is renamed too
+    const renamed = await setAside(kit, folder, git);
+    const end = await ended;
+    return renamed === undefined ? end : { ...end, note: end.note === undefined ? renamed : `${end.note} ${renamed}` };
   }
 
-  #remember(session: string, state: string): void {
+  #remember(session: string, state: Buffer): void {
     this.#sessions.delete(session);
     this.#sessions.set(session, state);
     const [oldest] = this.#sessions.keys();
@@ -222,13 +233,18 @@ class Shell {
   }
 }
 
-/** The variables and the folder that `local_shell` asks for. */
-function preludeOf({ env = {}, working_directory: folder }: ShellAction): string {
+/**
+ * What bash runs, one text a command: with the variables and the folder that `local_shell` asks for.
+ *
+ * @throws FileRejection
+ */
+function linesOf({ commands, command = [], env = {}, working_directory: folder }: ShellAction): readonly string[] {
   const odd = Object.keys(env).find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
   if (odd !== undefined)
     throw new FileRejection("content_invalid", `sets a variable with the name \`${odd.slice(0, 60)}\`.`);
   const exports = Object.entries(env).map(([name, value]) => `export ${name}=${quoted(value)}\n`);
-  return exports.join("") + (typeof folder === "string" && folder !== "" ? `cd -- ${quoted(folder)} || exit 1\n` : "");
+  const enter = typeof folder === "string" && folder !== "" ? `cd -- ${quoted(folder)} || exit 1\n` : "";
+  return (commands ?? [command.map(quoted).join(" ")]).map((line) => exports.join("") + enter + line);
 }
 
 function quoted(word: string): string {

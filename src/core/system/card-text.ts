@@ -3,7 +3,7 @@
  * Stricter than invisible.ts: only emoji keep invisible characters. The console, the command line and Slack use it, and
  * draw the parts in their own way.
  */
-import { lookAlike, ownLetters } from "./invisible.ts";
+import { invisible, lookAlike, ownLetters } from "./invisible.ts";
 
 export interface TextPart {
   readonly text: string;
@@ -11,8 +11,11 @@ export interface TextPart {
   readonly is: "plain" | "invisible" | "look-alike";
 }
 
-/** Controls, formats, line separators, half pairs, private use, every default-ignorable code point, the blank of Braille. */
-const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Default_Ignorable_Code_Point}\u{2800}]/v;
+/** What draws nothing, controls, formats, line separators, half pairs, private use, code points that are no character. */
+const hidden = new RegExp(
+  `[${invisible.source}\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Cs}\\p{Co}\\p{Noncharacter_Code_Point}]`,
+  "v",
+);
 const inEmoji = /[\u{200d}\u{fe0f}\u{e0020}-\u{e007f}]/v;
 const hiddenOnly = new RegExp(`()${hidden.source}`, "gv");
 const hiddenOrEmoji = new RegExp(`(?=\\p{Emoji})(\\p{RGI_Emoji}\\u{fe0f}?)|${hidden.source}`, "gv");

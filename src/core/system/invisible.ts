@@ -4,8 +4,8 @@
  * Emoji, and the marks that a script needs between its own letters, are left as they are.
  */
 
-/** Every default-ignorable code point, the blank Braille pattern, and the marks of hidden annotations. */
-const invisible = /[\p{Default_Ignorable_Code_Point}\u{2800}\u{fff9}-\u{fffb}]/v;
+/** Every default-ignorable code point, the blank Braille pattern, a note without a head, and the marks of hidden annotations and objects. */
+export const invisible: RegExp = /[\p{Default_Ignorable_Code_Point}\u{2800}\u{1d159}\u{fff9}-\u{fffc}]/v;
 
 /** Invisible characters that belong to the writing. No alternative matches something that could carry a hidden message. */
 const ordinary = [

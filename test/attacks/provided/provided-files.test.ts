@@ -92,7 +92,7 @@ describe("memories", () => {
   it.each([
     ...["/memories/../b/other.md", "/memories/x/../../b/other.md", "/memories/..", "/memories/../../../outside.txt"],
     ...["/etc/passwd", "../outside.txt", "memories/a.md", "/memoriesx/a.md", "", "/memories/link/outside.txt"],
-    ...["/memories/\0", "//memories/a.md"],
+    ...["/memories/\0", "//memories/a.md", "/memories/.git/config", "/memories/x/.GIT/hooks/y"],
   ])("are not reached by the path %j", async (path) => {
     for (const given of [
       { command: "view", path },

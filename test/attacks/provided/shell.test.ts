@@ -1,5 +1,5 @@
 /** What a command may try: to leave its sandbox, to outlive its time, to use more than its limits. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -9,6 +9,39 @@ import { type ProvidedFixture, providedFixture } from "../../fakes/provided-fixt
 const here = existsSync("/usr/bin/bwrap");
 if (!here) console.warn("SKIPPED: attacks on the shell tool: this machine lacks `bwrap`");
 
+/** What a new shell uses before it runs a command, and what a command uses. */
+const hijacked = ["eval", "set", "trap", "echo", "exec", "builtin", "export", "cd", "unset", "mapfile", "pwd"];
+
+/** A program: writes to each descriptor it has, or to those in the folders of its arguments. */
+const eachDescriptor = `for folder in "\${@:-/proc/self/fd}"; do
+  for descriptor in "$folder"/*; do
+    { printf '\\0rm -f kept\\0PATH=/workspace\\0x=evil\\0evil=evil\\0' > "$descriptor"; } 2>/dev/null
+    { printf 'evil=evil\\0' >&"\${descriptor##*/}"; } 2>/dev/null # a socket cannot be opened
+  done
+done`;
+
+/** What a command may do to run as the next one. */
+const hijackings = {
+  "a program that writes to each descriptor it inherits": "/bin/bash each.sh",
+  "a program that opens the descriptors of other processes": "/bin/bash each.sh /proc/[0-9]*/fd",
+  "a program that is left behind": "(sleep 0.1; /bin/bash each.sh) & sleep 0.3",
+  "a line that writes to each descriptor of its shell":
+    "for f in {3..255}; do eval \"printf '\\\\0rm -f kept\\\\0' >&$f\"; done 2>/dev/null",
+  "functions with the names of builtins": hijacked.map((name) => `${name}() { command rm -f kept; }`).join("; "),
+  "exported functions": `${hijacked.map((name) => `${name}() { rm -f kept; }`).join("; ")}; export -f ${hijacked.join(" ")}`,
+  traps: "trap 'rm -f kept' DEBUG EXIT ERR RETURN",
+  aliases: "shopt -s expand_aliases; alias echo='rm -f kept; echo'",
+  "shell options": "set -efnuvx; shopt -s extdebug",
+  "files that a shell reads at its start":
+    "echo 'rm -f kept' > s; export BASH_ENV=$PWD/s ENV=$PWD/s PROMPT_COMMAND='. s'",
+  "variables that a shell interprets":
+    "export IFS=e PS4='$(rm -f kept)' CDPATH=/ GLOBIGNORE='*' TMOUT=1 POSIXLY_CORRECT=1",
+  "options in a variable": "export SHELLOPTS BASHOPTS; set -x; PS4='$(rm -f kept)'; export PS4",
+  "a library for every program": "export LD_PRELOAD=$PWD/s LD_AUDIT=$PWD/s LD_LIBRARY_PATH=$PWD GCONV_PATH=$PWD",
+  "variables of strange names": "/usr/bin/env 'rm -f kept=1' true; export PWD='$(rm -f kept)' OLDPWD='; rm -f kept'",
+  "the end of its shell": "exec 3>&-; exec 10>&-; readonly x PATH; kill -9 $$",
+};
+
 interface CommandResult {
   readonly stdout: string;
   readonly stderr: string;
@@ -16,8 +49,9 @@ interface CommandResult {
 }
 
 async function shell(fixture: ProvidedFixture, ...commands: readonly string[]): Promise<CommandResult> {
-  const { structured } = await fixture.call("shell_call", { action: { commands: [...commands], timeout_ms: 20_000 } });
-  const { output } = structured as unknown as { readonly output: readonly CommandResult[] };
+  const outcome = await fixture.call("shell_call", { action: { commands: [...commands], timeout_ms: 20_000 } });
+  if (outcome.structured === undefined) throw new Error(`the shell answers: ${outcome.text}`);
+  const { output } = outcome.structured as unknown as { readonly output: readonly CommandResult[] };
   return output.at(-1) ?? { stdout: "", stderr: "", outcome: {} };
 }
 
@@ -140,28 +174,96 @@ describe.skipIf(!here)("a command of the shell tool", () => {
 
   it("has its session dropped when the session grows without end", async () => {
     await using fixture = await providedFixture(shellTool);
-    await fixture.call("bash", { command: "x=kept" });
-    const { text } = await fixture.call("bash", { command: "x=$(head -c 90000 /dev/zero | tr '\\0' y)" });
+    await fixture.call("bash", { command: "export x=kept" });
+    const { text } = await fixture.call("bash", { command: "export x=$(head -c 90000 /dev/zero | tr '\\0' y)" });
     expect(text).toContain("the earlier ones stay");
     expect((await fixture.call("bash", { command: "echo $x" })).text).toBe("kept");
   });
 
-  it("cannot harm the next command through what it leaves behind", async () => {
+  it("cannot change what the next command line runs as", async () => {
     await using fixture = await providedFixture(shellTool);
-    await fixture.call("bash", { command: "cd /tmp; x=1" });
-    for (const command of [
-      "echo 'exit 9' >&3",
-      "exec 3>&-",
-      "trap - EXIT",
-      "kill -9 $$",
-      "exec sleep 0",
-      "readonly x=1",
-    ])
+    fixture.put("each.sh", eachDescriptor);
+    const line =
+      'echo "[$x$evil]" $-; pwd; declare -F; trap -p DEBUG ERR RETURN; alias; ls kept; set -- $(printf seen); echo $#';
+    const seen: Record<string, string> = {};
+    for (const [how, command] of Object.entries(hijackings)) {
+      await fixture.call("bash", { command: `export x=1 # ${how}`, restart: true }); // an equal call would be replayed
       await fixture.call("bash", { command });
-    const { text } = await fixture.call("bash", { command: "echo $x" });
-    expect(text === "1" || text === "[exit code 9]").toBe(true);
-    await fixture.call("bash", { restart: true });
-    expect((await fixture.call("bash", { command: "echo [$x]" })).text).toBe("[]");
+      fixture.put("kept", "");
+      seen[how] = (await fixture.call("bash", { command: `${line} # ${how}` })).text;
+    }
+    expect(Object.keys(hijackings).filter((how) => seen[how] !== "[1] hBc\n/workspace\nkept\n1")).toEqual([]);
+  });
+
+  it("shows a person exactly what runs, and runs that", async () => {
+    await using fixture = await providedFixture(shellTool, { approvals: { patience: "suspend" } });
+    const long = `echo ${"a".repeat(3_000)}; echo end`;
+    const action = { command: ["echo", "it's; rm x"], env: { A: "b c" }, working_directory: "d" };
+    for (const [tool, given, seen] of [
+      ["bash", { command: long }, long],
+      ["bash", { command: "ls", restart: true }, "begin a new session\nls"],
+      ["shell_call", { action: { commands: ["ls", "pwd"] } }, "ls\npwd"],
+      ["local_shell_call", { action }, "export A='b c'\ncd -- 'd' || exit 1\n'echo' 'it'\\''s; rm x'"],
+    ] as const) {
+      expect(await fixture.call(tool, given)).toMatchObject({ status: "pending" });
+      const request = (await fixture.runtime.approvals.list({ state: "pending" })).at(-1);
+      expect(request?.preview).toMatchObject({ summary: seen, supported: true });
+    }
+  });
+
+  it.each([
+    ["a NUL in a command", { command: "ls\0rm -f x" }],
+    ["a NUL in a variable", { action: { command: ["ls"], env: { A: "\0" } } }],
+    ["a command beside an action", { command: "ls", action: { commands: ["rm -f x"] } }],
+    ["two kinds of commands in an action", { action: { command: ["ls"], commands: ["rm -f x"] } }],
+  ])("is refused before a person is asked: %s", async (_, given) => {
+    await using fixture = await providedFixture(shellTool);
+    expect(await fixture.call("bash", given)).toMatchObject({ refusal: { code: "arguments_invalid" } });
+  });
+
+  it("cannot change a `.git`, wherever it lies", async () => {
+    await using fixture = await providedFixture(shellTool);
+    const files = [".git/config", "a/b/.git/hooks/post-checkout", "c/.GIT/config", "worktree/.git"];
+    for (const path of files) fixture.put(path, "as it was");
+    await shell(
+      fixture,
+      `for f in ${files.join(" ")}; do echo evil > $f; echo evil > $f.new; rm -rf $(dirname $f); done`,
+    );
+    await shell(
+      fixture,
+      "mv .git x; mv a x; mv worktree/.git y; echo evil > x/b/.git/hooks/pre-push; rm -rf worktree c",
+    );
+    expect(files.map((path) => fixture.read(path) ?? fixture.read(path.replace(/^a/, "x")))).toEqual(
+      files.map(() => "as it was"),
+    );
+    expect((await shell(fixture, "cat .git/config; find . -name '*.new' -o -name pre-push")).stdout).toBe("as it was");
+  });
+
+  it("has each `.git` that it makes renamed, also if it is ended", async () => {
+    await using fixture = await providedFixture(shellTool);
+    const made = await shell(
+      fixture,
+      "mkdir -p .git a/.git; echo evil > a/.git/config; ln -s a c; ln -s ../a b.git; echo x > d; mkdir e; ln -s ../a e/.git",
+    );
+    expect(made.stderr).toMatch(
+      /^Commands cannot make a `\.git`: `\.git` is now `git-\w+`, `a\/\.git` is now `a\/git-\w+`, /,
+    );
+    await fixture.call("shell_call", {
+      action: { commands: ["mkdir f; mv a/git-* f/.git; sleep 60"], timeout_ms: 1_000 },
+    });
+    expect(
+      readdirSync(fixture.workspace, { recursive: true }).filter((path) => /(^|\/)\.git$/.test(String(path))),
+    ).toEqual([]);
+    expect((await shell(fixture, "cat f/git-*/config")).stdout).toBe("evil\n");
+  });
+
+  it("sees no `.git` of another folder that a link puts in place", async () => {
+    await using fixture = await providedFixture(shellTool);
+    mkdirSync(join(fixture.base, "other/.git"), { recursive: true });
+    writeFileSync(join(fixture.base, "other/.git/config"), "secret");
+    symlinkSync(join(fixture.base, "other"), join(fixture.workspace, "link"));
+    symlinkSync(join(fixture.base, "other/.git"), join(fixture.workspace, ".git"));
+    expect((await shell(fixture, "cat link/.git/config .git/config")).stdout).toBe("");
   });
 
   it("may make links that no file tool follows", async () => {
@@ -183,6 +285,5 @@ describe.skipIf(!here)("a command of the shell tool", () => {
     const { structured } = await fixture.call("local_shell_call", { action });
     expect(structured).toMatchObject({ output: [{ stdout: words.map((word) => `${word}|`).join("") }] });
     expect(fixture.read("broken")).toBeUndefined();
-    expect(await fixture.call("bash", { command: "echo \0" })).toMatchObject({ status: "error" });
   });
 });
