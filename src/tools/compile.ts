@@ -24,6 +24,7 @@ import { Members } from "./members.ts";
 import { checkedName, Silhouettes, visible } from "./names.ts";
 import { noArguments } from "./offers.ts";
 import { parserFor } from "./parse.ts";
+import { withoutAbsent } from "./schema/absent.ts";
 import type { JsonSchemas, SchemaGuard } from "./schema/json-schema.ts";
 import { readSchema } from "./schema/preflight.ts";
 import { isStandardSchema } from "./schema/standard-schema.ts";
@@ -190,14 +191,14 @@ function localAction(draft: ActionDraft, schemas: JsonSchemas): CompiledAction {
   const { tool, name, members } = draft;
   const facts = factsOf(draft);
   const idempotent = members.idempotent(stated(draft, "idempotent"));
-  const { guard, parse, takesBytes, inputSchema } = argumentsOf(draft, schemas);
+  const { guard, inputSchema, ...checking } = argumentsOf(draft, schemas);
   const output = stated(draft, "outputSchema");
   const outputSchema = output && readableSchema(readSchema(output, members.whose));
   const previewBinds = members.flag("previewBinds", stated(draft, "previewBinds"), true);
   const description = readable(members.text("description", stated(draft, "description")));
   const title = stated(draft, "title");
   const action: Action = {
-    ...{ tool: tool.name, name, description, inputSchema, facts, idempotent, previewBinds, parse, takesBytes },
+    ...{ tool: tool.name, name, description, inputSchema, facts, idempotent, previewBinds, ...checking },
     ...defined({
       outputSchema,
       title: title === undefined ? undefined : readable(members.text("title", title)),
@@ -241,7 +242,7 @@ function termsOf(draft: ActionDraft): ActionTerms {
 function argumentsOf(
   { tool, spec, members, over }: ActionDraft,
   schemas: JsonSchemas,
-): Pick<Action, "parse" | "takesBytes" | "inputSchema"> & { readonly guard: SchemaGuard | undefined } {
+): Pick<Action, "parse" | "withoutAbsent" | "takesBytes" | "inputSchema"> & { readonly guard: SchemaGuard | undefined } {
   const { input, inputSchema: own } = spec.input !== undefined || spec.inputSchema !== undefined ? spec : tool;
   if (input !== undefined && !isStandardSchema(input) && !isRecord(input)) {
     members.refuse("input", "must be a Standard Schema (zod, valibot, arktype, …) or a JSON Schema object.");
@@ -253,7 +254,11 @@ function argumentsOf(
     takesBytes || offered === undefined
       ? undefined
       : schemas.prepare(input ?? offered, members.whose, over.server !== undefined);
-  return { inputSchema, parse: parserFor(takesBytes ? input : guard), takesBytes, guard };
+  const checked = guard?.vetted.schema ?? inputSchema;
+  return {
+    ...{ inputSchema, takesBytes, guard, parse: parserFor(takesBytes ? input : guard) },
+    withoutAbsent: (given) => withoutAbsent(given, checked),
+  };
 }
 
 type ToolFunctionName = "execute" | "preview" | "classifyRisk" | "reconcile";
