@@ -6,6 +6,8 @@
  * Next: names.ts (names of tools), strict.ts (strict mode), run-tools.ts (the one place that calls `ownArguments`).
  */
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import { referenceKey } from "../results/artifact-store.ts";
+import { shortened } from "../tools/schema/plain.ts";
 import { isData, mapKeywords, pointedTo, unescaped } from "../tools/schema/tidy-schema.ts";
 import type { Offer } from "../tools/tool.ts";
 import { type NameRule, providerName } from "./names.ts";
@@ -54,36 +56,24 @@ export function ownArguments(
   return ownNames.size === 0 ? given : (renamedData(given, ownNames) as JsonObject); // an object stays one
 }
 
-/** The parts of a schema that providers refuse, for people. */
+/** The parts of a schema that providers refuse, for people. Postern's own `$artifact` is not the author's to change. */
 export function providerLimits(schema: JsonObject): readonly string[] {
   const { looser, ownNames } = providerSchema(schema);
-  return [
-    ...[...ownNames.values()].map((name) => `the property \`${name}\``),
-    ...(looser === undefined ? [] : [looser]),
-  ];
+  const names = [...ownNames.values()].filter((name) => name !== referenceKey);
+  return [...names.map((name) => `the property \`${name}\``), ...(looser === undefined ? [] : [looser])];
 }
 
 const propertyNames: NameRule = { forbidden: /[^A-Za-z0-9_.-]/g, maxLength: 64, anyStart: true };
 
 /** The provider's name of each property that needs another one. */
-function renames(schema: Json, found = new Map<string, string>()): ReadonlyMap<string, string> {
-  eachSchema(schema, ({ properties }) => {
-    for (const name of isJsonObject(properties) ? Object.keys(properties) : []) {
-      const accepted = providerName(name, propertyNames);
-      if (accepted !== name) found.set(name, accepted);
-    }
+function renames(schema: JsonObject): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  JSON.stringify(schema, (keyword, value: Json) => {
+    const names = keyword === "properties" && isJsonObject(value) ? Object.keys(value) : [];
+    for (const name of names) found.set(name, providerName(name, propertyNames));
+    return value;
   });
-  return found;
-}
-
-function eachSchema(schema: Json, visit: (schema: JsonObject) => void): void {
-  if (Array.isArray(schema)) for (const one of schema) eachSchema(one as Json, visit);
-  if (!isJsonObject(schema)) return;
-  visit(schema);
-  for (const [keyword, value] of Object.entries(schema)) {
-    const parts = mapKeywords.has(keyword) && isJsonObject(value) ? Object.values(value) : [value];
-    if (!isData(keyword)) for (const part of parts) eachSchema(part, visit);
-  }
+  return new Map([...found].filter(([name, accepted]) => name !== accepted));
 }
 
 /** Keywords whose keys are names of properties. */
@@ -253,11 +243,8 @@ function formText({ properties, required, notes }: MergedSchema, form: Json): st
   return parts.length > 0 ? parts.join(" and ") : jsonText(form);
 }
 
-const longestText = 600;
-
 function jsonText(value: Json): string {
-  const text = JSON.stringify(value);
-  return text.length > longestText ? `${text.slice(0, longestText)}…` : text;
+  return shortened(JSON.stringify(value), 600);
 }
 
 function listOf(value: Json | undefined): readonly Json[] {

@@ -14,7 +14,7 @@ const mostSteps = 100_000;
  * object if nothing is removed.
  */
 export function withoutAbsent(given: JsonObject, schema: JsonObject): JsonObject {
-  const walk = new Walk(schema);
+  const walk = new NullWalk(schema);
   const shorter = walk.value(given, [schema]);
   return walk.isOver ? given : (shorter as JsonObject); // an object stays one
 }
@@ -22,7 +22,7 @@ export function withoutAbsent(given: JsonObject, schema: JsonObject): JsonObject
 /** What the schemas say of null for a member. */
 type NullRule = "required" | "refused" | "open";
 
-class Walk {
+class NullWalk {
   readonly #root: JsonObject;
   /** Choices that are examined now. A choice may refer to itself. */
   readonly #open = new Set<JsonObject>();
