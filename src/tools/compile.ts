@@ -242,7 +242,9 @@ function termsOf(draft: ActionDraft): ActionTerms {
 function argumentsOf(
   { tool, spec, members, over }: ActionDraft,
   schemas: JsonSchemas,
-): Pick<Action, "parse" | "withoutAbsent" | "takesBytes" | "inputSchema"> & { readonly guard: SchemaGuard | undefined } {
+): Pick<Action, "parse" | "withoutAbsent" | "takesBytes" | "inputSchema"> & {
+  readonly guard: SchemaGuard | undefined;
+} {
   const { input, inputSchema: own } = spec.input !== undefined || spec.inputSchema !== undefined ? spec : tool;
   if (input !== undefined && !isStandardSchema(input) && !isRecord(input)) {
     members.refuse("input", "must be a Standard Schema (zod, valibot, arktype, …) or a JSON Schema object.");
