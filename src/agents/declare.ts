@@ -1,5 +1,6 @@
-import type { Json, JsonObject } from "../core/json.ts";
+import type { Json } from "../core/json.ts";
 import type { AgentTool } from "./agent-tools.ts";
+import { providerSchema } from "./provider-schema.ts";
 import { decideStrict, type StrictDecision, type StrictRules } from "./strict.ts";
 import { toolSearchName } from "./tool-search.ts";
 
@@ -46,14 +47,14 @@ export function declareTools<Declaration>(
     isSearched && offer.deferLoading && loaded?.has(name) !== true;
   return tools.flatMap((tool): readonly (Declaration | Json)[] => {
     if (isHidden(tool)) return [];
-    const { offer, name, description, parameters } = tool;
+    const { offer, name, description } = tool;
     if (offer.kind !== "local") {
       const entry = ownEntry(offer.providerSpecs, provider.name);
       if (entry !== undefined) return [entry];
       onNote({ tool: offer.tool, note: "left_out", reason: `it has no entry for ${provider.name}` });
       return [];
     }
-    const decision = decisionFor(parameters, strict ? provider.strict : undefined);
+    const decision = decisionFor(tool, strict ? provider.strict : undefined);
     if (strict && provider.strict !== undefined && !decision.strict)
       onNote({ tool: offer.tool, note: "not_strict", reason: decision.reason });
     return [encode({ name, description, decision, deferred: offer.deferLoading })];
@@ -70,8 +71,13 @@ export interface ProviderRules {
   readonly defers?: true;
 }
 
-function decisionFor(schema: JsonObject, rules: StrictRules | undefined): StrictDecision {
-  return rules === undefined ? { strict: false, schema, reason: "strict mode is off" } : decideStrict(schema, rules);
+/** Strict mode would promise what the parameters cannot say, if they allow more than the tool's schema. */
+function decisionFor({ parameters: schema, offer }: AgentTool, rules: StrictRules | undefined): StrictDecision {
+  if (rules === undefined) return { strict: false, schema, reason: "strict mode is off" };
+  const { looser } = providerSchema(offer.inputSchema);
+  return looser === undefined
+    ? decideStrict(schema, rules)
+    : { strict: false, schema, reason: `it has ${looser}, which the description says in words` };
 }
 
 function ownEntry(specs: Readonly<Record<string, Json>> | undefined, provider: string): Json | undefined {

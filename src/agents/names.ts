@@ -6,6 +6,8 @@ export interface NameRule {
   readonly forbidden: RegExp;
   /** In characters. */
   readonly maxLength: number;
+  /** Whether it may begin with a digit or a sign. Default: false. */
+  readonly anyStart?: true;
 }
 
 /** The names that OpenAI, Anthropic and the agent libraries accept. They are valid for Gemini too. */
@@ -17,10 +19,10 @@ const digestLength = 8;
  * A name that the provider accepts. A valid name stays unchanged. Any other is rewritten and ends with eight hex digits
  * of its SHA-256, so that two different names stay different and a restart gives the same name again.
  */
-export function providerName(name: string, { forbidden, maxLength }: NameRule = commonNames): string {
+export function providerName(name: string, { forbidden, maxLength, anyStart }: NameRule = commonNames): string {
   const safe = name.replace(forbidden, "_");
-  const startsWell = /^[A-Za-z_]/.test(safe);
-  if (safe === name && startsWell && name.length <= maxLength) return name;
+  const startsWell = anyStart === true || /^[A-Za-z_]/.test(safe);
+  if (safe === name && startsWell && name !== "" && name.length <= maxLength) return name;
   const digest = createHash("sha256").update(name).digest("hex").slice(0, digestLength);
   const head = (startsWell ? safe : `t_${safe}`).slice(0, maxLength - digestLength - 1);
   return `${head}_${digest}`;

@@ -15,6 +15,7 @@ import { runBatch } from "../tools/batch.ts";
 import type { Offer } from "../tools/tool.ts";
 import { isKeptImage } from "./images.ts";
 import { modelName, type NameRule } from "./names.ts";
+import { ownArguments, shownOffer } from "./provider-schema.ts";
 import { toolSearchName } from "./tool-search.ts";
 import { inSpan, recordOutcome, type SpanSettings } from "./traces.ts";
 
@@ -143,8 +144,9 @@ export class RunTools<Offered extends RunOffer = RunOffer> implements AsyncDispo
   protected requestOf(use: ToolUse): { tool: string; action?: string; arguments: JsonObject } {
     const { id, name } = use;
     const found = this.find(name);
-    const given = argumentsOf(use.arguments);
-    if (found === undefined) return { tool: name, arguments: given };
+    const sent = argumentsOf(use.arguments);
+    if (found === undefined) return { tool: name, arguments: sent };
+    const given = ownArguments(sent, found.offer);
     const { tool, name: action } = found.offer;
     return { tool, action, arguments: found.name === name ? given : withType(given, name, id) };
   }
@@ -192,8 +194,7 @@ function ofProvider({ id, turn, item }: ToolUse): Pick<SessionCall, "toolCallId"
 }
 
 function runTool<Offered extends RunOffer>(offer: Offered, names: NameRule): RunTool<Offered> {
-  const { description, inputSchema: parameters } = offer;
-  return { name: modelName(offer, names), description, parameters, offer };
+  return { name: modelName(offer, names), ...shownOffer(offer), offer };
 }
 
 /** Adds the provider's type and id of a call to its arguments, so that two equal calls stay two calls. */

@@ -3,6 +3,7 @@ import type { Runtime } from "../runtime/api.ts";
 import type { LocalTool } from "../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../tools/tool.ts";
 import { modelName } from "./names.ts";
+import { shownOffer } from "./provider-schema.ts";
 
 /** The name of our own tool search, for models whose provider has none. */
 export const toolSearchName = "tool_search";
@@ -43,7 +44,7 @@ function found(
   const tools = runtime
     .offered(principal, runId, only)
     .filter(({ tool }) => tool !== toolSearchName)
-    .map((offer) => ({ name: modelName(offer), description: offer.description, parameters: offer.inputSchema }))
+    .map((offer) => ({ name: modelName(offer), ...shownOffer(offer) }))
     .filter(({ name, description }) => `${name}\n${description}`.toLowerCase().includes(words));
   if (tools.length === 0)
     return `No tool has "${query}" in its name or description. Try other words, or an empty query.`;

@@ -1,6 +1,5 @@
 /** The `approvals` section of a configuration file (snake_case) and what it becomes. Only src/config imports this. */
 import { z } from "zod";
-import type { Risk } from "../core/call.ts";
 import type { SnakeCased } from "../core/case.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { risks } from "../core/risk.ts";
@@ -40,9 +39,7 @@ const addressees = z.strictObject({
   groups: names.exactOptional(),
   users: names.exactOptional(),
 });
-const level = z
-  .enum(["low", ...risks])
-  .overwrite((risk) => (risk === "low" ? "safe" : risk)) as unknown as z.ZodType<Risk>; // `low` was replaced, so only levels remain
+const level = z.enum(risks);
 
 const route = z.strictObject({
   name: name.exactOptional().describe("shown wherever the route applied"),

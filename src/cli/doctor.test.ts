@@ -226,3 +226,14 @@ it("calls no log intact that could not be read or was not read", () => {
     `warn It cannot be read from event 7 on (${at}): malformed`,
   ]);
 });
+
+it("names each tool whose schema providers of models refuse", async () => {
+  const input = '{ type: "object", properties: { $filter: { type: "string" } }, anyOf: [{ required: ["$filter"] }] }';
+  const odd = tool.replace("NAME", "query").replace('{ type: "object" }', input);
+  const files = { "tools/query/tool.mjs": odd, "tools/plain/tool.mjs": tool.replace("NAME", "plain") };
+  const { findings } = await doctored("schemas", "tools: { folders: [tools] }\n", files);
+  const found = findings.filter(({ check }) => check === "schemas");
+  expect(found.map(({ level, message }) => `${level} ${message}`)).toEqual([
+    "warn Providers of models refuse a request with `query` as it is declared: the property `$filter`, `anyOf` at the top.",
+  ]);
+});

@@ -16,6 +16,7 @@ import type { EffectivePolicyView, PolicyTest } from "../server/contract/policy.
 import type { HealthView } from "../server/contract/tools.ts";
 import type { NamedText } from "../server/policy-reader.ts";
 import { type DoctorFinding, fail, ok, warn } from "./findings.ts";
+import { schemaFindings } from "./schema-checks.ts";
 import { tablesFor } from "./settings-here.ts";
 
 interface RunningCheckOptions {
@@ -51,6 +52,7 @@ export async function* runningChecks(
   yield auditFinding(await operator.audit.latest({ limit: 1 }).catch(messageOf));
   yield* await alarmFindings(operator);
   yield* serverFindings(health.servers, servers);
+  yield* schemaFindings((await operator.tools.list()).tools);
   for (const { tool, why } of health.rejected)
     if (!problems.some((message) => message.endsWith(why)))
       yield warn("tools", `\`${tool}\` is not offered: ${why}`, "Correct it, then start again.");

@@ -16,8 +16,8 @@ import type { OpenIdSignIn } from "../identity/accounts.ts";
 import { createMcpGateway, type McpGateway } from "../mcp/server/mcp-server.ts";
 import { openRunFolders } from "../observe/runs/folders.ts";
 import type { Runtime } from "../runtime/api.ts";
-import { createRuntime } from "../runtime/create.ts";
 import type { RuntimeOptions } from "../runtime/options.ts";
+import { openRuntime } from "../runtime/runtime.ts";
 import { openSecrets } from "../secrets/open-secrets.ts";
 import { createRedactor } from "../secrets/redactor.ts";
 import type { Redactor, SecretStore } from "../secrets/secret-store.ts";
@@ -81,7 +81,7 @@ export async function wire(
     rejected: [],
     hosts: () => wired.hosts,
   };
-  const runtime = await createRuntime(await optionsOf(parts));
+  const runtime = await openRuntime(await optionsOf(parts));
   const mcp = createMcpGateway({ runtime, name: "postern", version, console: consoleAt(parts) });
   const server = await httpServerOf({ runtime, credentials, mcp }, parts);
   const wired: Wired = {

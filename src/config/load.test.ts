@@ -46,7 +46,7 @@ servers:
     call_timeout_ms: 5
     env: { some_key: secret://a/b }
     tools:
-      my_tool: { timeout_ms: 7, risk: low }
+      my_tool: { timeout_ms: 7, risk: safe }
   far: { url: "https://example.com/mcp" }
 tools: { modules: [./t.ts] }
 results: { retention_days: 7 }

@@ -1,12 +1,10 @@
 import { existsSync, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { pathToFileURL } from "node:url";
-import { SystemClock } from "../core/clock.ts";
 import { messageOf } from "../core/fault.ts";
-import { type FoundTool, findTools } from "../tools/catalogue.ts";
+import { findTools } from "../tools/catalogue.ts";
 import { type AnyTool, kindOf } from "../tools/kinds.ts";
-import { Registry } from "../tools/registry.ts";
-import { isToolset, type Toolset, takeTools } from "../tools/toolsets/toolset.ts";
+import { isToolset, type Toolset } from "../tools/toolsets/toolset.ts";
 import { type ConfigProblem, ConfigProblems } from "./problem.ts";
 
 /**
@@ -51,35 +49,9 @@ export async function loadToolFolders(
     warn(`${path} is skipped: ${why}`);
     rejected.push({ tool, why });
   };
-  const found = await findTools(folders, (path, why) => reject(basename(dirname(path)), path, why));
-  const unusable = await refusalsOf(found, others);
-  for (const { tool, path } of found) {
-    const why = unusable.get(path);
-    if (why !== undefined) reject(tool.name, path, why);
-  }
-  return { tools: found.filter(({ path }) => !unusable.has(path)).map(({ tool }) => tool), rejected };
-}
-
-/** Why tools cannot be registered, by their paths. */
-async function refusalsOf(
-  found: readonly FoundTool[],
-  others: readonly (AnyTool | Toolset)[],
-): Promise<ReadonlyMap<string, string>> {
-  if (found.length === 0) return new Map();
-  await using trial = new Registry({ clock: new SystemClock() });
-  const attempt = (register: () => void): string | undefined => {
-    try {
-      register();
-      return undefined;
-    } catch (error) {
-      return messageOf(error);
-    }
-  };
-  attempt(() => takeTools(others, (tool) => void trial.register(tool))); // the runtime reports what is wrong with them
-  const refused = found.map(({ tool, path }) => [path, attempt(() => void trial.register(tool))] as const);
-  await trial.ready().catch(() => undefined); // `schemaProblem` has the reason
-  const late = found.map(({ tool, path }) => [path, trial.schemaProblem(tool.name)] as const);
-  return new Map([...late, ...refused].flatMap(([path, why]) => (why === undefined ? [] : [[path, why]])));
+  const skip = (path: string, why: string, tool = basename(dirname(path))): void => reject(tool, path, why);
+  const found = await findTools(folders, { skip, others });
+  return { tools: found.map(({ tool }) => tool), rejected };
 }
 
 async function toolsOf(path: string, key: string, source: string): Promise<readonly (AnyTool | Toolset)[]> {

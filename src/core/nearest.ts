@@ -1,6 +1,14 @@
-/** The known word nearest to a mistyped one. Returns undefined when none is near enough or two are equally near. */
-export function nearest(word: string, known: readonly string[]): string | undefined {
-  let least = Math.max(1, Math.floor(word.length / 3));
+/**
+ * The known word nearest to a mistyped one. Returns undefined when none is near enough or two are equally near.
+ *
+ * @param mostEdits by default one for every three letters, and one at least
+ */
+export function nearest(
+  word: string,
+  known: readonly string[],
+  mostEdits: number = Math.max(1, Math.floor(word.length / 3)),
+): string | undefined {
+  let least = mostEdits;
   let best: readonly string[] = [];
   for (const name of new Set(known)) {
     if (Math.abs(word.length - name.length) > least) continue; // needs at least this many edits

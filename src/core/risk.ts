@@ -18,13 +18,16 @@ export function rankOf(risk: Risk): number {
 export function requireRisk(text: unknown): Risk {
   const level = parseRisk(text);
   if (level !== undefined) return level;
-  throw new RuntimeFault("request_invalid", `${shown(text)} is not a risk level; write one of ${risks.join(", ")}.`);
+  throw new RuntimeFault("request_invalid", `${shown(text)} is not a risk level; ${insteadOf(text)}.`);
 }
 
-/** Reads a level as people write it; `low` means `safe`. */
+/** What to write where a text is no level. `low` is refused because readers take it for more than `safe`. */
+export function insteadOf(text: unknown): string {
+  return text === "low" ? "write `safe` if it has no side effect, else `medium`" : `write one of ${risks.join(", ")}`;
+}
+
 export function parseRisk(text: unknown): Risk | undefined {
-  const level = text === "low" ? "safe" : text;
-  return risks.find((risk) => risk === level);
+  return risks.find((risk) => risk === text);
 }
 
 export function higherRisk(one: Risk, other: Risk): Risk {

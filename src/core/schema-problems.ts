@@ -2,6 +2,7 @@
 import type { core, z } from "zod";
 import { camelName } from "./case.ts";
 import { nearest } from "./nearest.ts";
+import { insteadOf } from "./risk.ts";
 
 export type KeyPath = readonly (string | number)[];
 
@@ -100,16 +101,12 @@ function problemsOf(issue: ZodIssue, path: KeyPath, written: CheckedValue): read
       return [{ path, part: "value", key, message, fix: "See docs/reference/configuration.md." }];
     }
     case "invalid_key":
-    case "invalid_element":
-      return [
-        {
-          path,
-          part: "key",
-          key,
-          message: `\`${String(path.at(-1))}\` cannot be a name here.`,
-          fix: fixOf(issue.issues[0]),
-        },
-      ];
+    case "invalid_element": {
+      const name = String(path.at(-1));
+      const [why] = issue.issues;
+      const fix = why?.code === "invalid_value" ? noneOf(why.values.map(String), name).fix : fixOf(why);
+      return [{ path, part: "key", key, message: `\`${name}\` cannot be a name here.`, fix }];
+    }
     default:
       return [{ path, part: "value", key, ...sentencesOf(issue, { value: shown(value, path), path, language }) }];
   }
@@ -137,9 +134,16 @@ function renamedKey(key: string, now: string): Sentences {
 
 function unknownKey(name: string, known: readonly string[]): Sentences {
   const message = `\`${name}\` is not a known key.`;
+  const advice = ofRisk(name, known);
+  if (advice !== undefined) return { message, fix: advice };
   const meant = nearest(name, known);
   if (meant !== undefined) return { message, fix: `Did you mean \`${meant}\`?` };
   return { message, fix: known.length === 0 ? "Remove it." : `Known here: ${known.join(", ")}.` };
+}
+
+/** The advice for `low` where a level of risk is needed. */
+function ofRisk(word: string, options: readonly string[]): string | undefined {
+  return word === "low" && options.includes("safe") ? `As a risk, ${insteadOf(word)}.` : undefined;
 }
 
 /** The branch of a choice that fitted furthest is probably the one that was meant. */
@@ -195,11 +199,12 @@ function sentencesOf(issue: ZodIssue, { value, path, language }: IssuePlace): Se
 function noneOf(options: readonly string[], value: string): Sentences {
   const list = options.map((option) => `\`${option}\``).join(", ");
   if (value === "nothing") return { message: "It is missing.", fix: `Add it: one of ${list}.` };
-  const meant = nearest(value.replaceAll(/[`"]/g, ""), options);
-  return {
-    message: `${value} is not one of ${list}.`,
-    fix: meant === undefined ? "Write one of them." : `Did you mean \`${meant}\`?`,
-  };
+  const message = `${value} is not one of ${list}.`;
+  const word = value.replaceAll(/[`"]/g, "");
+  const advice = ofRisk(word, options);
+  if (advice !== undefined) return { message, fix: advice };
+  const meant = nearest(word, options);
+  return { message, fix: meant === undefined ? "Write one of them." : `Did you mean \`${meant}\`?` };
 }
 
 /** A schema's own check may give the fix: `{ message, params: { fix } }`. */

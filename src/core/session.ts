@@ -4,7 +4,7 @@ import type { ProgressSink } from "./event.ts";
 import { RuntimeFault } from "./fault.ts";
 import { newId } from "./ids.ts";
 import type { CallStatus, ToolOutcome } from "./outcome.ts";
-import { parseRisk, risks } from "./risk.ts";
+import { insteadOf, parseRisk } from "./risk.ts";
 import { shown } from "./shown.ts";
 
 /** A session can only narrow the limits of its runtime. */
@@ -64,8 +64,8 @@ export function checkedLimits<Given extends Partial<Limits>>(limits: Given): Giv
       throw new RuntimeFault("limits_invalid", `\`${name}\` is not a limit; there are ${[...limitNames].join(", ")}.`);
     }
     if (name === "maxRiskUnapproved" ? value === undefined || parseRisk(value) !== undefined : isCount(value)) continue;
-    const wanted = name === "maxRiskUnapproved" ? `one of ${risks.join(", ")}` : "a whole number from 0";
-    throw new RuntimeFault("limits_invalid", `\`${name}\` is ${shown(value)}; it must be ${wanted}.`);
+    const fix = name === "maxRiskUnapproved" ? insteadOf(value) : "it must be a whole number from 0";
+    throw new RuntimeFault("limits_invalid", `\`${name}\` is ${shown(value)}; ${fix}.`);
   }
   return limits;
 }

@@ -84,8 +84,8 @@ describe("the risk of one call", () => {
     }
   });
 
-  it("reads low as safe and blocks an unknown risk", () => {
-    expect(decided({ risk: "high" }, { risk: "low" as Risk }).risk).toBe("safe");
+  it("blocks an unknown risk, and low", () => {
+    expect(decided({ risk: "high" }, { risk: "low" as Risk }).verdict).toBe("BLOCK");
     expect(decided({}, { risk: "none" as Risk })).toMatchObject({
       verdict: "BLOCK",
       risk: "critical",

@@ -15,8 +15,8 @@ rules:
     principal: { user: eve }
     reason: left the company
 matrix:
-  A2: { medium: ALLOW, low: CONFIRM }
-max_risk_unapproved: low
+  A2: { medium: ALLOW, safe: CONFIRM }
+max_risk_unapproved: safe
 `;
 
 describe("the policy section of a file", () => {
@@ -39,7 +39,7 @@ describe("the policy section of a file", () => {
           where: "postern.yaml rules.1",
         },
       ],
-      matrix: { A2: { medium: "ALLOW", low: "CONFIRM" } },
+      matrix: { A2: { medium: "ALLOW", safe: "CONFIRM" } },
       maxRiskUnapproved: "safe",
     });
     expect(createPolicy(options).version).toMatch(/^[0-9a-f]{16}$/);
@@ -77,7 +77,7 @@ describe("the policy section of a file", () => {
   it("can be written as JSON Schema for editors", () => {
     expect(z.toJSONSchema(policySchema)).toMatchObject({
       type: "object",
-      properties: { max_risk_unapproved: { enum: ["low", "safe", "medium", "high", "critical"] } },
+      properties: { max_risk_unapproved: { enum: ["safe", "medium", "high", "critical"] } },
     });
   });
 });

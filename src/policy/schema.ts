@@ -104,7 +104,7 @@ function riskFields(zod: Zod) {
   const level = levelIn(zod);
   return {
     matrix: zod
-      .partialRecord(zod.enum(autonomies), zod.partialRecord(zod.enum(["low", ...risks]), zod.enum(verdicts)))
+      .partialRecord(zod.enum(autonomies), zod.partialRecord(zod.enum(risks), zod.enum(verdicts)))
       .exactOptional()
       .describe("cells that replace the default verdict for autonomy and risk"),
     max_risk_unapproved: level.exactOptional().describe("above it a person is asked"),

@@ -46,7 +46,7 @@ interface OpenPath extends RuntimeBase, Omit<RuntimeDependencies, "parts"> {
   readonly closing: AsyncDisposableStack;
 }
 
-/** Loaded and called by `createRuntime` (create.ts). If a part cannot be opened, it closes all others. */
+/** Called by `createRuntime` (create.ts) and by the command line. If a part cannot be opened, it closes all others. */
 export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   checkOptions(options);
   const closing = new AsyncDisposableStack();

@@ -1,8 +1,12 @@
 import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { SystemClock } from "../core/clock.ts";
 import { messageOf } from "../core/fault.ts";
-import { type AnyTool, kindOf } from "./kinds.ts";
+import type { AnyTool } from "./kinds.ts";
+import { toolOf } from "./legacy.ts";
+import { Registry } from "./registry.ts";
+import { type Toolset, takeTools } from "./toolsets/toolset.ts";
 
 /**
  * A tool that was found in a folder. It is not registered.
@@ -19,7 +23,7 @@ export interface FoundTool {
 
 /** @public */
 export interface CatalogueOptions {
-  /** Called once for each skipped folder, with the reason. By default a process warning. */
+  /** Called once for each skipped folder and tool, with the reason. By default a process warning. */
   readonly warn?: (message: string) => void;
 }
 
@@ -27,8 +31,9 @@ const markers = ["tool.ts", "tool.js", "tool.mjs"] as const;
 
 /**
  * Finds tools at `<root>/<name>/tool.{ts,js,mjs}`: the default export, else the first export that is a tool. A class is
- * constructed without arguments. Sorted by name; of two tools with one name the first wins. Importing runs the module's own
- * code, so trust a root as much as the program itself.
+ * constructed without arguments. A tool with the designs' names of members is taken as `legacyTool` takes it, if it states its
+ * risk. A tool that cannot be registered is skipped. Sorted by name; of two tools with one name the first wins. Importing runs
+ * the module's own code, so trust a root as much as the program itself.
  *
  * @example
  * const found = await scanCatalogue("tools");
@@ -40,14 +45,53 @@ export async function scanCatalogue(
   roots: string | readonly string[],
   { warn = (message) => process.emitWarning(message) }: CatalogueOptions = {},
 ): Promise<readonly FoundTool[]> {
-  return findTools(roots, (path, why) => warn(`${path} is skipped: ${why}`));
+  return findTools(roots, { skip: (path, why) => warn(`${path} is skipped: ${why}`) });
 }
 
-/** Called once for each path that is skipped. */
-export type Skip = (path: string, why: string) => void;
+/** Called once for each path that is skipped; with the tool's name if it is the tool that cannot be used. */
+type Skip = (path: string, why: string, tool?: string) => void;
 
-/** As `scanCatalogue`, with the skipped paths. */
-export async function findTools(roots: string | readonly string[], skip: Skip): Promise<readonly FoundTool[]> {
+/**
+ * As `scanCatalogue`, with the skipped paths.
+ *
+ * @param options.others the other tools that are offered; no tool of a folder may look like one of them
+ */
+export async function findTools(
+  roots: string | readonly string[],
+  { skip, others = [] }: { readonly skip: Skip; readonly others?: readonly (AnyTool | Toolset)[] },
+): Promise<readonly FoundTool[]> {
+  const found = await toolsIn(roots, skip);
+  const unusable = await refusalsOf(found, others);
+  return found.filter(({ tool, path }) => {
+    const why = unusable.get(path);
+    if (why !== undefined) skip(path, why, tool.name);
+    return why === undefined;
+  });
+}
+
+/** Why tools cannot be registered, by their paths. */
+async function refusalsOf(
+  found: readonly FoundTool[],
+  others: readonly (AnyTool | Toolset)[],
+): Promise<ReadonlyMap<string, string>> {
+  if (found.length === 0) return new Map();
+  await using trial = new Registry({ clock: new SystemClock() });
+  const attempt = (register: () => void): string | undefined => {
+    try {
+      register();
+      return undefined;
+    } catch (error) {
+      return messageOf(error);
+    }
+  };
+  attempt(() => takeTools(others, (tool) => void trial.register(tool))); // the runtime reports what is wrong with them
+  const refused = found.map(({ tool, path }) => [path, attempt(() => void trial.register(tool))] as const);
+  await trial.ready().catch(() => undefined); // `schemaProblem` has the reason
+  const late = found.map(({ tool, path }) => [path, trial.schemaProblem(tool.name)] as const);
+  return new Map([...late, ...refused].flatMap(([path, why]) => (why === undefined ? [] : [[path, why]])));
+}
+
+async function toolsIn(roots: string | readonly string[], skip: Skip): Promise<readonly FoundTool[]> {
   const found = new Map<string, FoundTool>();
   const toolNames = new Set<string>();
   for (const root of typeof roots === "string" ? [roots] : roots) {
@@ -100,5 +144,6 @@ async function load(path: string, skip: Skip): Promise<AnyTool | undefined> {
 function asTool(exported: unknown): readonly AnyTool[] {
   const isClass = typeof exported === "function" && /^class\b/.test(Function.prototype.toString.call(exported));
   const candidate: unknown = isClass ? Reflect.construct(exported, []) : exported;
-  return kindOf(candidate) === undefined ? [] : [candidate as AnyTool]; // it has a kind, so it is a tool
+  const tool = toolOf(candidate);
+  return tool === undefined ? [] : [tool];
 }

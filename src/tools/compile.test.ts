@@ -67,8 +67,9 @@ it("a fully declared tool is accepted and becomes one frozen action (case 29)", 
 
 it("refuses an incomplete tool with tool, member and fix", () => {
   const cases: readonly (readonly [object, RegExp])[] = [
-    [{ risk: undefined }, /Tool `send`: `risk` is missing; state one of safe, medium, high, critical/],
-    [{ risk: "hgih" }, /`risk` is `hgih`; state one of/],
+    [{ risk: undefined }, /Tool `send`: `risk` is missing; write one of safe, medium, high, critical/],
+    [{ risk: "hgih" }, /`risk` is `hgih`; write one of/],
+    [{ risk: "low" }, /`risk` is `low`; write `safe` if it has no side effect, else `medium`/],
     [{ risk: "toString" }, /`risk` is `toString`/],
     [{ idempotent: undefined }, /`idempotent` must be true/],
     [{ idempotent: "no" }, /`idempotent` must be true/],
@@ -94,9 +95,9 @@ it("refuses an incomplete tool with tool, member and fix", () => {
   }
 });
 
-it("low is safe, effects follow the risk where none are stated", () => {
+it("effects follow the risk where none are stated", () => {
   const { effects: _effects, ...plain } = full;
-  expect(only({ ...plain, risk: "low" }).facts).toMatchObject({ risk: "safe", effects: "read" });
+  expect(only({ ...plain, risk: "safe" }).facts).toMatchObject({ risk: "safe", effects: "read" });
   expect(only({ ...plain, risk: "critical" }).facts).toMatchObject({
     risk: "critical",
     effects: "write",

@@ -12,17 +12,19 @@ import {
   type ActionSpec,
   type AnyTool,
   type HostedTool,
-  isHostedTool,
   isLocalTool,
   isProviderDefinedTool,
   isRecord,
+  kindOf,
   type LocalTool,
   type ProviderDefinedTool,
 } from "./kinds.ts";
+import { isOfDesigns, refuseMistypedProviders, refuseUnknownMembers } from "./known-members.ts";
 import { Members } from "./members.ts";
 import { checkedName, Silhouettes, visible } from "./names.ts";
 import { noArguments } from "./offers.ts";
 import { parserFor } from "./parse.ts";
+import { withoutAbsent } from "./schema/absent.ts";
 import type { JsonSchemas, SchemaGuard } from "./schema/json-schema.ts";
 import { readSchema } from "./schema/preflight.ts";
 import { isStandardSchema } from "./schema/standard-schema.ts";
@@ -55,10 +57,14 @@ export function compile(tool: AnyTool, options: CompileOptions, schemas: JsonSch
 }
 
 function compiledActions(tool: AnyTool, options: CompileOptions, schemas: JsonSchemas): readonly CompiledAction[] {
-  if (isProviderDefinedTool(tool)) return [providerDefined(tool, options, schemas)];
-  if (isHostedTool(tool)) return [hosted(tool, options)];
+  const kind = kindOf(tool);
+  if (kind === undefined) throw noTool(tool);
+  const members = new Members(tool.name);
+  refuseUnknownMembers(tool, kind, members);
+  refuseUnknownMembers(options, "options", members);
   if (isLocalTool(tool)) return localActions(tool, options, schemas);
-  throw noTool(tool);
+  refuseMistypedProviders(tool, members);
+  return [isProviderDefinedTool(tool) ? providerDefined(tool, options, schemas) : hosted(tool, options)];
 }
 
 /** The fault for a value that has not the shape of any kind of tool. */
@@ -66,7 +72,9 @@ export function noTool(value: unknown): RuntimeFault {
   const name: unknown = isRecord(value) ? value["name"] : undefined;
   const what = typeof name === "string" && name !== "" ? visible(name) : `The tool ${shown(value)}`;
   const needs = "a tool needs a `name`, a `description`, and `execute`, `actions` or `providerSpecs`";
-  return new RuntimeFault("tool_incomplete", `${what} does not have the shape of a tool: ${needs}.`);
+  const legacy =
+    isRecord(value) && isOfDesigns(value) ? "; legacyTool() of `postern/tools` takes the designs' names" : "";
+  return new RuntimeFault("tool_incomplete", `${what} does not have the shape of a tool: ${needs}${legacy}.`);
 }
 
 /** Has no code here: the provider runs it, and its result arrives in a later turn. */
@@ -147,6 +155,7 @@ function localActions(tool: LocalTool, options: CompileOptions, schemas: JsonSch
   const actions: readonly (readonly [string, ActionSpec])[] =
     tool.actions === undefined ? [["default", tool]] : Object.entries(tool.actions);
   if (actions.length === 0) new Members(name).refuse("actions", "is empty; declare at least one.");
+  refuseOverridesOfNothing(name, actions, options);
   const seen = new Silhouettes();
   for (const [action] of actions) {
     const alike = seen.alike(checkedName(action, "action"));
@@ -159,22 +168,37 @@ function localActions(tool: LocalTool, options: CompileOptions, schemas: JsonSch
   }
   return actions.map(([action, spec]) => {
     const members = new Members(tool.actions === undefined ? name : `${name}.${action}`);
+    if (tool.actions !== undefined) refuseUnknownMembers(spec, "action", members);
     return localAction({ tool, name: action, spec, over: overrideOf(options, action), members }, schemas);
   });
+}
+
+/** What an operator states for an action that is not there would be lost. */
+function refuseOverridesOfNothing(
+  name: string,
+  actions: readonly (readonly [string, ActionSpec])[],
+  { actions: overrides = {} }: CompileOptions,
+): void {
+  const known = actions.map(([action]) => action);
+  for (const [action, override] of Object.entries(overrides)) {
+    const members = new Members(`${name}.${action}`);
+    if (!known.includes(action)) members.refuse("actions", `is not an action of the tool; it has ${known.join(", ")}.`);
+    refuseUnknownMembers(override, "override", members);
+  }
 }
 
 function localAction(draft: ActionDraft, schemas: JsonSchemas): CompiledAction {
   const { tool, name, members } = draft;
   const facts = factsOf(draft);
   const idempotent = members.idempotent(stated(draft, "idempotent"));
-  const { guard, parse, takesBytes, inputSchema } = argumentsOf(draft, schemas);
+  const { guard, inputSchema, ...checking } = argumentsOf(draft, schemas);
   const output = stated(draft, "outputSchema");
   const outputSchema = output && readableSchema(readSchema(output, members.whose));
   const previewBinds = members.flag("previewBinds", stated(draft, "previewBinds"), true);
   const description = readable(members.text("description", stated(draft, "description")));
   const title = stated(draft, "title");
   const action: Action = {
-    ...{ tool: tool.name, name, description, inputSchema, facts, idempotent, previewBinds, parse, takesBytes },
+    ...{ tool: tool.name, name, description, inputSchema, facts, idempotent, previewBinds, ...checking },
     ...defined({
       outputSchema,
       title: title === undefined ? undefined : readable(members.text("title", title)),
@@ -218,7 +242,9 @@ function termsOf(draft: ActionDraft): ActionTerms {
 function argumentsOf(
   { tool, spec, members, over }: ActionDraft,
   schemas: JsonSchemas,
-): Pick<Action, "parse" | "takesBytes" | "inputSchema"> & { readonly guard: SchemaGuard | undefined } {
+): Pick<Action, "parse" | "withoutAbsent" | "takesBytes" | "inputSchema"> & {
+  readonly guard: SchemaGuard | undefined;
+} {
   const { input, inputSchema: own } = spec.input !== undefined || spec.inputSchema !== undefined ? spec : tool;
   if (input !== undefined && !isStandardSchema(input) && !isRecord(input)) {
     members.refuse("input", "must be a Standard Schema (zod, valibot, arktype, …) or a JSON Schema object.");
@@ -230,7 +256,11 @@ function argumentsOf(
     takesBytes || offered === undefined
       ? undefined
       : schemas.prepare(input ?? offered, members.whose, over.server !== undefined);
-  return { inputSchema, parse: parserFor(takesBytes ? input : guard), takesBytes, guard };
+  const checked = guard?.vetted.schema ?? inputSchema;
+  return {
+    ...{ inputSchema, takesBytes, guard, parse: parserFor(takesBytes ? input : guard) },
+    withoutAbsent: (given) => withoutAbsent(given, checked),
+  };
 }
 
 type ToolFunctionName = "execute" | "preview" | "classifyRisk" | "reconcile";

@@ -2,8 +2,9 @@ import { expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import { FakeClock } from "../../test/fakes/clock.ts";
 import type { JsonObject } from "../core/json.ts";
-import { defineTool, isSuspended, legacyTool, suspend } from "./define.ts";
+import { defineTool, isSuspended, suspend } from "./define.ts";
 import type { AnyTool } from "./kinds.ts";
+import { legacyTool } from "./legacy.ts";
 import { internalsOf, Registry } from "./registry.ts";
 import type { Action, Parsed, ToolContext } from "./tool.ts";
 

@@ -2,7 +2,7 @@ import type { Risk } from "../core/call.ts";
 import { messageOf, RuntimeFault } from "../core/fault.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Suggestion } from "../policy/policy.ts";
-import { type ActionSpec, isRecord, type LocalTool, type ProviderDefinedTool, type ProviderSpecs } from "./kinds.ts";
+import type { ActionSpec, LocalTool } from "./kinds.ts";
 import { visible } from "./names.ts";
 import { type ArgumentsOf, isStandardSchema, type ToolInput } from "./schema/standard-schema.ts";
 import type { JudgedCall, PreviewContext, Reconciled, Suspended, ToolContext } from "./tool.ts";
@@ -29,7 +29,7 @@ export interface ToolDefinition<Input extends ToolInput, Inputs extends Readonly
 }
 
 /**
- * Declares a tool. It is checked when it is registered; the fault names what is missing.
+ * Declares a tool. It is checked when it is registered; the fault names what is missing or not known.
  *
  * @example
  * const send = defineTool({
@@ -45,49 +45,6 @@ export function defineTool<
   Inputs extends Readonly<Record<string, ToolInput>> = Record<string, JsonObject>,
 >(definition: ToolDefinition<Input, Inputs>): LocalTool {
   return Object.freeze({ ...definition });
-}
-
-/** Members in snake_case with our names. */
-const ourNames: ReadonlyMap<string, string> = new Map([
-  ["input_schema", "inputSchema"],
-  ["defer_loading", "deferLoading"],
-  ["provider_specs", "providerSpecs"],
-  ["call_types", "callTypes"],
-  ["handle_call", "handleCall"],
-]);
-
-/**
- * Makes a tool of an instance or an object with members in snake_case. Without a risk a local tool is `safe`, without
- * idempotence it is not idempotent. If it has an `input_schema`, it is called `execute(context, arguments)`.
- *
- * @public
- */
-export function legacyTool<Bare extends { readonly provider_specs: ProviderSpecs }>(bare: Bare): ProviderDefinedTool;
-export function legacyTool(bare: object): LocalTool;
-export function legacyTool(bare: object): LocalTool | ProviderDefinedTool {
-  const members: Record<string, unknown> = {};
-  for (const name of memberNames(bare)) {
-    const member: unknown = Reflect.get(bare, name);
-    if (member !== undefined) members[ourNames.get(name) ?? name] = name === "input" ? member : bound(member, bare);
-  }
-  const { execute } = members;
-  if (isRecord(Reflect.get(bare, "input_schema")) && typeof execute === "function")
-    members["execute"] = (input: unknown, context: ToolContext): unknown => execute(context, input);
-  const assumed = isRecord(members["providerSpecs"]) ? {} : { risk: "safe", idempotent: false };
-  return Object.freeze({ ...assumed, ...members }) as unknown as LocalTool; // registration names what is missing
-}
-
-/** Includes the members of its classes. */
-function memberNames(bare: object): ReadonlySet<string> {
-  const names = new Set<string>();
-  for (let at: object | null = bare; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at) as object)
-    for (const name of Object.getOwnPropertyNames(at)) if (name !== "constructor") names.add(name);
-  return names;
-}
-
-/** Methods of a class need their own `this`. */
-function bound(member: unknown, tool: object): unknown {
-  return typeof member === "function" ? member.bind(tool) : member;
 }
 
 /** The JSON Schema of an action's arguments, as offered to models. Returns undefined if it takes none. */

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { legacyTool } from "./define.ts";
 import { isHostedTool, isLocalTool, isProviderDefinedTool, kindOf } from "./kinds.ts";
+import { legacyTool } from "./legacy.ts";
 
 const named = { name: "t", description: "d" };
 

@@ -1,4 +1,7 @@
-/** The three kinds of tools. Any object of the right shape is a tool. */
+/**
+ * The three kinds of tools. Any object of the right shape is a tool. The guards also take the designs' names of members
+ * (`provider_specs`); registration does not, and names `legacyTool`.
+ */
 import type { Risk } from "../core/call.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import type { Suggestion, ToolFacts } from "../policy/policy.ts";
@@ -14,7 +17,7 @@ export interface ActionSpec {
   /** Shown to models instead of the JSON Schema of `input`. */
   readonly inputSchema?: JsonObject | undefined;
   readonly outputSchema?: JsonObject | undefined;
-  readonly risk?: Risk | "low" | undefined;
+  readonly risk?: Risk | undefined;
   /** Default: `read` where the risk is `safe`, else `write`. */
   readonly effects?: ToolFacts["effects"] | undefined;
   /** Its results may come from outside: web pages, mails. Default: false. */
@@ -73,7 +76,7 @@ export interface HostedTool {
   readonly name: string;
   readonly description: string;
   readonly providerSpecs: ProviderSpecs;
-  readonly risk?: Risk | "low" | undefined;
+  readonly risk?: Risk | undefined;
 }
 
 /**
@@ -93,17 +96,17 @@ export type AnyTool = LocalTool | HostedTool | ProviderDefinedTool;
 export type ToolKind = "local" | "hosted" | "provider_defined";
 
 export function isProviderDefinedTool(value: unknown): value is ProviderDefinedTool {
-  if (!isDescribed(value) || !isRecord(value["providerSpecs"]) || !canHandle(value)) return false;
-  const { callTypes: types } = value;
+  if (!isDescribed(value) || !hasSpecs(value) || !canHandle(value)) return false;
+  const types = value["callTypes"] ?? value["call_types"];
   return Array.isArray(types) && types.every((type) => typeof type === "string" && type !== "");
 }
 
 export function isHostedTool(value: unknown): value is HostedTool {
-  return isDescribed(value) && isRecord(value["providerSpecs"]) && !canHandle(value);
+  return isDescribed(value) && hasSpecs(value) && !canHandle(value);
 }
 
 export function isLocalTool(value: unknown): value is LocalTool {
-  if (!isDescribed(value) || isRecord(value["providerSpecs"])) return false;
+  if (!isDescribed(value) || hasSpecs(value)) return false;
   return typeof value["execute"] === "function" || isRecord(value["actions"]);
 }
 
@@ -119,8 +122,12 @@ export function callTypesOf(tool: AnyTool): readonly string[] {
   return isProviderDefinedTool(tool) ? tool.callTypes : [];
 }
 
+function hasSpecs(value: Record<string, unknown>): boolean {
+  return isRecord(value["providerSpecs"] ?? value["provider_specs"]);
+}
+
 function canHandle(value: Record<string, unknown>): boolean {
-  return typeof value["handleCall"] === "function";
+  return typeof (value["handleCall"] ?? value["handle_call"]) === "function";
 }
 
 function isDescribed(value: unknown): value is Record<string, unknown> {

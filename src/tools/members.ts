@@ -1,6 +1,6 @@
 import type { Risk } from "../core/call.ts";
 import { RuntimeFault } from "../core/fault.ts";
-import { parseRisk } from "../core/risk.ts";
+import { insteadOf, parseRisk } from "../core/risk.ts";
 import type { ToolFacts } from "../policy/policy.ts";
 import { visible } from "./names.ts";
 import type { ToolType } from "./tool.ts";
@@ -22,9 +22,11 @@ export class Members {
   }
 
   risk(value: unknown): Risk {
-    const fix = "state one of safe, medium, high, critical (a bare object can be taken with legacyTool()).";
-    const is = value === undefined ? "is missing" : `is ${visible(value)}`;
-    return parseRisk(value) ?? this.refuse("risk", `${is}; ${fix}`);
+    const level = parseRisk(value);
+    if (level !== undefined) return level;
+    if (value !== undefined) return this.refuse("risk", `is ${visible(value)}; ${insteadOf(value)}.`);
+    const fix = "write one of safe, medium, high, critical (a bare object can be taken with legacyTool()).";
+    return this.refuse("risk", `is missing; ${fix}`);
   }
 
   idempotent(value: unknown): boolean {

@@ -1,6 +1,7 @@
 import { expect, it, vi } from "vitest";
-import { defineTool, legacyTool } from "./define.ts";
+import { defineTool } from "./define.ts";
 import type { HostedTool } from "./kinds.ts";
+import { legacyTool } from "./legacy.ts";
 import { specOf } from "./offers.ts";
 import { Toolbox } from "./toolbox.ts";
 

@@ -10,6 +10,7 @@ import {
   isProviderDefinedTool,
   type LocalTool,
 } from "./kinds.ts";
+import { toolOf } from "./legacy.ts";
 
 /**
  * A function that is offered to a model, before a provider's encoder writes it.
@@ -77,16 +78,18 @@ export const noArguments: JsonObject = Object.freeze({
 /**
  * The spec of a tool for one provider. An encoder writes it in the provider's own form.
  *
+ * @param given with our names or the designs'
  * @param warn called when the tool has no entry for this provider; by default one process warning for each
  * @returns null if the tool has no entry for this provider, because a malformed entry would be the provider's error 400
  *
  * @public
  */
 export function specOf(
-  tool: AnyTool,
+  given: AnyTool,
   provider: string,
-  warn: (message: string) => void = warnOnce(tool),
+  warn: (message: string) => void = warnOnce(given),
 ): ToolSpec | null {
+  const tool = toolOf(given) ?? given;
   const { name } = tool;
   if (isProviderDefinedTool(tool) || isHostedTool(tool)) {
     const spec = entryFor(tool, provider);

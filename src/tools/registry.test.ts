@@ -145,9 +145,17 @@ it("all tools of a server that is gone are unavailable, until it is back", () =>
 
 it("a dump as JSON holds no credential (case 35)", () => {
   const tools = registry();
-  tools.register(tool("a", { apiKey: "sk-secret", execute: () => "sk-secret" } as Partial<LocalTool>), {
-    configRef: "connectors/1",
-  });
+  class Keyed {
+    readonly apiKey = "sk-secret";
+    readonly name = "a";
+    readonly description = "d";
+    readonly risk = "safe";
+    readonly idempotent = true;
+    execute(): string {
+      return this.apiKey;
+    }
+  }
+  tools.register(new Keyed(), { configRef: "connectors/1" });
   const dump = JSON.stringify(tools);
   expect(dump).not.toContain("sk-secret");
   expect(JSON.parse(dump)).toMatchObject([{ toolName: "a", configRef: "connectors/1" }]);

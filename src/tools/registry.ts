@@ -326,7 +326,7 @@ const offers = new WeakMap<Action, Offer>();
 function offerOf(action: Action): Offer {
   const known = offers.get(action);
   if (known !== undefined) return known;
-  const { parse: _p, classifyRisk: _c, execute: _e, reconcile: _r, preview, ...data } = action;
+  const { parse: _p, withoutAbsent: _w, classifyRisk: _c, execute: _e, reconcile: _r, preview, ...data } = action;
   const offer: Offer = Object.freeze({ ...data, previews: preview !== undefined });
   offers.set(action, offer);
   return offer;

@@ -1,6 +1,7 @@
-import { parseRisk, requireRisk } from "../core/risk.ts";
+import { requireRisk } from "../core/risk.ts";
 import { noTool } from "./compile.ts";
 import { type AnyTool, kindOf } from "./kinds.ts";
+import { toolOf } from "./legacy.ts";
 import { deferredOf, type OfferOptions, schemaNamed, schemasFor, type ToolSchema } from "./offers.ts";
 
 /**
@@ -35,7 +36,7 @@ export class Toolbox {
     if (kindOf(tool) === undefined) throw noTool(tool);
     const undo: (() => void)[] = [];
     try {
-      for (const listener of this.#listeners) undo.push(listener(tool) ?? (() => undefined));
+      for (const listener of this.#listeners) undo.push(listener(ourForm(tool)) ?? (() => undefined));
     } catch (error) {
       for (const back of undo.reverse()) back();
       throw error;
@@ -57,9 +58,9 @@ export class Toolbox {
     return [...this.#tools.values()];
   }
 
-  /** The same as `all`, because a box is a toolset. */
+  /** What a runtime offers: a tool with the designs' names of members in our form, as `legacyTool` makes it, if it states its risk. */
   tools(): readonly AnyTool[] {
-    return this.all();
+    return this.all().map(ourForm);
   }
 
   names(): readonly string[] {
@@ -69,20 +70,20 @@ export class Toolbox {
   /** @throws RuntimeFault `request_invalid` */
   byRisk(risk: string): readonly AnyTool[] {
     const level = requireRisk(risk);
-    return this.all().filter((tool) => parseRisk(tool.risk) === level);
+    return this.all().filter((tool) => ourForm(tool).risk === level);
   }
 
   /** What a model receives. A tool without an entry for the provider is left out, with one warning. See `OfferOptions`. */
   schemas(options?: OfferOptions): readonly ToolSchema[] {
-    return schemasFor(this.all(), options);
+    return schemasFor(this.tools(), options);
   }
 
   schemaFor(name: string, options?: OfferOptions): ToolSchema | null {
-    return schemaNamed(name, this.all(), options);
+    return schemaNamed(name, this.tools(), options);
   }
 
   deferredSchemas(options?: OfferOptions & { readonly includeToolSearch?: boolean }): readonly ToolSchema[] {
-    return deferredOf(this.all(), options);
+    return deferredOf(this.tools(), options);
   }
 
   /** Calls the listener for each tool from now on, not for the tools in the box. Returns a function that ends it. */
@@ -94,4 +95,8 @@ export class Toolbox {
   [Symbol.iterator](): Iterator<AnyTool> {
     return this.all()[Symbol.iterator]();
   }
+}
+
+function ourForm(tool: AnyTool): AnyTool {
+  return toolOf(tool) ?? tool;
 }

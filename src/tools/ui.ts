@@ -1,6 +1,7 @@
 import { defined } from "../core/defined.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import type { AnyTool, DeclaredUi } from "./kinds.ts";
+import { refuseUnknownMembers } from "./known-members.ts";
 import type { Members } from "./members.ts";
 import type { ToolUi } from "./tool.ts";
 
@@ -46,6 +47,7 @@ export function checkedUi(declared: DeclaredUi | undefined, members: Members): T
   if (declared === undefined) return undefined;
   const stated = declared as unknown as Json; // a caller without types may write anything
   if (!isJsonObject(stated)) return members.refuse("ui", "must be an object with `resourceUri` and `html`.");
+  refuseUnknownMembers(stated, "ui", members);
   const { resourceUri, csp, permissions: asked, prefersBorder, html } = stated;
   if (typeof resourceUri !== "string" || !isUiUri(resourceUri))
     return members.refuse("ui.resourceUri", "must be an address such as `ui://weather/view`.");

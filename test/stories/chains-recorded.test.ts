@@ -28,7 +28,7 @@ function open(
   const write = {
     name: "write",
     description: "Has an effect.",
-    risk: "low",
+    risk: "safe",
     effects: "write",
     idempotent: false,
   } as const;

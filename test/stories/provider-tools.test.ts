@@ -97,7 +97,8 @@ it("schemas of a provider warn once of each tool they leave out", async () => {
 
 it("byRisk refuses an unknown level", async () => {
   await using runtime = await createRuntime({ tools: [computer] });
-  expect(runtime.tools.byRisk("low")).toHaveLength(1);
+  expect(runtime.tools.byRisk("safe")).toHaveLength(1);
+  expect(() => runtime.tools.byRisk("low")).toThrow(/write `safe` if it has no side effect, else `medium`/);
   for (const risk of ["HIGH", "severe", "", "constructor"])
     expect(() => runtime.tools.byRisk(risk)).toThrow(/is not a risk level; write one of safe, medium, high, critical/);
 });

@@ -51,8 +51,19 @@ describe("a toolset", () => {
   });
 
   it("is not assumed of a tool with a member `tools`", async () => {
-    const tool = { ...named("kit"), tools: () => [named("inside")] };
-    await using runtime = await createRuntime({ tools: [tool] });
+    class Kit {
+      readonly name = "kit";
+      readonly description = "A kit.";
+      readonly risk = "safe";
+      readonly idempotent = true;
+      execute(): string {
+        return "ran";
+      }
+      tools(): readonly LocalTool[] {
+        return [named("inside")];
+      }
+    }
+    await using runtime = await createRuntime({ tools: [new Kit()] });
     expect(runtime.tools.names()).toEqual(["kit"]);
   });
 });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { risks } from "../../core/risk.ts";
 import { revisions } from "./revision.ts";
 
 /** `ServerConfig` as a file states it: snake_case, unknown keys refused. Only src/config reads it, so a library user does not load it. */
@@ -101,9 +102,8 @@ function tool() {
   });
 }
 
-/** `low` is an alias of `safe`. */
 function risk() {
-  return z.enum(["safe", "low", "medium", "high", "critical"]).overwrite((level) => (level === "low" ? "safe" : level));
+  return z.enum(risks);
 }
 
 function timeoutMs() {

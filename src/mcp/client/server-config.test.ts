@@ -47,7 +47,7 @@ it("the file's spelling is checked, and keys nobody knows are refused", () => {
     serverSchema.parse({
       command: "x",
       call_timeout_ms: 5,
-      tools: { a: { risk: "low", timeout_ms: 1 } },
+      tools: { a: { risk: "safe", timeout_ms: 1 } },
     }),
   ).toMatchObject({ tools: { a: { risk: "safe" } } });
   for (const wrong of [
@@ -57,6 +57,7 @@ it("the file's spelling is checked, and keys nobody knows are refused", () => {
     { url: "y", args: [] },
     { command: "x", headers: {} },
     { command: "x", tools: { a: { callTimeoutMs: 1 } } },
+    { command: "x", tools: { a: { risk: "low" } } },
   ]) {
     expect(serverSchema.safeParse(wrong).success).toBe(false);
   }

@@ -1,3 +1,4 @@
+import { readArguments } from "../../core/arrival.ts";
 import type { Clock } from "../../core/clock.ts";
 import { type Ending, isEnding, refuse } from "../../core/ending.ts";
 import { messageOf } from "../../core/fault.ts";
@@ -25,7 +26,8 @@ export async function checkArguments(call: FoundCall, parts: ArgumentParts): Pro
   if (call.problem !== undefined) return refuse("arguments_invalid", call.problem);
   if (parts.redactor.finds(call.text)) return refuse("secret_in_arguments", secretText(call.arguments, parts.redactor));
   if (call.text.includes(`"${referenceKey}":`)) return checkReferences(call, parts);
-  return judge(call, await parsed(call, parts.clock), []);
+  const { read, result } = await parsed(call, parts.clock);
+  return judge(read, result, []);
 }
 
 async function checkReferences(call: FoundCall, parts: ArgumentParts): Promise<ValidCall | Ending> {
@@ -38,7 +40,8 @@ async function checkReferences(call: FoundCall, parts: ArgumentParts): Promise<V
       );
     }
   }
-  const valid = judge(call, await parsed(call, parts.clock), references);
+  const { read, result } = await parsed(call, parts.clock);
+  const valid = judge(read, result, references);
   if (isEnding(valid) || references.length === 0) return valid;
   const misfit = await bytesFault(valid, parts);
   if (misfit !== undefined) return misfit;
@@ -94,7 +97,20 @@ async function bytesFault(call: ValidCall, { artifacts, redactor }: ArgumentPart
 /** Limit of a schema check, in milliseconds. */
 const checkingTimeoutMs = 10_000;
 
-async function parsed({ found, arguments: given }: FoundCall, clock: Clock): Promise<Parsed> {
+/**
+ * Models send null for an optional member that they leave out. If the schema refuses it, the call continues without that
+ * member: from here on it has the arguments, the text and the digest of the shorter call.
+ */
+async function parsed(call: FoundCall, clock: Clock): Promise<{ readonly read: FoundCall; readonly result: Parsed }> {
+  const result = await parsedAsSent(call, clock);
+  if (!("issues" in result) || !call.text.includes("null")) return { read: call, result };
+  const shorter = call.found.withoutAbsent?.(call.arguments) ?? call.arguments;
+  if (shorter === call.arguments) return { read: call, result };
+  const read = { ...call, ...readArguments(shorter) };
+  return { read, result: await parsedAsSent(read, clock) };
+}
+
+async function parsedAsSent({ found, arguments: given }: FoundCall, clock: Clock): Promise<Parsed> {
   const ran = await runForeign(() => found.parse(copyOf(given)), { clock, limitMs: checkingTimeoutMs });
   if (ran.ran === "returned") return ran.value;
   if (ran.ran === "threw") throw ran.error;

@@ -73,7 +73,7 @@ describe("the gate matrix", () => {
   });
 
   it("takes cells from configuration and keeps the others", () => {
-    const matrix = matrixOf({ A2: { medium: "ALLOW", low: "CONFIRM" } }, false);
+    const matrix = matrixOf({ A2: { medium: "ALLOW", safe: "CONFIRM" } }, false);
     expect(matrix.A2).toEqual({
       safe: "CONFIRM",
       medium: "ALLOW",
@@ -89,7 +89,7 @@ describe("the gate matrix", () => {
     [{ constructor: { safe: "ALLOW" } }, "`constructor`"],
     [{ A2: { harmless: "ALLOW" } }, "`matrix.A2.harmless`"],
     [{ A2: { safe: "MAYBE" } }, '`"MAYBE"`'],
-    [{ A2: { safe: "ALLOW", low: "ALLOW" } }, "twice"],
+    [{ A2: { low: "ALLOW" } }, "write `safe` if it has no side effect, else `medium`"],
     [{ A0: { safe: "ALLOW" } }, "A0 never runs"],
     [{ A0: { safe: "CONFIRM" } }, "A0 never runs"],
     [{ A4: { critical: "ALLOW" } }, "allowUnattendedCritical"],
@@ -177,9 +177,10 @@ describe("the threshold", () => {
     expect(createPolicy({ maxRiskUnapproved: "high" }).decide(facts("high", "A2")).verdict).toBe("CONFIRM");
   });
 
-  it("reads low as safe and refuses an unknown level", () => {
-    const low = createPolicy({ maxRiskUnapproved: "low" as Risk });
-    expect(low.version).toBe(createPolicy({ maxRiskUnapproved: "safe" }).version);
+  it("refuses an unknown level, and low with advice", () => {
+    const advice = invalid("write `safe` if it has no side effect, else `medium`");
+    expect(() => createPolicy({ maxRiskUnapproved: "low" as Risk })).toThrow(advice);
+    expect(() => createPolicy({ rules: [{ effect: "allow", risk: "low" as Risk }] })).toThrow(advice);
     expect(() => createPolicy({ maxRiskUnapproved: "some" as Risk })).toThrow(invalid("some"));
     expect(createPolicy().decide({ ...facts("safe", "A4"), maxRiskUnapproved: "some" as Risk }).verdict).toBe("BLOCK");
   });

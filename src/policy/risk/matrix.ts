@@ -38,7 +38,6 @@ export function matrixOf(changes: MatrixChanges, allowUnattendedCritical: boolea
     const row = changes[level] ?? {};
     for (const [word, verdict] of Object.entries(row)) {
       const name = `\`${level}\` × \`${word}\``;
-      if (word === "low" && row.safe !== undefined) throw refused(name, "given twice, as `low` and as `safe`");
       if (level === "A0" && (verdict === "ALLOW" || verdict === "CONFIRM"))
         throw refused(name, `\`${verdict}\`, but A0 never runs anything; it takes PREVIEW or BLOCK`);
       if (word === "critical" && verdict === "ALLOW" && !allowUnattendedCritical)

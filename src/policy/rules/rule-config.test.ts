@@ -16,7 +16,7 @@ policy:
   rules:
     - effect: allow
       tool: pay
-      risk: low
+      risk: safe
       scope: "pay:*"
       effects: [read, write]
       arguments:

@@ -94,10 +94,8 @@ export function nameIn(zod: Zod): z.ZodString {
     .refine((text) => text.isWellFormed(), "It holds half of a surrogate pair; write whole characters.");
 }
 
-/** `low` is an alias of `safe`. */
 export function levelIn(zod: Zod): z.ZodType<Risk> {
-  const level = zod.enum(["low", ...risks]).overwrite((risk) => (risk === "low" ? "safe" : risk));
-  return level as unknown as z.ZodType<Risk>; // `overwrite` leaves no `low`
+  return zod.enum(risks);
 }
 
 function pathIn(zod: Zod): z.ZodString {

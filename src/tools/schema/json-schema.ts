@@ -25,8 +25,7 @@ export class JsonSchemas implements AsyncDisposable {
 
   /**
    * @param whose the tool, for the refusal
-   * @param isServers an upstream server's schema: a member with a default is not required, and null means that an optional
-   * member is not given
+   * @param isServers an upstream server's schema: a member with a default is not required
    * @throws RuntimeFault `schema_refused`
    */
   prepare(schema: unknown, whose: string, isServers = false): SchemaGuard {
@@ -34,7 +33,7 @@ export class JsonSchemas implements AsyncDisposable {
     const key = `${isServers ? "server" : "own"} ${vetted.digest}`;
     const kept = this.#guards.get(key);
     if (kept !== undefined) return kept;
-    const guard = new SchemaGuard(vetted, { thread: this.#thread, whose, nullIsAbsent: isServers });
+    const guard = new SchemaGuard(vetted, { thread: this.#thread, whose });
     if (this.#guards.size >= maxKept)
       for (const oldest of [...this.#guards.keys()].slice(0, 1)) this.#guards.delete(oldest);
     this.#guards.set(key, guard);
@@ -53,8 +52,6 @@ export class JsonSchemas implements AsyncDisposable {
 interface GuardParts {
   readonly thread: SchemaThread;
   readonly whose: string;
-  /** Null means that an optional member is not given. */
-  readonly nullIsAbsent: boolean;
 }
 
 /** One schema that checks values. */
@@ -80,15 +77,6 @@ export class SchemaGuard {
 
   /** Never rejects. */
   async check(value: JsonObject): Promise<SchemaResult> {
-    const checked = await this.#checkAsIs(value);
-    if (!this.#parts.nullIsAbsent || "unusable" in checked || checked.issues.length === 0) return checked;
-    const filled = withoutNulls(value) as JsonObject; // an object stays one
-    if (filled === value) return checked;
-    const again = await this.#checkAsIs(filled);
-    return "issues" in again && again.issues.length === 0 ? again : checked;
-  }
-
-  async #checkAsIs(value: JsonObject): Promise<SchemaResult> {
     if (this.#problem !== undefined) return { unusable: this.#problem };
     const { inProcess, weight } = this.vetted;
     const size = sizeOf(value, inProcessBudget / weight);
@@ -120,22 +108,6 @@ export class SchemaGuard {
       throw new RuntimeFault("schema_refused", this.#problem, { cause: error });
     }
   }
-}
-
-/** The same value when no member of it is null. Elements of lists stay: they are data. */
-function withoutNulls(value: Json): Json {
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) {
-    const items = value.map((item: Json) => withoutNulls(item));
-    return items.some((item, at) => item !== value[at]) ? items : value;
-  }
-  const entries = Object.entries(value)
-    .filter(([, inner]) => inner !== null)
-    .map(([name, inner]) => [name, withoutNulls(inner)] as const);
-  const isSame =
-    entries.length === Object.keys(value).length &&
-    entries.every(([name, inner]) => inner === (value as JsonObject)[name]);
-  return isSame ? value : Object.fromEntries(entries);
 }
 
 /** Counts the parts of a value, and 64 characters of a text as one. Stops beyond `enough`. Returns undefined if it is too deep. */

@@ -71,6 +71,7 @@ class Tidying {
       ...this.#patterns(made),
       ...references(made),
       ...this.#required(schema),
+      ...withNull(made),
     });
   }
 
@@ -152,6 +153,11 @@ export function unescaped(fragment: string): string {
   } catch {
     return fragment; // a lone % is no escape
   }
+}
+
+/** `nullable` is OpenAPI's way to say that null is allowed. */
+function withNull({ type, nullable }: JsonObject): JsonObject {
+  return nullable === true && typeof type === "string" ? { type: [type, "null"] } : {};
 }
 
 /** What a reference within the schema points to, or undefined. The caller looks up anchors. */
