@@ -145,10 +145,10 @@ export class ScriptEnd {
 
   /** Removes what the script left open. */
   async #cleanUp(): Promise<void> {
-    const { host, parent, hasRunBefore, requests } = this.#facts;
+    const { host, parent, hasRunBefore, requests, timers } = this.#facts;
     const { log } = host.parts;
     try {
-      if (hasRunBefore) await host.frozen.forget(parent.key);
+      if (hasRunBefore || timers.isStored) await host.frozen.forget(parent.key);
       if (!hasRunBefore && requests.size === 0) return; // none of its calls asked a person
       for (const { state, approvalId } of (await earlierRows(parent, 0, host.parts)).values())
         if (state === "held" && approvalId !== undefined) await this.#withdraw(approvalId);

@@ -149,10 +149,12 @@ Object.defineProperty(Math, "random", { value: random, writable: true, configura
 
 // ---- time ----
 const timers = new Pairs();
+/** As long as a timer of Node can be; a longer one waits that long. */
+const longestTimerMs = 2147483647;
 let timerId = 0;
 function later(run, ms, again, given) {
   if (typeof run !== "function") throw new Wrong("A timer needs a function.");
-  const wait = ms > 0 ? +ms : 0;
+  const wait = ms > longestTimerMs ? longestTimerMs : ms > 0 ? +ms : 0;
   mapSet(timers, ++timerId, { due: now() + wait, run, again: again ? (wait < 1 ? 1 : wait) : undefined, given });
   return timerId;
 }
