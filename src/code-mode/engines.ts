@@ -60,9 +60,12 @@ export class Engines implements AsyncDisposable {
   /** The languages that the engines here run. Engines are asked until each language is found. */
   readonly languages: readonly ScriptLanguage[];
 
-  private constructor(engines: readonly Engine[], languages: readonly ScriptLanguage[]) {
+  readonly #options: ChainOptions;
+
+  private constructor(engines: readonly Engine[], languages: readonly ScriptLanguage[], options: ChainOptions) {
     this.#engines = engines;
     this.languages = languages;
+    this.#options = options;
   }
 
   /** @throws RuntimeFault `engine_unknown` for a wrong name, `engine_unavailable` for a named engine that cannot run */
@@ -76,7 +79,7 @@ export class Engines implements AsyncDisposable {
         const { problem } = await engine.ask();
         if (problem !== undefined) throw unavailable(engine.name, problem);
       }
-    return new Engines(engines, await spokenBy(engines));
+    return new Engines(engines, await spokenBy(engines), options);
   }
 
   async states(): Promise<readonly ChainEngine[]> {
@@ -120,6 +123,32 @@ export class Engines implements AsyncDisposable {
         driver.warm?.();
         break;
       }
+  }
+
+  /**
+   * What was asked for and does not run. JavaScript needs no installation, so without it the installation is broken;
+   * Python is optional.
+   */
+  async warnings(): Promise<readonly string[]> {
+    const { engines: names, drivers = [], engineSettings = {} } = this.#options;
+    const unnamed = (name: string): boolean => !this.#engines.some((engine) => engine.name === name);
+    const warnings = [
+      ...drivers.map(({ name }) => [name, "chains.drivers"] as const),
+      ...Object.keys(engineSettings).map((name) => [name, `chains.engineSettings.${name}`] as const),
+    ]
+      .filter(([name]) => unnamed(name))
+      .map(
+        ([name, option]) => `\`${option}\` is given, and \`${name}\` runs no script: name it in \`chains.engines\`.`,
+      );
+    for (const engine of this.#engines.filter(({ name }) => drivers.some((driver) => driver.name === name))) {
+      const { problem } = await engine.ask();
+      if (problem !== undefined) warnings.push(`The engine \`${engine.name}\` cannot run here: ${problem}.`);
+    }
+    if (names !== undefined || this.languages.includes("javascript")) return warnings;
+    const offered = this.languages.length === 0 ? " `tool_chain` is not offered." : "";
+    const why = await this.problemFor("javascript");
+    const cure = "Install `postern` with its dependencies again; a bundle must leave `postern` outside (external).";
+    return [...warnings, `Code mode was asked for.${offered} ${why} ${cure}`];
   }
 
   /** Says why no engine runs a language. */

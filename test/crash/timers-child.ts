@@ -25,7 +25,7 @@ async function effect(given: unknown): Promise<string> {
 }
 
 const work = {
-  ...{ description: "Has an effect that is seen from outside.", effects: "write", idempotent: false },
+  ...({ description: "Has an effect that is seen from outside.", effects: "write", idempotent: false } as const),
   input: { type: "object", properties: { to: { type: "string" } }, required: ["to"] },
   execute: effect,
 } as const;
@@ -39,10 +39,12 @@ try:
     first = (await asyncio.wait_for(tools.work(to="slow"), 0.02)).text
 except asyncio.TimeoutError:
     first = "too slow"
+except ToolError as error:
+    first = error.code
 for tool, to in [(tools.work, first), (tools.post, "after")]:
     try:
         tool(to=to)
-    except ToolError as error:
+    except ToolError:
         pass
 first`;
 const language = engine === "quickjs" ? "javascript" : "python";
