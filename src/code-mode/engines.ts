@@ -2,11 +2,10 @@ import type { Clock } from "../core/clock.ts";
 import { messageOf, RuntimeFault } from "../core/fault.ts";
 import type { ChainEngine } from "../core/scripts.ts";
 import { defaultEngines, type EngineSettings, knownEngines, placedEngine } from "../engines/known-engines.ts";
-import type { SandboxDriver, ScriptProgram } from "../engines/sandbox.ts";
+import type { SandboxDriver } from "../engines/sandbox.ts";
 import type { ResolveSecret } from "../secrets/lend.ts";
 import type { ChainOptions } from "./chain-options.ts";
-
-type ScriptLanguage = ScriptProgram["language"];
+import type { ScriptLanguage } from "./source-text.ts";
 
 interface EngineState {
   readonly driver?: SandboxDriver;

@@ -1,7 +1,7 @@
 /** What the text of a script says before and after it runs: its fences, and functions that nothing calls. */
 import type { ScriptProgram } from "../engines/sandbox.ts";
 
-type ScriptLanguage = ScriptProgram["language"];
+export type ScriptLanguage = ScriptProgram["language"];
 
 /** The words after a fence that name a language of scripts. */
 const fenceWords: ReadonlyMap<string, ScriptLanguage> = new Map([
