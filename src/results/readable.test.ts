@@ -10,7 +10,7 @@ const texts = fc.array(fc.constantFrom("a", "é", "\u{200d}", "\u{ad}", "\u{e010
 });
 
 it("cuts a text so that it fits with its hidden characters shown", () => {
-  fc.assert(
+  void fc.assert(
     fc.property(texts, fc.integer({ min: 0, max: 200 }), (parts, bytes) => {
       const text = parts.join("");
       const head = cutReadable(text, bytes);
