@@ -17,7 +17,8 @@ class Engine {
   readonly name: string;
   readonly #load: () => Promise<SandboxDriver>;
   #state: Promise<EngineState> | undefined;
-  #isKnown = false;
+  /** Undefined until it has answered. */
+  known: EngineState | undefined;
   /** Why it did not start for the last script. It is tried again anyway. */
   failure: string | undefined;
 
@@ -27,8 +28,9 @@ class Engine {
   }
 
   ask(): Promise<EngineState> {
-    this.#state ??= this.#ask().finally(() => {
-      this.#isKnown = true;
+    this.#state ??= this.#ask().then((state) => {
+      this.known = state;
+      return state;
     });
     return this.#state;
   }
@@ -38,7 +40,7 @@ class Engine {
     const closed = this.#state?.then(async ({ driver }) => {
       if (driver !== undefined && isDisposable(driver)) await driver[Symbol.asyncDispose]();
     });
-    if (this.#isKnown) await closed;
+    if (this.known !== undefined) await closed;
     else closed?.catch(() => {}); // the runtime has closed by then
   }
 
@@ -139,10 +141,9 @@ export class Engines implements AsyncDisposable {
       .map(
         ([name, option]) => `\`${option}\` is given, and \`${name}\` runs no script: name it in \`chains.engines\`.`,
       );
-    for (const engine of this.#engines.filter(({ name }) => drivers.some((driver) => driver.name === name))) {
-      const { problem } = await engine.ask();
-      if (problem !== undefined) warnings.push(`The engine \`${engine.name}\` cannot run here: ${problem}.`);
-    }
+    for (const { name, known } of this.#engines) // those that nothing has asked yet are asked at their turn
+      if (known?.problem !== undefined && drivers.some((driver) => driver.name === name))
+        warnings.push(`The engine \`${name}\` cannot run here: ${known.problem}.`);
     if (names !== undefined || this.languages.includes("javascript")) return warnings;
     const offered = this.languages.length === 0 ? " `tool_chain` is not offered." : "";
     const why = await this.problemFor("javascript");
