@@ -19,6 +19,7 @@ import type { Preview, ToolOutcome } from "../core/outcome.ts";
 import type { ApprovalRecord, CallRecord } from "../core/records.ts";
 import { isRepeatable } from "../core/repeatable.ts";
 import { risks } from "../core/risk.ts";
+import { asSentence } from "../core/sentence.ts";
 import type { Caller } from "../core/session.ts";
 import { counted } from "../core/shown.ts";
 import { approvalStates } from "../core/states.ts";
@@ -316,7 +317,7 @@ export function expiredOutcome(callId: string, of: Pick<ApprovalRecord, "id" | "
 /** The outcome of the held call. If the request was not denied, the same call may ask again. */
 function deniedOutcome(callId: string, { id, state, decision, expiresAt }: ApprovalRecord): ToolOutcome {
   const { by = "", reason } = decision ?? {};
-  const why = reason === undefined ? "" : ` Reason: ${reason}`;
+  const why = reason === undefined || reason.trim() === "" ? "" : ` Reason: ${asSentence(reason)}`;
   const ended = refuse(...refusalOf({ id, state, expiresAt }, by, why));
   return { ...outcomeOf(callId, ended), approvalId: id };
 }

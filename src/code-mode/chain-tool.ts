@@ -8,6 +8,7 @@ import { scriptOffer } from "./offer.ts";
 import { runScript } from "./run-script.ts";
 import type { ScriptHost } from "./script-host.ts";
 import { placeOf, pythonSignature, typescriptSignature } from "./signatures.ts";
+import { withoutFences } from "./source-text.ts";
 
 /** Longer than any script a model writes. */
 const longestCode = 200_000;
@@ -42,8 +43,9 @@ export function chainTool(host: ScriptHost): LocalTool {
         readonly language?: ScriptProgram["language"];
         readonly timeout?: number;
       }; // the schema defines it
-      const script = { source: code, language: language ?? languageIn(code, languages), timeoutMs: timeout * 1000 };
-      return runScript(script, context, host);
+      const { source, language: named } = withoutFences(code);
+      const guessed = named !== undefined && languages.includes(named) ? named : languageIn(source, languages);
+      return runScript({ source, language: language ?? guessed, timeoutMs: timeout * 1000 }, context, host);
     },
   });
 }

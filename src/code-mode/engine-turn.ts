@@ -77,7 +77,7 @@ export class EngineTurn {
     conclude: Conclude<T>,
     left: JournalState | undefined,
   ): Promise<T | SkippedEngine | StoppedBeforeStart | "unfit"> {
-    const { host, program, parent, hasRunBefore } = this.#facts;
+    const { host, program, parent, hasRunBefore, timers } = this.#facts;
     const { parts, terms } = host;
     const image = fits(this.#driver, thawed) ? thawed : undefined;
     const session = this.#session(image);
@@ -87,7 +87,7 @@ export class EngineTurn {
       const hasRows = hasRunBefore || journal.made.size > 0;
       const rows = hasRows ? await earlierRows(parent, journal.callsMade, parts) : new Map();
       const run = new ScriptRun(this.#facts, {
-        ...{ session, journal, watch: this.#watch, replay: new Replay(journal, rows) },
+        ...{ session, journal, watch: this.#watch, replay: new Replay(journal, rows, timers.open) },
         freezes: this.#driver.capabilities.durability === "snapshot",
         usedCpuMs: image?.usedCpuMs ?? 0,
       });
@@ -129,7 +129,7 @@ export class EngineTurn {
     if ("unsupported" in engine) return engine;
     try {
       watch.guard(engine);
-      return await drive(engine, run, image?.batch);
+      return await drive(engine, run, image);
     } catch (error) {
       const message = `The engine \`${this.#driver.name}\` failed: ${messageOf(error)}`;
       return { end: "failed", why: "crash", message };

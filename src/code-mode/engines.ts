@@ -2,11 +2,10 @@ import type { Clock } from "../core/clock.ts";
 import { messageOf, RuntimeFault } from "../core/fault.ts";
 import type { ChainEngine } from "../core/scripts.ts";
 import { defaultEngines, type EngineSettings, knownEngines, placedEngine } from "../engines/known-engines.ts";
-import type { SandboxDriver, ScriptProgram } from "../engines/sandbox.ts";
+import type { SandboxDriver } from "../engines/sandbox.ts";
 import type { ResolveSecret } from "../secrets/lend.ts";
 import type { ChainOptions } from "./chain-options.ts";
-
-type ScriptLanguage = ScriptProgram["language"];
+import type { ScriptLanguage } from "./source-text.ts";
 
 interface EngineState {
   readonly driver?: SandboxDriver;
@@ -18,7 +17,8 @@ class Engine {
   readonly name: string;
   readonly #load: () => Promise<SandboxDriver>;
   #state: Promise<EngineState> | undefined;
-  #isKnown = false;
+  /** Undefined until it has answered. */
+  known: EngineState | undefined;
   /** Why it did not start for the last script. It is tried again anyway. */
   failure: string | undefined;
 
@@ -28,8 +28,9 @@ class Engine {
   }
 
   ask(): Promise<EngineState> {
-    this.#state ??= this.#ask().finally(() => {
-      this.#isKnown = true;
+    this.#state ??= this.#ask().then((state) => {
+      this.known = state;
+      return state;
     });
     return this.#state;
   }
@@ -39,7 +40,7 @@ class Engine {
     const closed = this.#state?.then(async ({ driver }) => {
       if (driver !== undefined && isDisposable(driver)) await driver[Symbol.asyncDispose]();
     });
-    if (this.#isKnown) await closed;
+    if (this.known !== undefined) await closed;
     else closed?.catch(() => {}); // the runtime has closed by then
   }
 
@@ -60,9 +61,12 @@ export class Engines implements AsyncDisposable {
   /** The languages that the engines here run. Engines are asked until each language is found. */
   readonly languages: readonly ScriptLanguage[];
 
-  private constructor(engines: readonly Engine[], languages: readonly ScriptLanguage[]) {
+  readonly #options: ChainOptions;
+
+  private constructor(engines: readonly Engine[], languages: readonly ScriptLanguage[], options: ChainOptions) {
     this.#engines = engines;
     this.languages = languages;
+    this.#options = options;
   }
 
   /** @throws RuntimeFault `engine_unknown` for a wrong name, `engine_unavailable` for a named engine that cannot run */
@@ -76,7 +80,7 @@ export class Engines implements AsyncDisposable {
         const { problem } = await engine.ask();
         if (problem !== undefined) throw unavailable(engine.name, problem);
       }
-    return new Engines(engines, await spokenBy(engines));
+    return new Engines(engines, await spokenBy(engines), options);
   }
 
   async states(): Promise<readonly ChainEngine[]> {
@@ -120,6 +124,31 @@ export class Engines implements AsyncDisposable {
         driver.warm?.();
         break;
       }
+  }
+
+  /**
+   * What was asked for and does not run. JavaScript needs no installation, so without it the installation is broken;
+   * Python is optional.
+   */
+  async warnings(): Promise<readonly string[]> {
+    const { engines: names, drivers = [], engineSettings = {} } = this.#options;
+    const unnamed = (name: string): boolean => !this.#engines.some((engine) => engine.name === name);
+    const warnings = [
+      ...drivers.map(({ name }) => [name, "chains.drivers"] as const),
+      ...Object.keys(engineSettings).map((name) => [name, `chains.engineSettings.${name}`] as const),
+    ]
+      .filter(([name]) => unnamed(name))
+      .map(
+        ([name, option]) => `\`${option}\` is given, and \`${name}\` runs no script: name it in \`chains.engines\`.`,
+      );
+    for (const { name, known } of this.#engines) // those that nothing has asked yet are asked at their turn
+      if (known?.problem !== undefined && drivers.some((driver) => driver.name === name))
+        warnings.push(`The engine \`${name}\` cannot run here: ${known.problem}.`);
+    if (names !== undefined || this.languages.includes("javascript")) return warnings;
+    const offered = this.languages.length === 0 ? " `tool_chain` is not offered." : "";
+    const why = await this.problemFor("javascript");
+    const cure = "Install `postern` with its dependencies again; a bundle must leave `postern` outside (external).";
+    return [...warnings, `Code mode was asked for.${offered} ${why} ${cure}`];
   }
 
   /** Says why no engine runs a language. */

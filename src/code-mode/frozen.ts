@@ -18,13 +18,15 @@ import { Collection } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import type { HaltedScript } from "./drive.ts";
 import { type JournalState, linesOfCalls } from "./journal.ts";
+import { type TimedStep, type TimerStore, timedStepsFrom, timedStepsToJson } from "./script-timers.ts";
 import { type ImageKey, seal, unseal } from "./seal.ts";
 
 const kind = "frozen-script";
 /** The header once more, without the image: lists read it, and an image may be large. */
 const headerKind = "frozen-header";
+const timersKind = "script-timers";
 
-const format = 2;
+const format = 3;
 
 /** The part that can be read without the key. It is bound to the sealed part. */
 export interface FrozenHeader {
@@ -59,6 +61,7 @@ export interface FrozenScript {
   readonly session: SessionState;
   readonly journal: JournalState;
   readonly batch: readonly AskedCall[];
+  readonly timerMs?: number;
   readonly image: Uint8Array | undefined;
   readonly usedCpuMs: number;
 }
@@ -69,14 +72,16 @@ export type TakenScript =
   /** It is no longer stored, or cannot be opened here. The script is replayed over the ledger. */
   | { readonly gone: true; readonly why?: string };
 
-export class FrozenScripts {
+export class FrozenScripts implements TimerStore {
   readonly #scripts: Collection<Json>;
   readonly #headers: Collection<Json>;
+  readonly #timers: Collection<Json>;
   readonly #key: ImageKey;
 
   constructor(store: Store, key: ImageKey) {
     this.#scripts = new Collection({ store, kind, read: (body) => body });
     this.#headers = new Collection({ store, kind: headerKind, read: (body) => body });
+    this.#timers = new Collection({ store, kind: timersKind, read: (body) => body });
     this.#key = key;
   }
 
@@ -86,7 +91,7 @@ export class FrozenScripts {
     about: Omit<FrozenHeader, "format" | "keyId" | "waiting" | "lines" | "imageBytes" | "expiresAt">,
     event: DurableEvent,
   ): Promise<string> {
-    const { session, journal, batch, image, waiting, expiresAt, usedCpuMs } = halted;
+    const { session, journal, batch, timerMs, image, waiting, expiresAt, usedCpuMs } = halted;
     const waits = batch.flatMap(({ place, tool, line }): readonly FrozenWait[] => {
       const approvalId = waiting.get(place);
       return approvalId === undefined ? [] : [{ approvalId, tool, ...(line !== undefined && { line }) }];
@@ -101,7 +106,7 @@ export class FrozenScripts {
       imageBytes: image?.byteLength ?? 0,
     };
     // Without an image the script runs again, and asks for its batch again.
-    const text = Buffer.from(JSON.stringify({ session, journal, batch: image ? batch : [], usedCpuMs }));
+    const text = Buffer.from(JSON.stringify({ session, journal, batch: image ? batch : [], timerMs, usedCpuMs }));
     const length = Buffer.alloc(4);
     length.writeUInt32BE(text.byteLength);
     const packed = zstdCompressSync(Buffer.concat([length, text, image ?? Buffer.alloc(0)]));
@@ -136,15 +141,24 @@ export class FrozenScripts {
     return { script: { header, ...opened(zstdDecompressSync(plain)) } };
   }
 
-  /** The keys of all frozen scripts. */
-  keys(): Promise<readonly string[]> {
-    return this.#scripts.ids();
+  async timedSteps(key: string): Promise<readonly TimedStep[]> {
+    return timedStepsFrom(await this.#timers.get(key));
+  }
+
+  async keepTimedSteps(key: string, steps: readonly TimedStep[]): Promise<void> {
+    await this.#timers.change(key, () => ({ item: timedStepsToJson(steps), durability: "synced" }));
+  }
+
+  /** The keys of all scripts that something is stored of. */
+  async keys(): Promise<readonly string[]> {
+    return [...new Set([...(await this.#scripts.ids()), ...(await this.#timers.ids())])];
   }
 
   /** Removes a script that has ended. */
   async forget(key: string): Promise<void> {
     await this.#scripts.remove(key);
     await this.#headers.remove(key);
+    await this.#timers.remove(key);
   }
 }
 

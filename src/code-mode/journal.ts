@@ -65,6 +65,8 @@ export interface JournalState extends UsedBudget {
   readonly previews: readonly PreviewNote[];
   /** Calls of tools before the frozen batch. */
   readonly callsMade: number;
+  /** The number of steps in which a timer ran while a call was open (script-timers.ts). */
+  readonly timedSteps: number;
   /** All known calls, with those of the frozen batch. */
   readonly made: readonly MadeCall[];
 }
@@ -76,7 +78,7 @@ export interface JournalMark extends Omit<JournalState, "lines" | "printed" | "m
 }
 
 const emptyJournal: JournalState = {
-  ...{ lines: [], printed: [], files: [], previews: [], made: [], last: -1, callsMade: 0 },
+  ...{ lines: [], printed: [], files: [], previews: [], made: [], last: -1, callsMade: 0, timedSteps: 0 },
   ...{ hostCalls: 0, putBytes: 0, joinedBytes: 0 },
 };
 
@@ -93,6 +95,7 @@ export class Journal {
   #printedBytes = 0;
   /** The number of the next call of a tool. Other questions do not count, so a replay may ask more or fewer of them. */
   callsMade: number;
+  timedSteps: number;
   /** The last place that was asked for, or -1. */
   last: number;
   readonly budget: Budget;
@@ -106,6 +109,7 @@ export class Journal {
     this.print(state.printed);
     this.last = state.last;
     this.callsMade = state.callsMade;
+    this.timedSteps = state.timedSteps;
     this.budget = new Budget(state);
   }
 
@@ -193,9 +197,9 @@ export class Journal {
   }
 
   mark(): JournalMark {
-    const { last, files, previews, callsMade, budget } = this;
+    const { last, files, previews, callsMade, timedSteps, budget } = this;
     const counts = { lineCount: this.#lines.size, printedCount: this.#printed.length, ...budget.used };
-    return { ...counts, files, last, previews, callsMade };
+    return { ...counts, files, last, previews, callsMade, timedSteps };
   }
 
   /** The state at the mark. */

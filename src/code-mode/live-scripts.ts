@@ -49,9 +49,9 @@ export class ScriptWatch implements Disposable {
   }
 
   /** The engine's next step. Returns undefined once the script was stopped, also when the engine never answers. */
-  next(engine: SandboxSession): Promise<ScriptStep | undefined> {
+  next(engine: SandboxSession, passedMs: number): Promise<ScriptStep | undefined> {
     const crashed = (error: unknown): ScriptStep => ({ step: "failed", why: "crash", message: messageOf(error) });
-    return this.until(engine.next().catch(crashed));
+    return this.until(engine.next(passedMs).catch(crashed));
   }
 
   /** The result of work that does not reject. Returns undefined once the script was stopped, also when the work never ends. */

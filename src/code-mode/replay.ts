@@ -2,7 +2,7 @@
  * Compares a script with its earlier calls, when it is thawed, sent again, or moved to another engine.
  * Invariant: no call of a batch is invoked before every call of it is the one that had its number before. A call that
  * was refused stays refused. A call that did not run does not run once a later one has, because the script may have
- * handled that.
+ * handled that; unless the script had no result of it yet.
  */
 import { arrivalOf } from "../core/arrival.ts";
 import type { ToolCall } from "../core/call.ts";
@@ -25,16 +25,19 @@ export class Replay {
   /** By number: the calls of earlier turns, from the script and from the ledger. */
   readonly #made: ReadonlyMap<number, MadeCall>;
   readonly #rows: ReadonlyMap<number, CallRecord>;
+  readonly #open: ReadonlySet<number>;
   /** The last number of an earlier turn; -1 when there is none. */
   readonly #last: number;
   /** Calls with a lower number are in the frozen part of the script. */
   readonly #from: number;
   readonly #reached = new Set<number>();
-  /** The calls of the batch by place. */
+  /** By place. */
   readonly #numbers = new Map<number, number>();
 
-  constructor(journal: Journal, rows: ReadonlyMap<number, CallRecord>) {
+  /** @param open the numbers of the calls that the script had no result of when it was here before */
+  constructor(journal: Journal, rows: ReadonlyMap<number, CallRecord>, open: readonly number[] = []) {
     this.#journal = journal;
+    this.#open = new Set(open);
     this.#made = new Map(journal.made);
     this.#rows = rows;
     this.#last = Math.max(-1, ...this.#made.keys(), ...rows.keys());
@@ -43,7 +46,6 @@ export class Replay {
 
   /** Numbers the calls of tools that are made together. Idempotency keys are made of the numbers. */
   beginBatch(called: readonly AskedCall[]): void {
-    this.#numbers.clear();
     for (const { place } of called) this.#numbers.set(place, this.#journal.callsMade++);
   }
 
@@ -96,9 +98,10 @@ export class Replay {
     // A request that ended without an approval keeps its end. As a new call it would ask again.
     if (row !== undefined && (await hasLapsed(row, parts))) return arrivalOf({ ...call, resumes: row.key });
     if (this.#last < this.#journal.callsMade) return call;
-    if (row === undefined) return notRun(call, parts);
+    const isOpen = this.#open.has(number);
+    if (row === undefined) return isOpen ? call : notRun(call, parts);
     const { state, retryable, outcome, key } = row;
-    if (state === "held")
+    if (state === "held" && !isOpen)
       return refuse(
         "approval_timed_out",
         `The request \`${row.approvalId ?? row.call.id}\` for \`${call.tool}\` is still open; send the script again later.`,

@@ -4,6 +4,7 @@ import type { ContentBlock, MediaBlock, ToolOutcome } from "../core/outcome.ts";
 import { chainLimits } from "../core/session.ts";
 import { cut, cutMiddle } from "../results/cut.ts";
 import { withBrief } from "../results/raw-result.ts";
+import { readable } from "../results/readable.ts";
 import type { End } from "./drive.ts";
 import type { CallLine, Journal, PreviewNote, ScriptFile } from "./journal.ts";
 
@@ -38,6 +39,7 @@ export interface ResultParts {
 export function chainAnswer(end: Extract<End, { end: "done" | "failed" }>, parts: ResultParts): ChainAnswer {
   const { journal, files, durationMs, engine, inlineBytes } = parts;
   const words = wordsOf(end, parts);
+  const shown = withHidden(words); // a model reads it, so its size counts with the hidden characters shown
   const result: Record<string, Json> = {
     status: end.end === "done" ? "ok" : isTimeout(end.why) ? "timeout" : "error",
     output_text: words.output,
@@ -54,14 +56,14 @@ export function chainAnswer(end: Extract<End, { end: "done" | "failed" }>, parts
     if (end.line !== undefined) result["error_line"] = end.line;
   }
   const answer: ChainAnswer = {
-    content: [{ type: "text", text: textOf(words) }, ...files.map(blockOf)],
+    content: [{ type: "text", text: textOf(shown) }, ...files.map(blockOf)],
     structured: result,
     isError: end.end === "failed",
     ...(parts.again === true && { retryable: true }),
   };
-  const text = shortened(words, Math.floor(inlineBytes / 2));
+  const text = shortened(shown, Math.floor(inlineBytes / 2));
   const data = shortened(words, Math.floor(inlineBytes / 4));
-  const isCut = [text, data].some(({ output, logs }) => output !== words.output || logs !== words.logs);
+  const isCut = !isSameText(text, shown) || !isSameText(data, words);
   const room = end.end === "failed" ? inlineBytes / 2 : inlineBytes; // the refusal is returned beside it
   // The rows of its trace are in the ledger: they alone are no reason for an artifact.
   if (!isCut && isShortEnough(answer, room)) return withBrief(answer, "whole");
@@ -86,6 +88,14 @@ function wordsOf(end: Extract<End, { end: "done" | "failed" }>, { journal, durat
     output: end.end === "done" ? outputOf(end.value) : "",
     ending: [error, callsNote(end, journal.lines), previewNote(journal.previews), sum],
   };
+}
+
+function withHidden({ logs, output, ending }: ResultText): ResultText {
+  return { logs: readable(logs), output: readable(output), ending: ending.map(readable) };
+}
+
+function isSameText(one: ResultText, other: ResultText): boolean {
+  return one.output === other.output && one.logs === other.logs;
 }
 
 function textOf({ logs, output, ending }: ResultText): string {

@@ -17,6 +17,7 @@ import { ScriptWatch } from "./live-scripts.ts";
 import type { ChainAnswer } from "./result.ts";
 import { ScriptEnd } from "./script-end.ts";
 import type { ScriptFacts, ScriptHost } from "./script-host.ts";
+import { TimerRecord } from "./script-timers.ts";
 
 /** The arguments of `tool_chain`, which its schema has checked. */
 export interface Script {
@@ -34,6 +35,7 @@ export async function runScript(
   const inside = ToolCallContext.inside(context);
   if (inside === undefined) throw new RuntimeFault("chain_outside", "A script runs only as a call of `tool_chain`.");
   const facts = factsOf({ script, context, inside, host });
+  if (facts.hasRunBefore) await facts.timers.load();
   const { frozen } = context;
   const taken = frozen === undefined ? undefined : await host.frozen.take(frozen, facts.parent.key);
   if (taken !== undefined && "refused" in taken)
@@ -72,6 +74,7 @@ function factsOf({ script, context, inside, host }: Calling): ScriptFacts {
   const owner = authority.principal.tenant;
   return {
     ...{ host, context, caller, offer, begunAt: parts.clock.monotonic(), usedMs: 0, requests: new Set() },
+    timers: new TimerRecord(host.frozen, key),
     parent: { id, key, authority: withinScript(authority, terms.limits.maxRiskUnapproved) },
     limits: scriptLimits(terms.limits, session.limits, { remainingMs: session.remainingMs(), timeoutMs }),
     program: { language, source, tools: offer.sketches, chainId, startedAt, owner },

@@ -18,6 +18,7 @@ import { earlierRows } from "./replay.ts";
 import { type ChainAnswer, chainAnswer, filesOf, lineOf, type ResultParts } from "./result.ts";
 import type { ScriptFacts } from "./script-host.ts";
 import type { ScriptRun } from "./script-run.ts";
+import { uncalledFunction } from "./source-text.ts";
 
 /** The failure of a script. */
 export interface ScriptFailure {
@@ -26,6 +27,8 @@ export interface ScriptFailure {
   /** The script is correct and its calls are recorded, so it may be sent again. */
   readonly again?: boolean;
 }
+
+type FailedEnd = Extract<End, { end: "failed" }>;
 
 export class ScriptEnd {
   readonly #facts: ScriptFacts;
@@ -53,7 +56,19 @@ export class ScriptEnd {
     if (end.end === "halted") return await this.#halted(end.halted, driver);
     if (end.end === "failed" && resendable.has(end.why)) return await this.failed({ ...end, again: true }, driver.name);
     await this.#cleanUp();
-    return await this.#answer(end, { journal: run.journal, durationMs: run.session.usedMs, engine: driver.name });
+    const said = this.#idle(end, run.journal) ?? end;
+    return await this.#answer(said, { journal: run.journal, durationMs: run.session.usedMs, engine: driver.name });
+  }
+
+  /** A script that did nothing at all because it calls none of its functions. */
+  #idle(end: Extract<End, { end: "done" | "failed" }>, journal: Journal): FailedEnd | undefined {
+    if (end.end !== "done" || (end.value ?? null) !== null || journal.logs !== "") return undefined;
+    if (journal.callCount > 0 || journal.budget.used.hostCalls > 0) return undefined;
+    const name = uncalledFunction(this.#facts.program);
+    if (name === undefined) return undefined;
+    const call = this.#facts.program.language === "python" ? `${name}()` : `await ${name}()`;
+    const message = `It defines \`${name}\` and never calls it, so nothing ran. End it with \`${call}\`.`;
+    return { end: "failed", why: "script", message };
   }
 
   /** Stopped before an engine had begun with it. It may be sent again if it has enough time left for thawing. */
@@ -145,10 +160,10 @@ export class ScriptEnd {
 
   /** Removes what the script left open. */
   async #cleanUp(): Promise<void> {
-    const { host, parent, hasRunBefore, requests } = this.#facts;
+    const { host, parent, hasRunBefore, requests, timers } = this.#facts;
     const { log } = host.parts;
     try {
-      if (hasRunBefore) await host.frozen.forget(parent.key);
+      if (hasRunBefore || timers.isStored) await host.frozen.forget(parent.key);
       if (!hasRunBefore && requests.size === 0) return; // none of its calls asked a person
       for (const { state, approvalId } of (await earlierRows(parent, 0, host.parts)).values())
         if (state === "held" && approvalId !== undefined) await this.#withdraw(approvalId);

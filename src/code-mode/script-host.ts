@@ -9,6 +9,7 @@ import type { Engines } from "./engines.ts";
 import type { FrozenScripts } from "./frozen.ts";
 import type { LiveScripts } from "./live-scripts.ts";
 import type { ScriptOffer } from "./offer.ts";
+import type { TimerRecord } from "./script-timers.ts";
 
 /** The call of `tool_chain` that a script's calls belong to: its first arrival, its key, and what its calls may do. */
 export interface ParentCall {
@@ -53,6 +54,7 @@ export interface ScriptFacts {
   readonly usedMs: number;
   /** Whether it was in an engine before: it was sent again, or thawed. */
   readonly hasRunBefore: boolean;
+  readonly timers: TimerRecord;
   /** Keys of calls with a request that may still be open when the script is over. */
   readonly requests: Set<string>;
 }

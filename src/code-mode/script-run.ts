@@ -16,6 +16,7 @@ import { CallPace } from "./pace.ts";
 import type { Replay } from "./replay.ts";
 import { lineOf } from "./result.ts";
 import type { ScriptFacts } from "./script-host.ts";
+import { PersonWaits } from "./script-timers.ts";
 
 /** The values of a script's turn in one engine. */
 export interface ScriptTurn {
@@ -43,6 +44,7 @@ export class ScriptRun {
   readonly facts: ScriptFacts;
   readonly turn: ScriptTurn;
   readonly pace: CallPace;
+  readonly waits = new PersonWaits();
   readonly #caller: Caller;
   readonly #lostBefore: number;
   /** By place: the calls of the batch that are not invoked yet. */
@@ -87,7 +89,6 @@ export class ScriptRun {
     const { replay } = this.turn;
     this.journal.budget.beginBatch();
     this.#askedCharacters = 0;
-    this.#made.clear();
     const called = calls.filter(({ kind = "call" }) => kind === "call");
     replay.beginBatch(called);
     for (const asked of called) {
@@ -124,6 +125,7 @@ export class ScriptRun {
     const { line } = asked;
     if (line !== undefined) this.journal.begin(asked.place, { callId: this.#rowId(asked, call), line });
     const outcome = this.#suspended(await this.#enter(asked, call));
+    if (outcome.status !== "pending") this.waits.end(asked);
     this.#note({ asked, call, outcome, durationMs: clock.monotonic() - startedAt });
     const key = mayHaveRequest(outcome) ? keyOf(call) : undefined;
     if (key !== undefined) this.facts.requests.add(key);
@@ -148,12 +150,30 @@ export class ScriptRun {
     if (isEnding(entering)) return await this.#end(call, entering);
     if (entering.resumes !== undefined) this.session.spend(); // a re-entry is not counted, and this session has not counted it
     try {
-      return await invoke(entering, this.#caller, this.parts);
+      return await invoke(entering, this.#caller, this.#partsFor(asked));
     } catch {
       // Only the watch's own signal or the caller's deadline gets here, after it was recorded.
       const why = this.watch.stopped === "timeout" ? "timed_out" : "cancelled";
       return refusedOutcome(call.id, "error", refusal(why));
     }
+  }
+
+  /** The script's timers stand still from the request for approval until the call runs. */
+  #partsFor(asked: AskedCall): Parts {
+    const { parts, waits } = this;
+    return {
+      ...parts,
+      consult: (approval) => {
+        waits.begin(asked);
+        parts.consult?.(approval);
+      },
+      executor: {
+        carryOut: (call, caller) => {
+          waits.end(asked);
+          return parts.executor.carryOut(call, caller);
+        },
+      },
+    };
   }
 
   /** Ends a call that is not invoked, with its final event and its line in the trace. */

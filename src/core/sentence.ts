@@ -1,5 +1,5 @@
-/** A person's text as the end of a sentence: with a full stop, unless it ends with a mark of its own. */
+/** A person's text as a sentence: with a full stop, unless it ends one already. Blanks around it are removed. */
 export function asSentence(text: string): string {
   const trimmed = text.trim();
-  return /[.!?…。！？]["'”’)\]]?$/u.test(trimmed) || trimmed === "" ? trimmed : `${trimmed}.`;
+  return trimmed === "" || /[.!?…。！？][)"'”’»\]]*$/u.test(trimmed) ? trimmed : `${trimmed}.`;
 }

@@ -72,7 +72,13 @@ export interface SandboxLimits {
 
 /** Calls may be settled one by one: `calls` is empty while a script only waits for the rest. */
 export type ScriptStep =
-  | { readonly step: "calls"; readonly calls: readonly AskedCall[]; readonly printed?: readonly Printed[] }
+  | {
+      readonly step: "calls";
+      readonly calls: readonly AskedCall[];
+      /** Milliseconds until the script's next timer is due. Left out when no timer runs. */
+      readonly timerMs?: number;
+      readonly printed?: readonly Printed[];
+    }
   | { readonly step: "done"; readonly value: Json | undefined; readonly printed?: readonly Printed[] }
   | {
       readonly step: "failed";
@@ -122,7 +128,12 @@ export interface SettledCall {
 export interface SandboxSession extends AsyncDisposable {
   /** Processor time of the script in this session, where it is measured. */
   readonly usedCpuMs?: number;
-  next(): Promise<ScriptStep>;
+  /**
+   * Goes on with the settled results. Timers that are due then run after them.
+   *
+   * @param passedMs how long the script's timers ran since the last step: its clock moves on by that. Default 0.
+   */
+  next(passedMs?: number): Promise<ScriptStep>;
   settle(results: readonly SettledCall[]): Promise<void> | void;
   /** Only while waiting in a `calls` step. */
   freeze(): Promise<Uint8Array>;

@@ -4,15 +4,15 @@ import { type ContentBlock, type Cut, type MediaBlock, type ResultFile, textOf }
 import type { Session } from "../core/session.ts";
 import { type ArtifactMeta, type ArtifactStore, referenceKey } from "./artifact-store.ts";
 import type { CleanJson, CleanResult } from "./clean.ts";
-import { cut } from "./cut.ts";
 import { describeWhole } from "./describe-outcome.ts";
 import { factsOf, type JsonFacts, LargeJson, summaryOf } from "./large-json.ts";
 import { mediaPath } from "./media.ts";
+import { cutReadable, readableBytes } from "./readable.ts";
 
 /** The owner of a result, and how much of it may go inline. */
 export interface ShapeOrder {
   readonly callId: string;
-  /** UTF-8 bytes of everything but media together, inclusive. */
+  /** UTF-8 bytes of everything but media together, inclusive, with hidden characters of texts shown. */
   readonly limitBytes: number;
   readonly owner: Principal;
   /** Gets every pin, and its close removes them. */
@@ -92,8 +92,8 @@ async function keepWhole(result: CleanResult, order: ShapeOrder, artifacts: Arti
   const shownText = text === "" && summary === undefined ? `${bytes} bytes, kept as artifact ${digest}` : text;
   const head =
     brief === undefined
-      ? cut(shownText, Math.max(0, order.limitBytes - summaryBytes))
-      : cut(brief.text, order.limitBytes);
+      ? cutReadable(shownText, Math.max(0, order.limitBytes - summaryBytes))
+      : cutReadable(brief.text, order.limitBytes);
   const short = briefStructured(result, digest, bytes) ?? summary;
   const shownBytes = brief === undefined ? shownOf(head, shownText, text) : Buffer.byteLength(head);
   return {
@@ -198,7 +198,7 @@ function isInline(result: CleanResult, limitBytes: number): boolean {
 /** The bytes that count towards the limit. Media do not count, because they become artifacts of their own. */
 function bytesOf(result: CleanResult): number {
   const { content, text, structured } = result;
-  const textBytes = Buffer.byteLength(content.some(isOther) ? ownText(content) : text);
+  const textBytes = readableBytes(content.some(isOther) ? ownText(content) : text);
   const structuredBytes = structured === undefined ? 0 : Buffer.byteLength(structured.text);
   let bytes = isRepeatedInText(result) ? Math.max(textBytes, structuredBytes) : textBytes + structuredBytes;
   for (const block of content) {

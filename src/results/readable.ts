@@ -1,12 +1,39 @@
 import type { Json, JsonObject } from "../core/json.ts";
 import type { ContentBlock, ToolOutcome } from "../core/outcome.ts";
 import { showHidden } from "../core/system/invisible.ts";
+import { cut } from "./cut.ts";
 
 const byteOrderMark = "\u{feff}";
 
 /** An untrusted text with its hidden characters shown, for a model. The byte order mark of a file is removed. */
 export function readable(text: string): string {
   return showHidden(text.startsWith(byteOrderMark) ? text.slice(1) : text);
+}
+
+/** The most bytes that stand for one hidden character: `[U+200B]`. A longer code has two UTF-16 units. */
+const codeBytes = 8;
+
+/** The UTF-8 bytes of a text with its hidden characters shown. */
+export function readableBytes(text: string): number {
+  const bytes = Buffer.byteLength(text);
+  return bytes === text.length ? bytes : Buffer.byteLength(readable(text)); // ASCII hides nothing
+}
+
+/** Whether a text has at most this many UTF-8 bytes when its hidden characters are shown. Usually its length alone decides. */
+export function fitsReadable(text: string, limitBytes: number): boolean {
+  if (text.length > limitBytes + 1) return false; // one character may be a byte order mark
+  return text.length * codeBytes <= limitBytes || readableBytes(text) <= limitBytes;
+}
+
+/** As `cut`, but with its hidden characters shown the beginning still has at most `limitBytes`. */
+export function cutReadable(text: string, limitBytes: number): string {
+  let room = limitBytes;
+  for (;;) {
+    const head = cut(text, room);
+    const bytes = readableBytes(head);
+    if (bytes <= limitBytes) return head;
+    room = Math.min(room - 1, Math.floor((room * limitBytes) / bytes));
+  }
 }
 
 /**

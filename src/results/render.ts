@@ -103,9 +103,9 @@ export function openRequestOf({ status, approvalId, expiresAt, refusal }: ToolOu
 /** A request for approval is withdrawn when the script that waits for it ends. */
 const unansweredInScript: Refusal = refusal(
   "approval_timed_out",
-  "The request was not decided in time. It stays open as long as this script runs, and is withdrawn with its end.",
+  "The request was not decided in time. It is withdrawn when this script ends.",
 );
-const continueAdvice = "Go on without it.";
+const continueAdvice = "To have it done, call the tool directly, outside the script. Otherwise go on without it.";
 
 function succeeded(outcome: ToolOutcome, structured: Json | undefined, options: RenderOptions): RenderedOutcome {
   const read = withNotes(withFiles(outcome, options), outcome, options);

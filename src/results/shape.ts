@@ -4,10 +4,11 @@ import { type Refusal, refusal } from "../core/refusals.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import type { ArtifactStore } from "./artifact-store.ts";
 import { type CleanResult, cleanLongResult, cleanResult, cleanText, isLongResult } from "./clean.ts";
-import { cut, fits } from "./cut.ts";
+import { cut } from "./cut.ts";
 import { isSmall, keepAsArtifacts, type ShapedAnswer, type ShapeOrder } from "./keep.ts";
 import { noArtifacts } from "./own-artifacts.ts";
 import type { RawResult } from "./raw-result.ts";
+import { fitsReadable } from "./readable.ts";
 
 export interface ShapeParts {
   /** Without it, or with `noArtifacts`, everything stays inline. */
@@ -35,10 +36,11 @@ export function shape(raw: RawResult, order: ShapeOrder, parts: ShapeParts): Too
     if (isLongResult(raw)) return longOutcome({ raw, order, parts });
     if (isPlainText(only) && raw.content.length === 1 && raw.structured === undefined) {
       const text = cleanText(only.text, redactor);
-      if (artifacts === undefined || fits(text, limitBytes)) return textOutcome(callId, raw, text);
+      if (artifacts === undefined || fitsReadable(text, limitBytes)) return textOutcome(callId, raw, text);
     }
     if (isPlainText(only) && raw.isJsonText === true && isClean(only.text, redactor)) {
-      if (artifacts === undefined || fits(only.text, limitBytes)) return jsonTextOutcome(callId, raw, only.text);
+      if (artifacts === undefined || fitsReadable(only.text, limitBytes))
+        return jsonTextOutcome(callId, raw, only.text);
     }
     return shaped({ raw, order, parts }, cleanResult(raw, redactor));
   } catch (error) {

@@ -58,6 +58,7 @@ export async function openChains(options: ChainOptions, around: ChainParts): Pro
   const live = closing.use(new LiveScripts());
   const frozen = new FrozenScripts(store, await imageKey(folder));
   const { clock, ledger, log } = parts;
+  for (const warning of await engines.warnings()) log(warning);
   closing.use(new Sweeper({ sweep: () => sweepFrozen(frozen, ledger, clock), what: "Frozen scripts", clock, log }));
   // The name of a tool that no operator has approved yet is untrusted text.
   const isShown = ({ tool }: Offer): boolean => running.tools.blocked(tool)?.why !== "new";

@@ -33,8 +33,8 @@ const effect = {
 /** Wraps a session so that each of its steps is a moment. */
 function passed(session: SandboxSession): SandboxSession {
   return {
-    next: async () => {
-      const step = await session.next();
+    next: async (passedMs) => {
+      const step = await session.next(passedMs);
       passing();
       return step;
     },

@@ -52,9 +52,9 @@ export function recordedDriver(driver: SandboxDriver, { seen, tornAfter }: Recor
   const session = (made: SandboxSession): SandboxSession => {
     let steps = 0;
     const spied: SandboxSession = {
-      next: () => {
+      next: (passedMs) => {
         if (tornAfter !== undefined && steps++ >= tornAfter) throw new Error("wire torn");
-        return made.next();
+        return made.next(passedMs);
       },
       settle: (results) => {
         seen.settled.push(...results);

@@ -203,10 +203,10 @@ function changingDriver(
 function failingSession(session: SandboxSession, { cut }: StoryState): SandboxSession {
   let steps = 0;
   return {
-    next: async () =>
+    next: async (passedMs) =>
       cut?.by === "engine" && cut.at === steps++
         ? { step: "failed", why: "unsupported", message: "not that" }
-        : session.next(),
+        : session.next(passedMs),
     settle: (results) => session.settle(results),
     freeze: () => session.freeze(),
     kill: () => session.kill(),

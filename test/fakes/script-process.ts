@@ -1,10 +1,8 @@
-/** Runs one script in a process that kills itself at a chosen moment (test/crash/chain-child.ts). */
+/** Runs one script in a process that kills itself at a chosen moment (test/crash/chain-child.ts, timers-child.ts). */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-
-const child = join(import.meta.dirname, "../crash/chain-child.ts");
 
 export interface Ended {
   readonly moments: number;
@@ -13,8 +11,14 @@ export interface Ended {
 }
 
 /** Returns undefined when the process was killed. */
-export async function runScriptProcess(folder: string, at: number, engine: string): Promise<Ended | undefined> {
-  const living = spawn(process.execPath, [child, folder, String(at), engine], {
+export async function runScriptProcess(
+  folder: string,
+  at: number,
+  engine: string,
+  child: "chain-child" | "timers-child" = "chain-child",
+): Promise<Ended | undefined> {
+  const program = join(import.meta.dirname, `../crash/${child}.ts`);
+  const living = spawn(process.execPath, [program, folder, String(at), engine], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";

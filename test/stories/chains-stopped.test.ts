@@ -185,7 +185,7 @@ describe("a script that is over", () => {
     await settled(100);
     await h.clock.advance(56_000);
     expect(resultOf(await running)["output_text"]).toBe(
-      "The request was not decided in time. It stays open as long as this script runs, and is withdrawn with its end.",
+      "The request was not decided in time. It is withdrawn when this script ends.",
     );
     const [asked] = await h.runtime.approvals.list();
     expect(asked).toMatchObject({ state: "withdrawn", decision: { reason: "the script that asked is over" } });

@@ -64,7 +64,7 @@ export class ChildSession implements SandboxSession {
     return this.#watch.usedMs;
   }
 
-  async next(): Promise<ScriptStep> {
+  async next(passedMs = 0): Promise<ScriptStep> {
     if (this.#last !== undefined) return this.#last;
     if (this.#state === "running")
       throw new RuntimeFault("sandbox_busy", "`next` was called while a step is under way.");
@@ -72,7 +72,7 @@ export class ChildSession implements SandboxSession {
     this.#isFrozen = false;
     const results = this.#results.splice(0);
     const left = this.#left();
-    const step = this.#checked(await this.#ask({ do: "next", results: JSON.stringify(results), ...left }));
+    const step = this.#checked(await this.#ask({ do: "next", results: JSON.stringify(results), passedMs, ...left }));
     if (step.step === "calls") {
       this.#state = "waiting";
       return step;

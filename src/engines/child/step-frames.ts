@@ -8,6 +8,8 @@ const mostEntries = 10_000;
 const name = z.string().min(1).max(256);
 /** A wrong number is dropped: it is only shown to people. */
 const line = z.int().positive().optional().catch(undefined);
+/** Without a right number, the script's timers stand still while it waits for calls. */
+const timerMs = z.number().nonnegative().optional().catch(undefined);
 const printed = z
   .array(z.object({ stream: z.enum(["out", "error"]).catch("out"), text: z.string() }))
   .max(mostEntries)
@@ -24,7 +26,7 @@ const call = z.object({
 });
 
 const step = z.discriminatedUnion("step", [
-  z.object({ step: z.literal("calls"), calls: z.array(call).max(mostEntries), printed }),
+  z.object({ step: z.literal("calls"), calls: z.array(call).max(mostEntries), timerMs, printed }),
   z.object({ step: z.literal("done"), value: z.custom<Json>(() => true).optional(), printed }),
   z.object({
     step: z.literal("failed"),

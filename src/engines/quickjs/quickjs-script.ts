@@ -57,7 +57,7 @@ export class QuickJsScript {
     return { places: places ?? 0, open: open ?? [] };
   }
 
-  /** @param order with the results of calls as JSON */
+  /** @param order with the results of calls as JSON, and with the time that passed for the script's timers */
   next(order: JsonObject): JsonObject {
     this.#printed = [];
     this.machine.deadlines.set(Number(order["cpuMs"]), Number(order["wallMs"]));
@@ -65,8 +65,9 @@ export class QuickJsScript {
     return this.#printed.length === 0 ? step : { ...step, printed: this.#printed };
   }
 
-  #step({ results }: JsonObject): JsonObject {
+  #step({ results, passedMs = 0 }: JsonObject): JsonObject {
     try {
+      this.machine.clock.slept(Number(passedMs));
       if (typeof results === "string" && results !== "[]") this.machine.settle(results);
       this.#begin?.();
       this.#begin = undefined;
@@ -91,9 +92,10 @@ export class QuickJsScript {
         isTicked = true;
         continue;
       }
-      if (calls.length > 0) return { step: "calls", calls: calls.map((call) => this.#placed(call)) };
+      const timer = timerMs >= 0 && { timerMs };
+      if (calls.length > 0) return { step: "calls", calls: calls.map((call) => this.#placed(call)), ...timer };
       if (mail["state"] === "failed") return this.#scriptFailure(mail);
-      if (listIn(mail, "open").length > 0) return { step: "calls", calls };
+      if (listIn(mail, "open").length > 0) return { step: "calls", calls, ...timer };
       const isDone = mail["state"] === "done";
       if (isDone && !this.#mayTick(timerMs)) return this.#done(mail);
       if (timerMs < 0) return failed("deadlock", deadlock);

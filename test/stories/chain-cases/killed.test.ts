@@ -41,7 +41,7 @@ class Killer {
       return result;
     };
     return {
-      next: () => around(() => spied.next()),
+      next: (passedMs) => around(() => spied.next(passedMs)),
       freeze: () => around(() => spied.freeze()),
       settle: (results) => spied.settle(results),
       kill: () => spied.kill(),

@@ -31,12 +31,13 @@ class Printing(io.TextIOBase):
 
 
 class Bridge:
-    """Sends calls to the host, one batch at a time: all calls since the last batch."""
+    """Sends calls to the host, one batch at a time: all calls since the last batch. Waits for those that are open."""
 
     def __init__(self):
         self.exchange, self.place, self.printed_bytes = None, 0, 0
         self.output_bytes, self.argument_bytes, self.argument_values = 0, 0, 0
         self.queue, self.printed, self.lock = [], [], threading.RLock()
+        self.open = {}
 
     def ask(self, tool, arguments, kind=None, later=False):
         asked = {"place": self.place, "tool": tool, **self.within_bounds(arguments)}
@@ -51,7 +52,6 @@ class Bridge:
             asked["place"] = self.place - 1
             self.queue.append((asked, result))
         if not later:
-            self.flush()
             result._value()
         return result
 
@@ -62,20 +62,29 @@ class Bridge:
             return {"arguments": {}, "cutBytes": length}
         return {"arguments": arguments}
 
-    def flush(self):
-        if crew.park():
+    def flush(self, seconds=None, wanted=None):
+        """Waits until the host has answered calls, or until a timer is due in so many seconds of the script's clock."""
+        if crew.park(limit_of(seconds)):
             return
         with self.lock:
+            if wanted is not None and wanted._settled is not None:
+                return  # another thread got its answer
             batch, self.queue = self.queue, []
-            if not batch:
+            self.open.update((asked["place"], result) for asked, result in batch)
+            if not self.open:
                 return
             frame = {"step": "calls", "calls": [asked for asked, _ in batch], "printed": self.taken()}
-            settled = {}
-            while len(settled) < len(batch):
-                settled.update((answer["place"], answer) for answer in self.exchange(frame))
-                frame = {"step": "calls", "calls": []}
-            for asked, result in batch:
-                result._settle(settled[asked["place"]])
+            if seconds is not None:
+                frame["timerMs"] = math.ceil(seconds * 1000)
+            answer = self.exchange(frame)
+            clock.slept(answer["passedMs"] / 1000)
+            for settled in sorted(answer["results"], key=lambda each: each["place"]):
+                self.open.pop(settled["place"])._settle(settled)
+
+    def finish(self):
+        """Waits for the calls that nothing has waited for."""
+        while self.queue or self.open:
+            self.flush()
 
     def taken(self):
         printed, self.printed = self.printed, []

@@ -130,7 +130,7 @@ def run(start, exchange, threads):
         value = run_script(start["source"], prepare(start, exchange, threads))
         wait_for_threads()
         crew.work(lambda: False)
-        bridge.flush()
+        bridge.finish()
         return answer(plain(value, False))
     except OutputSpent:
         return failed("output", "The script printed more than %d bytes." % bridge.output_bytes)

@@ -18,8 +18,8 @@ class Selector:
     def select(self, timeout=None):
         if timeout is not None and timeout <= 0:
             return []
-        if bridge.queue:
-            bridge.flush()
+        if bridge.queue or bridge.open:
+            bridge.flush(timeout)
         elif timeout is not None:
             if threading.active_count() == 1:
                 time.sleep(timeout)

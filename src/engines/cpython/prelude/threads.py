@@ -7,7 +7,7 @@ own_thread = threading.local()
 
 class Task:
     def __init__(self, future, most, work):
-        self.future, self.most, self.work = future, most, work
+        self.future, self.most, self.work, self.limit = future, most, work, math.inf
         self.stopped, self.resumed = threading.Semaphore(0), threading.Semaphore(0)
 
     def run(self):
@@ -38,25 +38,26 @@ class Crew:
     def current(self):
         return getattr(own_thread, "task", None)
 
-    def park(self):
-        """In a task: waits until all calls are answered. Returns False outside a task."""
+    def park(self, limit=math.inf):
+        """In a task: waits until calls are answered or a time of the script's clock has come. Returns False outside a task."""
         task = self.current()
         if task is None:
             return False
+        task.limit = limit
         self.parked.append(task)
         task.stopped.release()
         task.resumed.acquire()
         return True
 
-    def work(self, until):
-        while not until():
-            if self.park():
+    def work(self, until, limit=math.inf):
+        while not until() and clock.passed < limit:
+            if self.park(limit):
                 continue
             while self.new and len(self.parked) < self.new[0].most:
                 self.begin(self.new.popleft())
             if not self.parked:
                 return
-            self.serve()
+            self.serve(limit)
 
     def begin(self, task):
         def body():
@@ -71,9 +72,10 @@ class Crew:
         else:
             self.wait_for(task)
 
-    def serve(self):
+    def serve(self, limit=math.inf):
         parked, self.parked = self.parked, []
-        bridge.flush()
+        nearest = min(limit, *(task.limit for task in parked))
+        bridge.flush(None if nearest == math.inf else max(0, nearest - clock.passed) / 1e9)
         for task in parked:
             task.resumed.release()
             self.wait_for(task)
@@ -88,22 +90,22 @@ crew = Crew()
 
 
 def limit_of(timeout):
-    """A time on the script's clock, which stands still during calls: a replay meets the same limit."""
+    """A time on the script's clock. The host records how it moves during calls, so a replay meets the same limit."""
     return math.inf if timeout is None else clock.passed + timeout * 1e9
 
 
 class Promised(concurrent.futures.Future):
     ended = 0
 
-    def done(self):
-        crew.work(super().done)
+    def done(self, limit=math.inf):
+        crew.work(super().done, limit)
         return super().done()
 
     def in_time(self, limit):
-        return self.done() and self.ended <= limit
+        return self.done(limit) and self.ended <= limit
 
     def await_until(self, limit):
-        if not self.in_time(limit) and self.ended > limit:
+        if not self.in_time(limit) and max(self.ended, clock.passed) >= limit:
             raise TimeoutError()
 
     def result(self, timeout=None):

@@ -125,8 +125,8 @@ class ToolResult(collections.abc.Coroutine):
         self._tool, self._settled, self._waiters, self._steps = tool, settled, [], None
 
     def _value(self):
-        if self._settled is None:
-            bridge.flush()
+        while self._settled is None:
+            bridge.flush(wanted=self)
         settled = self._settled
         if settled["status"] != "ok":
             kind = ToolDenied if settled["status"] == "denied" else ToolError

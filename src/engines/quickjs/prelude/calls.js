@@ -69,6 +69,25 @@ class ToolResult {
     return this.text === "" && this.ref !== undefined ? this.ref : this.text;
   }
 }
+/** Names that a script asks any object for. A result does not have them. */
+const asksOfAny = new Several(["then", "toJSON", "summary", "error", "isError"]);
+/** Answers for every name that a result does not have. */
+const unknownMember = {
+  get(_, name, result) {
+    if (name in ordinary) return ordinary[name];
+    const known = weakGet(handles, result);
+    if (known === undefined || typeof name === "symbol" || setHas(asksOfAny, name)) return undefined;
+    const { structured } = known.given;
+    const isWithin = typeof structured === "object" && structured !== null && name in structured;
+    throw new Wrong(
+      "A result has no ." +
+        name +
+        ": it has text, structured, ref, files, status and materialize()." +
+        (isWithin ? " Its data is in .structured: read .structured." + name + "." : ""),
+    );
+  },
+};
+Object.setPrototypeOf(ToolResult.prototype, new Proxy(ordinary, unknownMember));
 class ToolError extends Failure {
   constructor({ code, message, advice }, tool, line) {
     super(message ?? "The call failed.");

@@ -147,12 +147,45 @@ const { begin, random } = (() => {
 })();
 Object.defineProperty(Math, "random", { value: random, writable: true, configurable: true, enumerable: false });
 
+// ---- texts of a place: the engine knows no languages, one time zone and no currencies ----
+for (const [Kind, names] of [
+  [Date, ["toLocaleString", "toLocaleDateString", "toLocaleTimeString"]],
+  [Number, ["toLocaleString"]],
+  [BigInt, ["toLocaleString"]],
+])
+  for (const name of names) {
+    const plainly = uncurried(Kind.prototype[name]);
+    const method = {
+      [name](_, options) {
+        checkPlace(name, options ?? {});
+        return plainly(this);
+      },
+    };
+    Object.defineProperty(Kind.prototype, name, {
+      value: method[name],
+      writable: true,
+      configurable: true,
+      enumerable: false,
+    });
+  }
+function checkPlace(name, { timeZone, style, currency }) {
+  if (timeZone !== undefined && match(/^(?:etc\/)?(?:utc|gmt)$/i, Text(timeZone)) === null)
+    throw new Wrong(
+      name + ": the time zone " + shown(timeZone) + " is not here, only UTC. Add its offset, or format it with a tool.",
+    );
+  if (currency === undefined && (style === undefined || style === "decimal")) return;
+  const wanted = currency === undefined ? "style " + shown(style) : "currency " + shown(currency);
+  throw new Wrong(name + ": the " + wanted + " is not here. Write the number with toFixed and add the sign.");
+}
+
 // ---- time ----
 const timers = new Pairs();
+/** As long as a timer of Node can be; a longer one waits that long. */
+const longestTimerMs = 2147483647;
 let timerId = 0;
 function later(run, ms, again, given) {
   if (typeof run !== "function") throw new Wrong("A timer needs a function.");
-  const wait = ms > 0 ? +ms : 0;
+  const wait = ms > longestTimerMs ? longestTimerMs : ms > 0 ? +ms : 0;
   mapSet(timers, ++timerId, { due: now() + wait, run, again: again ? (wait < 1 ? 1 : wait) : undefined, given });
   return timerId;
 }
