@@ -10,7 +10,7 @@ import { globMatcher, isGlob } from "../../policy/rules/glob.ts";
 import { visible } from "../../tools/names.ts";
 import { FileRejection } from "../files/guard/rejection.ts";
 import { mediaTypeOf } from "../files/media-type.ts";
-import { ActiveRuns, type ActiveSkill, factsOf, type SkillKeeping } from "./active.ts";
+import { ActiveRuns, type ActiveSkill, factsOf, type SkillKeeping, within } from "./active.ts";
 import type { SkillInput } from "./define-skill.ts";
 import { type Discovered, discover, type FoundSkill, readText, type SkillOnDisk } from "./discover.ts";
 import { rosterOf } from "./roster.ts";
@@ -23,6 +23,7 @@ import {
   type SkillProblem,
   type SkillRun,
   type Skills,
+  unknownToolWarnings,
 } from "./skills.ts";
 
 /** @public */
@@ -52,6 +53,10 @@ export async function openLibrary(options: SkillsOptions, context: SkillsContext
   const { folders, skills, agents = {} } = options;
   const runs = await ActiveRuns.open(context.keep);
   return new SkillLibrary(discover(folders, skills), runs, { ...context, agents });
+}
+
+interface Activation extends Pick<ActiveSkill, "byAgent"> {
+  readonly by: Principal | Actor | undefined;
 }
 
 /** The skills that are always active for an agent. */
@@ -152,18 +157,23 @@ class SkillLibrary implements Skills {
     }
   }
 
-  async activate(run: SkillRun, id: string, by?: Principal | Actor): Promise<LoadedSkill> {
+  activate(run: SkillRun, id: string, by?: Principal | Actor): Promise<LoadedSkill> {
+    return this.#activate(run, id, { by });
+  }
+
+  activateByAgent(run: SkillRun, id: string, by: Principal): Promise<LoadedSkill> {
+    return this.#activate(run, id, { by, byAgent: true });
+  }
+
+  async #activate(run: SkillRun, id: string, { by, byAgent }: Activation): Promise<LoadedSkill> {
     checkRun(run);
     const given = this.load(id);
     const { skill, digest, instructions } = given;
     const { name, version, allowedTools } = skill;
-    if (await this.#runs.add(run, { name, version, allowedTools, digest }, by)) {
+    if (await this.#runs.add(run, { name, version, allowedTools, digest, byAgent }, by)) {
       this.#instructions.set(digest, instructions);
-      const unknown = this.unknownTools(skill);
-      if (unknown.length > 0)
-        this.#context.log?.(
-          `Skill \`${name}\` allows ${unknown.map(visible).join(", ")}, for which no tool is registered; ignored.`,
-        );
+      for (const warning of unknownToolWarnings(skill, this.unknownTools(skill)))
+        this.#context.log?.(`Skill \`${name}\`: ${warning}.`);
     }
     return given;
   }
@@ -206,8 +216,7 @@ class SkillLibrary implements Skills {
   }
 
   #withFixed(agent: string | undefined, ofRun: ActiveSkills | undefined): ActiveSkills | undefined {
-    const fixed = agent === undefined ? undefined : this.#fixed.get(agent)?.facts;
-    return ofRun === undefined || fixed === undefined ? (ofRun ?? fixed) : { ...ofRun, held: fixed };
+    return within(ofRun, agent === undefined ? undefined : this.#fixed.get(agent)?.facts);
   }
 
   requests(run: SkillRun): readonly SkillRequest[] {
