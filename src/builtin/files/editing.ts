@@ -1,4 +1,5 @@
 import { FileRejection } from "./guard/rejection.ts";
+import { byteOrderMark } from "./text.ts";
 
 export interface TextEdit {
   readonly old_text: string;
@@ -6,7 +7,6 @@ export interface TextEdit {
   readonly count?: number | undefined;
 }
 
-const byteOrderMark = "\ufeff";
 const lineEnd = /\r\n|\n|\r/g;
 const mostNumbers = 20;
 

@@ -186,6 +186,11 @@ export function checkedLimits<Name extends string>(
 /** The parts of input schemas. */
 export const path: JsonObject = { type: "string", description: "Path of the file, from its root." };
 
+export const encoding: JsonObject = {
+  type: "string",
+  description: "Of the file, if it is neither UTF-8 nor UTF-16 with a byte order mark: windows-1252, shift_jis, …",
+};
+
 export function wholeNumber(minimum: number, maximum: number, description: string): JsonObject {
   return { type: "integer", minimum, maximum, description };
 }

@@ -7,6 +7,7 @@ import { readFrom } from "./disk.ts";
 import { FileRejection } from "./guard/rejection.ts";
 import {
   announce,
+  encoding,
   type FileKit,
   fileTool,
   flag,
@@ -50,6 +51,7 @@ export function readTools(kit: FileKit): readonly LocalTool[] {
           lines: wholeNumber(1, most, "So many lines."),
           first_byte: wholeNumber(0, most, "From this byte on, counted from 0."),
           bytes: wholeNumber(1, most, "So many bytes."),
+          encoding,
         },
         ["path"],
       ),

@@ -95,7 +95,7 @@ export class Editor {
       after = change(text);
       return after;
     };
-    await this.#changes.revise(inKit, revised, context);
+    await this.#changes.revise({ path: inKit }, revised, context);
     return textAnswer(`${path} was edited. It holds there now:\n${excerpt(before, after)}`);
   }
 
@@ -103,7 +103,7 @@ export class Editor {
   async preview(given: EditorInput, caller: FileCaller): Promise<JsonObject | null> {
     if (given.command === "view") return null;
     const inKit = this.#options.inKit(given.path ?? "", caller);
-    if (given.command !== "create") return this.#changes.showRevised(inKit, revisionOf(given), caller);
+    if (given.command !== "create") return this.#changes.showRevised({ path: inKit }, revisionOf(given), caller);
     return this.#changes.showWrite({ path: inKit, content: given.file_text ?? "" }, caller);
   }
 

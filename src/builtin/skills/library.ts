@@ -8,6 +8,7 @@ import { shown } from "../../core/shown.ts";
 import type { ActiveSkills, SkillRequest } from "../../policy/policy.ts";
 import { globMatcher, isGlob } from "../../policy/rules/glob.ts";
 import { visible } from "../../tools/names.ts";
+import { textFound } from "../files/encoding.ts";
 import { FileRejection } from "../files/guard/rejection.ts";
 import { mediaTypeOf } from "../files/media-type.ts";
 import { ActiveRuns, type ActiveSkill, factsOf, type SkillKeeping, within } from "./active.ts";
@@ -148,7 +149,8 @@ class SkillLibrary implements Skills {
     const { skill, folder, entry } = found;
     try {
       const bytes = folder.read([entry, ...partsOf(path)], maxFileBytes);
-      return textIn(bytes) ?? { kind: "bytes", bytes, mediaType: mediaTypeOf(bytes) };
+      const text = textFound(bytes);
+      return text === undefined ? { kind: "bytes", bytes, mediaType: mediaTypeOf(bytes) } : { kind: "text", text };
     } catch (error) {
       if (!(error instanceof FileRejection)) throw error;
       throw new RuntimeFault("skill_file_refused", `${visible(path)} of skill \`${skill.name}\` ${error.message}`, {
@@ -274,15 +276,6 @@ function filesOf(folder: SkillOnDisk["folder"], entry: string): readonly string[
   } catch (error) {
     if (error instanceof FileRejection) return []; // the instructions are useful without a list of files
     throw error;
-  }
-}
-
-function textIn(bytes: Uint8Array): SkillFile | undefined {
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    return text.includes("\0") ? undefined : { kind: "text", text };
-  } catch {
-    return undefined; // no UTF-8: bytes
   }
 }
 
