@@ -8,6 +8,7 @@ import { readFrom } from "./disk.ts";
 import { edited, type TextEdit } from "./editing.ts";
 import { contentBytes, type Encoding, encodingNamed, revised } from "./encoding.ts";
 import { FileRejection } from "./guard/rejection.ts";
+import { asOnDisk } from "./guard/spelling.ts";
 import {
   announce,
   encoding,
@@ -70,7 +71,7 @@ export function writeTools(kit: FileKit): readonly LocalTool[] {
   const shared = { ...changesFiles, pathOf, classify: targeting(kit, pathOf) };
   const input = inputSchema({ path, content: text("The content."), encoding: contentEncoding }, ["path", "content"]);
   return [
-    fileTool<WriteInput>({
+    fileTool<WriteInput>(kit, {
       ...shared,
       name: "write_file",
       idempotent: true,
@@ -79,7 +80,7 @@ export function writeTools(kit: FileKit): readonly LocalTool[] {
       run: (given, context) => changes.write(given, context),
       show: (given, caller) => changes.showWrite(given, caller),
     }),
-    fileTool<EditInput>({
+    fileTool<EditInput>(kit, {
       ...shared,
       name: "edit_file",
       idempotent: false,
@@ -97,7 +98,7 @@ export function writeTools(kit: FileKit): readonly LocalTool[] {
       run: (given, context) => changes.revise(given, (now) => edited(now, given), context),
       show: (given, caller) => changes.showRevised(given, (now) => edited(now, given), caller),
     }),
-    fileTool<WriteInput>({
+    fileTool<WriteInput>(kit, {
       ...shared,
       name: "append_file",
       idempotent: false,
@@ -201,8 +202,9 @@ export class FileChanges {
   /** Writes a file that has not changed since it was read. The caller holds its lock. */
   async put(name: PathName, content: Content, context: ToolContext): Promise<void> {
     using root = await openRootOf(this.#kit, name, context);
-    using folder = await folderFor(root, name.parts.slice(0, -1), this.#kit.disk);
-    await writeWhole({ folder, name: name.parts.at(-1) ?? "" }, content, this.#kit.disk);
+    const parts = asOnDisk(root, name.parts);
+    using folder = await folderFor(root, parts.slice(0, -1), this.#kit.disk);
+    await writeWhole({ folder, name: parts.at(-1) ?? "" }, content, this.#kit.disk);
     const created = content.from?.before === undefined;
     announce(context, "file.written", { path: name.shown, bytes: content.bytes.length, created });
   }
@@ -218,8 +220,9 @@ export class FileChanges {
     return kit.locks.with([lockOf(kit, name, context)], async () => {
       context.check(); // it may have waited for another change
       using root = await openRootOf(kit, name, context);
-      using folder = await folderFor(root, name.parts.slice(0, -1), kit.disk);
-      return await change({ folder, name: name.parts.at(-1) ?? "" }, name); // awaited here: the folder closes after it
+      const parts = asOnDisk(root, name.parts);
+      using folder = await folderFor(root, parts.slice(0, -1), kit.disk);
+      return await change({ folder, name: parts.at(-1) ?? "" }, name); // awaited here: the folder closes after it
     });
   }
 

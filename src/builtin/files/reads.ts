@@ -5,6 +5,7 @@ import type { LocalTool } from "../../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
 import { readFrom } from "./disk.ts";
 import { FileRejection } from "./guard/rejection.ts";
+import { asOnDisk } from "./guard/spelling.ts";
 import {
   announce,
   encoding,
@@ -40,7 +41,7 @@ type StatInput = { readonly path: string; readonly digest?: boolean };
 export function readTools(kit: FileKit): readonly LocalTool[] {
   const where = kit.roots.describe(kit.mayWrite);
   return [
-    fileTool<ReadInput>({
+    fileTool<ReadInput>(kit, {
       ...onlyReads,
       name: "read_file",
       description: `Reads a file: text as text (at most ${kit.limits.maxFileBytes} bytes a call, then it says how to go on), other files as media. ${where}`,
@@ -63,7 +64,7 @@ export function readTools(kit: FileKit): readonly LocalTool[] {
         return answerOf(await readPart(kit, { name, range }, context), name);
       },
     }),
-    fileTool<StatInput>({
+    fileTool<StatInput>(kit, {
       ...onlyReads,
       name: "stat_file",
       description: `What a file or folder is: type, bytes, last change; with \`digest\`, the SHA-256 of a file. ${where}`,
@@ -81,7 +82,7 @@ export async function readPart(
   context: ToolContext,
 ): Promise<FileReading> {
   using root = await openRootOf(kit, name, context);
-  const descriptor = root.openFile(name.parts);
+  const descriptor = root.openFile(asOnDisk(root, name.parts));
   try {
     const read = await readRange(descriptor, range, { ...kit.limits, check: () => context.check() });
     announce(context, "file.read", { path: name.shown, bytes: read.bytes });
@@ -124,7 +125,7 @@ const chunkBytes = 1024 * 1024;
 
 async function digestOf(kit: FileKit, name: PathName, context: ToolContext): Promise<string> {
   using root = await openRootOf(kit, name, context);
-  const descriptor = root.openFile(name.parts);
+  const descriptor = root.openFile(asOnDisk(root, name.parts));
   try {
     const hash = createHash("sha256");
     for (let position = 0; ; position += chunkBytes) {

@@ -8,12 +8,12 @@ import { edited, inserted } from "../files/editing.ts";
 import { type FileToolOptions, fileKit } from "../files/files.ts";
 import { FileRejection } from "../files/guard/rejection.ts";
 import { answering, type FileKit, inFolderOf, previewed, targeting } from "../files/kit.ts";
+import { numbered } from "../files/nearest.ts";
 import type { PathName } from "../files/path-name.ts";
 import { answerOf, readPart } from "../files/reads.ts";
 import type { FileCaller } from "../files/roots.ts";
 import { search } from "../files/search-tools.ts";
 import { lookAt } from "../files/writing.ts";
-import { numbered } from "./v4a.ts";
 
 export interface EditorInput {
   readonly command: "view" | "create" | "str_replace" | "insert" | "delete" | "rename";

@@ -217,3 +217,14 @@ it("refuses options that are no lists", async () => {
   // @ts-expect-error made by hand
   await expect(openSkills({ folders: [], skills: [{ name: "x" }] })).rejects.toMatchObject({ code: "skills_invalid" });
 });
+
+it("finds a file with a name in NFD by its NFC spelling", async () => {
+  writeSkill(folder, "a", skillText("name: a\ndescription: d"), { "references/e\u0301t.md": "text" });
+  expect((await open()).read("a", "references/\u00e9t.md")).toEqual({ kind: "text", text: "text" });
+});
+
+it("reads a file in UTF-16 as text", async () => {
+  const bytes = Buffer.from("\ufeffé", "utf16le");
+  writeSkill(folder, "a", skillText("name: a\ndescription: d"), { "references/u16.txt": bytes });
+  expect((await open()).read("a", "references/u16.txt")).toEqual({ kind: "text", text: "\ufeffé" });
+});
