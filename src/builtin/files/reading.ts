@@ -23,7 +23,14 @@ export interface ReadLimits {
 }
 
 export type FileReading =
-  | { readonly kind: "text"; readonly text: string; readonly bytes: number; readonly note: string | undefined }
+  | {
+      readonly kind: "text";
+      readonly text: string;
+      readonly bytes: number;
+      readonly note: string | undefined;
+      /** How to read on after the part of the text that a reader was shown. */
+      readonly readOn?: (shown: string) => string | undefined;
+    }
   | { readonly kind: "media"; readonly data: Buffer; readonly mediaType: string; readonly bytes: number };
 
 /** The bytes that ranges count in: of a UTF-8 file its own, of another text file its text as UTF-8. */
@@ -103,7 +110,9 @@ async function partByBytes(source: Source, range: ReadRange, limits: ReadLimits)
   const end = first + (found.end || data.length); // a range inside one character continues after it
   const shown = data.length === 0 ? "nothing: the file ends before" : `bytes ${first} to ${end - 1}`;
   const note = first > 0 || end < size ? noteOf(shown, { source, end, next: `first_byte ${end}` }) : undefined;
-  return { kind: "text", text: found.text, bytes: data.length, note };
+  const { text } = found;
+  const readOn = readingOn({ text, source, begin: first + found.begin, line: undefined });
+  return { kind: "text", text, bytes: data.length, note, readOn };
 }
 
 async function partByLines(source: Source, range: ReadRange, limits: ReadLimits): Promise<FileReading> {
@@ -123,10 +132,36 @@ async function partByLines(source: Source, range: ReadRange, limits: ReadLimits)
   const found = textIn(part, { before: false, after: begin + part.length < size });
   if (found === undefined) throw notText(part, size);
   const { text, end } = found;
-  if (begin === 0 && end >= size) return { kind: "text", text, bytes: end, note: undefined };
+  const readOn = readingOn({ text, source, begin, line: first });
+  if (begin === 0 && end >= size) return { kind: "text", text, bytes: end, note: undefined, readOn };
   const next = lineEnd > 0 ? `first_line ${first + countLines(part)}` : `first_byte ${begin + end}`;
   const note = noteOf(linesShown(first, part), { source, end: begin + end, next });
-  return { kind: "text", text, bytes: end, note };
+  return { kind: "text", text, bytes: end, note, readOn };
+}
+
+interface ReadPart {
+  readonly text: string;
+  readonly source: Source;
+  /** Where the text begins. */
+  readonly begin: number;
+  /** Its first line. Undefined if it begins anywhere. */
+  readonly line: number | undefined;
+}
+
+/**
+ * A reader may get less than was read. Whole lines are counted in what it was shown, where a secret may be masked; bytes
+ * only if nothing is.
+ */
+function readingOn({ text, source, begin, line }: ReadPart): (shown: string) => string | undefined {
+  return (given) => {
+    const shown = given.slice(0, text.length); // a note may follow the text
+    const lines = countLines(Buffer.from(shown));
+    const size = `(the file has ${source.size} bytes)`;
+    if (line !== undefined && lines > 0) return `send the same call with \`first_line: ${line + lines}\` ${size}`;
+    if (!text.startsWith(shown)) return undefined;
+    const next = begin + Buffer.byteLength(shown);
+    return `send the call with \`first_byte: ${next}\` and without lines ${size}`;
+  };
 }
 
 /** Where the wanted lines end in the read bytes. Returns 0 if not even one line ends there. */

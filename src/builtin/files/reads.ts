@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { closeSync, type Stats } from "node:fs";
 import type { Json } from "../../core/json.ts";
+import { withReadOn } from "../../results/raw-result.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
 import { readFrom } from "./disk.ts";
@@ -95,7 +96,8 @@ export async function readPart(
 export function answerOf(read: FileReading, name: PathName): ToolAnswer {
   if (read.kind === "text") {
     const note = read.note === undefined ? [] : [{ type: "text" as const, text: read.note }];
-    return { content: [{ type: "text", text: read.text }, ...note] };
+    const answer = { content: [{ type: "text" as const, text: read.text }, ...note] };
+    return read.readOn === undefined ? answer : withReadOn(answer, read.readOn);
   }
   const { mediaType, data } = read;
   const type = mediaType.startsWith("image/") ? "image" : mediaType.startsWith("audio/") ? "audio" : "file";

@@ -1,6 +1,7 @@
 /** The commands that Anthropic's text editor and memory tools share, over the functions of the file tools. */
 import type { JsonObject } from "../../core/json.ts";
 import type { Suggestion } from "../../policy/policy.ts";
+import { withReadOn } from "../../results/raw-result.ts";
 import type { ProviderDefinedTool } from "../../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
 import { FileChanges } from "../files/changes.ts";
@@ -120,7 +121,12 @@ export class Editor {
     const first = lines.first_line ?? 1;
     const isCut = read.note?.includes("go on with") === true && lines.lines === undefined;
     const rest = isCut ? `\n[The file goes on: view_range [${first + shown.length}, -1].]` : "";
-    return textAnswer(read.text === "" ? "(nothing: it ends before)" : `${numbered(shown, first)}${rest}`);
+    if (read.text === "") return textAnswer("(nothing: it ends before)");
+    const text = `${numbered(shown, first)}${rest}`;
+    return withReadOn({ content: [{ type: "text" as const, text }] }, (part) => {
+      const next = first + Math.min(part.split("\n").length, shown.length) - 1;
+      return `send the same call with \`view_range: [${next}, -1]\``;
+    });
   }
 
   async #list(path: string, context: ToolContext): Promise<ToolAnswer> {
