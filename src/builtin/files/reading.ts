@@ -34,7 +34,7 @@ export type FileReading =
   | { readonly kind: "media"; readonly data: Buffer; readonly mediaType: string; readonly bytes: number };
 
 /** The bytes that ranges count in: of a UTF-8 file its own, of another text file its text as UTF-8. */
-interface Source {
+interface ReadSource {
   readonly size: number;
   /** Of the file, if it is not UTF-8. */
   readonly encoding?: string;
@@ -67,7 +67,11 @@ export async function readRange(descriptor: number, range: ReadRange, limits: Re
 }
 
 /** The file itself, or its text as UTF-8 if it has another encoding. */
-async function textSource(file: Source, stated: string | undefined, { maxMediaBytes }: ReadLimits): Promise<Source> {
+async function textSource(
+  file: ReadSource,
+  stated: string | undefined,
+  { maxMediaBytes }: ReadLimits,
+): Promise<ReadSource> {
   const { size } = file;
   const encoding =
     stated === undefined ? markedEncoding(await file.read(0, Math.min(chunkBytes, size))) : encodingNamed(stated);
@@ -86,7 +90,7 @@ async function textSource(file: Source, stated: string | undefined, { maxMediaBy
 }
 
 /** A file that is no text is read completely or not at all. */
-async function wholeMedia({ read, size }: Source, limits: ReadLimits): Promise<FileReading | undefined> {
+async function wholeMedia({ read, size }: ReadSource, limits: ReadLimits): Promise<FileReading | undefined> {
   const head = await read(0, Math.min(chunkBytes, limits.maxFileBytes));
   if (textIn(head, { before: false, after: head.length < size }) !== undefined) return undefined;
   const mediaType = mediaTypeOf(head);
@@ -100,7 +104,7 @@ async function wholeMedia({ read, size }: Source, limits: ReadLimits): Promise<F
   return { kind: "media", data, mediaType, bytes: data.length };
 }
 
-async function partByBytes(source: Source, range: ReadRange, limits: ReadLimits): Promise<FileReading> {
+async function partByBytes(source: ReadSource, range: ReadRange, limits: ReadLimits): Promise<FileReading> {
   const { read, size } = source;
   const first = range.first_byte ?? 0;
   const wanted = Math.min(range.bytes ?? limits.maxFileBytes, limits.maxFileBytes);
@@ -115,7 +119,7 @@ async function partByBytes(source: Source, range: ReadRange, limits: ReadLimits)
   return { kind: "text", text, bytes: data.length, note, readOn };
 }
 
-async function partByLines(source: Source, range: ReadRange, limits: ReadLimits): Promise<FileReading> {
+async function partByLines(source: ReadSource, range: ReadRange, limits: ReadLimits): Promise<FileReading> {
   const { read, size } = source;
   const first = range.first_line ?? 1;
   const begin = await findLine(source, first, limits);
@@ -141,7 +145,7 @@ async function partByLines(source: Source, range: ReadRange, limits: ReadLimits)
 
 interface ReadPart {
   readonly text: string;
-  readonly source: Source;
+  readonly source: ReadSource;
   /** Where the text begins. */
   readonly begin: number;
   /** Its first line. Undefined if it begins anywhere. */
@@ -179,7 +183,7 @@ function linesShown(first: number, part: Uint8Array): string {
 /** @param next how to continue after `end` */
 function noteOf(
   shown: string,
-  { source, end, next }: { readonly source: Source; readonly end: number; readonly next: string },
+  { source, end, next }: { readonly source: ReadSource; readonly end: number; readonly next: string },
 ): string {
   const { size, encoding } = source;
   const what = encoding === undefined ? "the file has" : `the file is ${encoding}; its text as UTF-8 has`;
@@ -187,7 +191,7 @@ function noteOf(
 }
 
 /** Where a line begins. Returns undefined if there are fewer lines. */
-async function findLine({ read }: Source, line: number, { check }: ReadLimits): Promise<number | undefined> {
+async function findLine({ read }: ReadSource, line: number, { check }: ReadLimits): Promise<number | undefined> {
   let missing = line - 1;
   for (let position = 0; missing > 0; position += chunkBytes) {
     check();

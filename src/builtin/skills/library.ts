@@ -33,6 +33,11 @@ export interface SkillsOptions {
   readonly folders: readonly string[];
   /** Made by `defineSkill`; found before those of the folders. */
   readonly skills?: readonly SkillInput[];
+  /**
+   * Follow symbolic links to skills, and look for skills in groups of folders (four levels). Only for folders whose links
+   * you trust: they may lead anywhere. Default: false.
+   */
+  readonly linksAndGroups?: boolean;
   /** Skills that are always active in the runs of an agent, by the agent's name. No agent can end that. */
   readonly agents?: Readonly<Record<string, readonly string[]>>;
 }
@@ -51,9 +56,9 @@ export interface SkillsContext {
 
 /** @throws RuntimeFault `skills_unreadable` if the stored activations are not readable, `skills_invalid` if a skill of `agents` cannot be loaded */
 export async function openLibrary(options: SkillsOptions, context: SkillsContext): Promise<Skills> {
-  const { folders, skills, agents = {} } = options;
+  const { agents = {} } = options;
   const runs = await ActiveRuns.open(context.keep);
-  return new SkillLibrary(discover(folders, skills), runs, { ...context, agents });
+  return new SkillLibrary(discover(options), runs, { ...context, agents });
 }
 
 interface Activation extends Pick<ActiveSkill, "byAgent"> {
