@@ -70,7 +70,7 @@ function decodedOr(bytes: Uint8Array, encoding: Encoding): string | undefined {
 }
 
 /** @throws FileRejection `content_invalid` that names the first character that the encoding does not hold */
-export function encoded(text: string, encoding: Encoding): Buffer {
+function encoded(text: string, encoding: Encoding): Buffer {
   if (encoding === "utf-8") return Buffer.from(text);
   if (encoding === "utf-16le") return Buffer.from(text, "utf16le");
   if (encoding === "utf-16be") return Buffer.from(text, "utf16le").swap16();
@@ -125,7 +125,7 @@ export function revised(bytes: Buffer, change: (text: string) => string, stated?
   return encoded(change(text), encoding);
 }
 
-export interface ContentPlace {
+interface ContentPlace {
   readonly stated: Encoding | undefined;
   /** The beginning of the file that is there. */
   readonly there: Buffer | undefined;

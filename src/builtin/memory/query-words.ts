@@ -46,7 +46,7 @@ export function piecesOf(query: string): readonly string[] {
 }
 
 /** How much of a query a text holds: the whole query, else its pieces by their lengths. 0: nothing. */
-export function looseScore(text: string, query: string, pieces: readonly string[]): number {
+function looseScore(text: string, query: string, pieces: readonly string[]): number {
   const lower = text.toLowerCase();
   const found = pieces.reduce((sum, piece) => sum + (lower.includes(piece) ? piece.length : 0), 0);
   return lower.includes(query.toLowerCase()) ? found + query.length : found;

@@ -35,7 +35,7 @@ const maxEntries = 20_000;
 /** How many folders lie around a skill's own, its groups, at most. */
 const mostGroups = 4;
 
-export interface DiscoverOptions {
+interface DiscoverOptions {
   readonly folders: readonly string[];
   /** Skills defined in code. They come before those of the folders. */
   readonly skills?: readonly SkillInput[] | undefined;
