@@ -2,7 +2,8 @@
  * Who may decide what: of a request, of a grant and of a delegation.
  *
  * Invariant: a decision, the list of a person's own requests and the card they see ask the same `checkEligible`. A grant
- * asks it for its giver each time it answers. A vote is checked once, when it is cast.
+ * asks it for its giver each time it answers. A vote is checked when it is cast, and its giver again with each
+ * further vote.
  */
 
 import type { Actor } from "../core/actor.ts";

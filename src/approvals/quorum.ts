@@ -7,6 +7,7 @@ import type { ApprovalRecord, ApprovalState, ReferencedArtifact, Vote } from "..
 import { isSamePerson } from "../core/same-person.ts";
 import { previewDigest } from "./binding.ts";
 import type { NewGrant } from "./grant.ts";
+import { giverNow, type People } from "./people.ts";
 import { unrouted } from "./routes.ts";
 
 /** One decision to be written, also of the clock or of a policy. */
@@ -41,6 +42,22 @@ export interface EditedArguments {
 
 /** The record after a decision, and whether it ends the request. Undefined if this person has voted already. */
 type VoteCount = { readonly next: ApprovalRecord; readonly ends: boolean } | undefined;
+
+/**
+ * The record without the votes whose giver could give none now: their account is disabled or has lost its role, or the
+ * credential was revoked.
+ */
+export async function withStandingVotes(approval: ApprovalRecord, people: People): Promise<ApprovalRecord> {
+  const { votes = [], principal } = approval;
+  const barred = await Promise.all(
+    votes.map(async ({ by, via, onBehalfOf = by }) => {
+      const givers = new Set([by, onBehalfOf]);
+      const found = await Promise.all([...givers].map((one) => giverNow(people, principal.tenant, { by: one, via })));
+      return found.some((giver) => typeof giver === "string");
+    }),
+  );
+  return barred.includes(true) ? { ...approval, votes: votes.filter((_, i) => barred[i] !== true) } : approval;
+}
 
 /** Pure, so that a vote that lost a race is counted again on the record that won. */
 export function count(approval: ApprovalRecord, decision: DatedDecision): VoteCount {

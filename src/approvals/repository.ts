@@ -31,7 +31,8 @@ import { decidedEvent, reminderEvent, votedEvent } from "./events.ts";
 import { type DueStep, dueNext, Expiry } from "./expiry.ts";
 import type { Grant } from "./grant.ts";
 import { OpenRequests } from "./open-requests.ts";
-import { count, type WrittenDecision } from "./quorum.ts";
+import type { People } from "./people.ts";
+import { count, type WrittenDecision, withStandingVotes } from "./quorum.ts";
 import type { Routing } from "./routes.ts";
 import { type WaitEnd, WaitingCallers } from "./wait.ts";
 
@@ -63,6 +64,7 @@ export interface RepositoryOptions {
   /** So many requests of one agent may be open at once. */
   readonly maxOpenPerAgent: number;
   readonly routing: Routing;
+  readonly people: People;
   readonly policyVersion: string;
   readonly log: (problem: string) => void;
 }
@@ -72,17 +74,19 @@ export class ApprovalRepository implements Disposable {
   readonly #clock: Clock;
   readonly #ttlMs: number;
   readonly #open: OpenRequests;
+  readonly #people: People;
   readonly #policyVersion: string;
   readonly #callers: WaitingCallers;
   readonly #expiry: Expiry;
   readonly routing: Routing;
 
-  constructor({ store, clock, ttlMs, maxOpenPerAgent, routing, policyVersion, log }: RepositoryOptions) {
+  constructor({ store, clock, ttlMs, maxOpenPerAgent, routing, people, policyVersion, log }: RepositoryOptions) {
     this.#store = store;
     this.#clock = clock;
     this.#ttlMs = ttlMs;
     this.#open = new OpenRequests(maxOpenPerAgent);
     this.routing = routing;
+    this.#people = people;
     this.#policyVersion = policyVersion;
     this.#callers = new WaitingCallers(store, clock);
     this.#expiry = new Expiry({
@@ -93,11 +97,13 @@ export class ApprovalRepository implements Disposable {
     });
   }
 
-  /** The request now: past its time it is expired, even if that is not written yet. */
+  /** The request now: past its time it is expired, and a vote whose giver is barred is not in it, even if that is not written yet. */
   async get(id: string): Promise<ApprovalRecord | undefined> {
     checkId(id, "approval");
     const approval = await this.#store.approval(id);
-    return approval && this.asNow(approval);
+    if (approval === undefined) return undefined;
+    const now = this.asNow(approval);
+    return now.state === "pending" ? withStandingVotes(now, this.#people) : now;
   }
 
   /**
@@ -194,7 +200,7 @@ export class ApprovalRepository implements Disposable {
     const isYes = decision.as === "approved" || decision.as === "modified";
     for (let seen = approval; ; ) {
       const dated = { ...decision, at: this.#clock.now(), policyVersion: this.#policyVersion };
-      const counted = count(seen, dated);
+      const counted = count(await withStandingVotes(seen, this.#people), dated);
       if (counted === undefined) return { won: false, approval: seen, because: "voted" };
       const { ends } = counted;
       const expectedRevision = seen.revision ?? 0;

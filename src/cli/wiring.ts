@@ -196,7 +196,7 @@ async function toolsOf({
   return {
     tools: hasReader ? all : [...all, readArtifact],
     servers,
-    ...(hasSkills && { skills: { folders: skillFolders, agents } }),
+    ...(hasSkills && { skills: { folders: skillFolders, agents, linksAndGroups: settings.skillLinksAndGroups } }),
     ...(chains !== undefined && { chains }),
   };
 }

@@ -61,8 +61,8 @@ export function settingsOf(given: CheckedConfig, place: ConfigPlace, over: Overr
     /** Catalogues: `FOLDER/NAME/tool.ts`. */
     toolFolders: (data.tools?.folders ?? []).map((one) => resolve(base, one)),
     skillFolders: (data.skills?.folders ?? []).map((one) => resolve(base, one)),
-    /** The skills that restrict an agent in each of its runs. */
-    skillAgents: data.skills?.agents ?? {},
+    /** `skillAgents`: the skills that restrict an agent in each of its runs. */
+    ...{ skillAgents: data.skills?.agents ?? {}, skillLinksAndGroups: data.skills?.linksAndGroups ?? false },
     /** Undefined when the file tools are off. */
     files: fileSettingsFrom(data.files ?? {}, base),
     /** Provider-defined tools that run here. `files` says what they may touch, even if the file tools are off. */

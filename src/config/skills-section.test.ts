@@ -32,3 +32,8 @@ it("reads which skills are attached to which agents, by their own names", async 
     expect.stringMatching(/^FILE:3:\d+ skills.agents.bot: /),
   ]);
 });
+
+it("reads whether links are followed and groups looked into; not by default", async () => {
+  expect((await folder.load("skills: { folders: [skills] }\n")).skillLinksAndGroups).toBe(false);
+  expect((await folder.load("skills: { links_and_groups: true }\n")).skillLinksAndGroups).toBe(true);
+});

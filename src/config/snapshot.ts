@@ -27,7 +27,7 @@ export function configSnapshot(settings: Settings): string {
     servers: Object.fromEntries(Object.entries(servers).map(([name, server]) => [name, shownServer(server)])),
     tools: { modules: toolModules, folders: settings.toolFolders, ...shownProvided(settings.provided) },
     memory,
-    skills: { folders: skillFolders, agents: settings.skillAgents },
+    skills: { folders: skillFolders, linksAndGroups: settings.skillLinksAndGroups, agents: settings.skillAgents },
     runs,
     channels: channels && shownChannels(channels),
     accounts: shownAccounts(settings.accounts),

@@ -98,6 +98,8 @@ export interface Cut {
   readonly member?: string;
   /** Text and structured content are a short form that the tool itself made. */
   readonly isBrief?: true;
+  /** How the tool itself reads on, as the end of a sentence. */
+  readonly readOn?: string;
 }
 
 /** Members that an outcome of any status may have. */

@@ -5,6 +5,7 @@ import type { EndName } from "../core/event.ts";
 import { deepFrozen } from "../core/json.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
 import type { CallRecord, RowEnd } from "../core/records.ts";
+import { asSentence } from "../core/sentence.ts";
 import type { Store } from "../store/store.ts";
 
 /** The result for an `unknown` call: it succeeded, it failed, or it may be run again. */
@@ -52,7 +53,7 @@ export async function settleUnknown(
 }
 
 function outcomeFor({ call }: CallRecord, { settledAs, by: { by }, reason }: SettlementRequest): ToolOutcome {
-  const text = `Settled by ${by} as ${settledAs}: ${reason}`;
+  const text = `Settled by ${by} as ${settledAs}: ${asSentence(reason)}`;
   if (settledAs === "succeeded") return { status: "ok", callId: call.id, content: [{ type: "text", text }], text };
   return outcomeOf(call.id, refuse(settledAs === "failed" ? "tool_failed" : "outcome_unknown", text));
 }

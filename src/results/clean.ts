@@ -2,7 +2,7 @@ import type { Json } from "../core/json.ts";
 import { type ContentBlock, textOf } from "../core/outcome.ts";
 import type { Redactor, TextSpan } from "../secrets/secret-store.ts";
 import type { LargeJson } from "./large-json.ts";
-import type { RawResult } from "./raw-result.ts";
+import type { RawResult, ReadOn } from "./raw-result.ts";
 import { findsIn, pieceBytes } from "./streams.ts";
 
 /** A result that is redacted and well-formed. */
@@ -11,6 +11,7 @@ export interface CleanResult {
   readonly text: string;
   readonly structured: CleanJson | undefined;
   readonly brief?: { readonly text: string; readonly structured: CleanJson };
+  readonly readOn?: ReadOn;
 }
 
 /** A value with its JSON text. The bytes of the text count towards limits. */
@@ -23,8 +24,12 @@ export function cleanResult(raw: RawResult, redactor: Redactor): CleanResult {
   const content = maskedAcross(raw.content, redactor).map((block) => cleanBlock(block, redactor));
   const structured = raw.structured === undefined ? undefined : cleanJson(raw.structured, redactor);
   if (raw.large !== undefined) return { content, text: textOf(content), structured: cleanLarge(raw.large, redactor) };
-  const { brief } = raw;
-  return { content, text: textOf(content), structured, ...cleanBrief(brief, redactor) };
+  const { brief, readOn } = raw;
+  return {
+    ...{ content, text: textOf(content), structured },
+    ...cleanBrief(brief, redactor),
+    ...(readOn !== undefined && { readOn }),
+  };
 }
 
 /** A part of a block's text. */

@@ -49,12 +49,14 @@ export function headOf(text: string, length: number): string {
  * Adds a sentence to the text of an outcome that shows only a part of the result: how much is shown, how much exists,
  * how to read on. Other outcomes are returned unchanged.
  *
- * @param readOn how this reader continues to read the artifact at a byte, as the end of a sentence
+ * @param readOn how this reader continues to read the artifact at a byte, as the end of a sentence. A tool that reads on itself
+ * says so instead
  */
 export function withCutNote(outcome: ToolOutcome, readOn: (digest: string, fromByte: number) => string): ToolOutcome {
   const { artifact, cut, text, content } = outcome;
   if (artifact === undefined || cut === undefined) return outcome;
-  const note = `[${sizesOf(cut)} To read on, ${readOn(artifact, cut.continuesAt ?? 0)}.]`;
+  const how = cut.readOn ?? readOn(artifact, cut.continuesAt ?? 0);
+  const note = `[${sizesOf(cut)} To read on, ${how}.]`;
   return { ...outcome, text: joined(text, note), content: withLastText(content, note) };
 }
 

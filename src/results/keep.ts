@@ -95,6 +95,7 @@ async function keepWhole(result: CleanResult, order: ShapeOrder, artifacts: Arti
       ? cutReadable(shownText, Math.max(0, order.limitBytes - summaryBytes))
       : cutReadable(brief.text, order.limitBytes);
   const short = briefStructured(result, digest, bytes) ?? summary;
+  const readOn = result.readOn?.(head.replace(/…$/, ""));
   const shownBytes = brief === undefined ? shownOf(head, shownText, text) : Buffer.byteLength(head);
   return {
     content: [
@@ -109,6 +110,7 @@ async function keepWhole(result: CleanResult, order: ShapeOrder, artifacts: Arti
       ...(isOneText && brief === undefined && { continuesAt: shownBytes }),
       ...(structured === undefined && memberOf(result)),
       ...(brief !== undefined && { isBrief: true as const }),
+      ...(readOn !== undefined && { readOn }),
     },
   };
 }

@@ -17,7 +17,14 @@ export interface RawResult {
   readonly unusable?: true;
   /** What stays inline when the result is too big and is kept; `whole`: all of it. By default the beginning of the text, and a summary. */
   readonly brief?: Brief | "whole";
+  readonly readOn?: ReadOn;
 }
+
+/**
+ * How the tool itself reads on after the part of its text that is shown, as the end of a sentence. Returns undefined if
+ * that is not certain.
+ */
+export type ReadOn = (shown: string) => string | undefined;
 
 /** The part of a big result that must always be read. Its author keeps it short. */
 export interface Brief {
@@ -35,6 +42,18 @@ export function withBrief<Answer extends object>(answer: Answer, brief: Brief | 
 
 export function briefOf(answer: object): Brief | "whole" | undefined {
   return briefs.get(answer);
+}
+
+const continuations = new WeakMap<object, ReadOn>();
+
+/** For an answer of a tool that can be called again for the rest. Untrusted JSON cannot say it. */
+export function withReadOn<Answer extends object>(answer: Answer, readOn: ReadOn): Answer {
+  continuations.set(answer, readOn);
+  return answer;
+}
+
+export function readOnOf(answer: object): ReadOn | undefined {
+  return continuations.get(answer);
 }
 
 /**

@@ -3,7 +3,14 @@ import type { Json } from "../core/json.ts";
 import type { ContentBlock } from "../core/outcome.ts";
 import { fits } from "../results/cut.ts";
 import { LargeJson } from "../results/large-json.ts";
-import { type AnswerLimit, briefOf, LostAnswer, mostAnswerBytes, type RawResult } from "../results/raw-result.ts";
+import {
+  type AnswerLimit,
+  briefOf,
+  LostAnswer,
+  mostAnswerBytes,
+  type RawResult,
+  readOnOf,
+} from "../results/raw-result.ts";
 import { blockOf } from "./blocks.ts";
 import { isRecord } from "./kinds.ts";
 import { type Plain, plain, TooManyBytes, weighed } from "./schema/plain.ts";
@@ -90,6 +97,7 @@ function resultOf(answer: Record<string, unknown>, structured: Plain | undefined
   const { content, text, retryable } = answer;
   const isError = isErrorOf(answer) === true;
   const brief = briefOf(answer);
+  const readOn = readOnOf(answer);
   const blocks = contentOf(content ?? text);
   if (!isError && blocks.length === 0 && isFilled(structured)) {
     return { content: contentOf(structured.text), structured: structured.value, isJsonText: true, isError };
@@ -100,6 +108,7 @@ function resultOf(answer: Record<string, unknown>, structured: Plain | undefined
     isError,
     ...(isError && typeof retryable === "boolean" && { retryable }),
     ...(brief !== undefined && { brief }),
+    ...(readOn !== undefined && { readOn }),
   };
 }
 

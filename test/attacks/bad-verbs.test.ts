@@ -97,6 +97,12 @@ const verbs: Readonly<Record<string, Nonsense | string>> = {
     [{ tenant: "default" }, "polite"],
     [{ tenant: 5, runId: "r" }, 5],
   ],
+  "skills.activateByAgent": [
+    [5, "polite"],
+    [null, "polite"],
+    [{ tenant: "default" }, "polite"],
+    [{ tenant: 5, runId: "r" }, 5],
+  ],
   "skills.deactivate": [
     [5, "polite"],
     [null, "polite"],

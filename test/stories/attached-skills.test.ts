@@ -1,12 +1,17 @@
 import { appendFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openAgentTools } from "../../src/agents/agent-tools.ts";
+import { createAgent } from "../../src/agents/loop.ts";
+import { scriptedModel } from "../../src/agents/model.ts";
 import { defineSkill } from "../../src/builtin/index.ts";
 import { createRuntime, type RuntimeOptions } from "../../src/index.ts";
 import { CommandLine } from "../fakes/command-line.ts";
 import { httpFixture } from "../fakes/http-fixture.ts";
+import { ownFolder } from "../fakes/own-folder.ts";
 import { runtimeFixture } from "../fakes/runtime-fixture.ts";
 
+const folder = ownFolder();
 const letters = defineSkill({ name: "letters", instructions: "Be short.", allowedTools: ["mail"] });
 const tables = defineSkill({ name: "tables", instructions: "Be careful.", allowedTools: ["drop", "mail"] });
 const skills = { folders: [], skills: [letters, tables] };
@@ -50,6 +55,76 @@ describe("skills of an agent's own code", () => {
     expect(() => openAgentTools(bare, { skills: ["letters"] })).toThrow(/no folder for skills/);
     await using tools = openAgentTools(at.runtime, { principal });
     expect((await tools.call({ name: "ask" })).text).toContain("cannot have `skills` (tables)");
+  });
+});
+
+describe("a skill that the agent activates itself", () => {
+  const wide = defineSkill({ name: "wide", instructions: "Do all.", allowedTools: ["*"] });
+  const short = defineSkill({ name: "short", instructions: "Be short.", allowedTools: ["mail"] });
+  const both: RuntimeOptions = { ...open, skills: { folders: [], skills: [wide, short, tables, letters] } };
+  const run = { tenant: "default", agent: "bot", runId: "run-1" };
+  const choose = { name: "skills", arguments: { action: "activate", name: "wide" } };
+
+  it.each([
+    ["memory", {}],
+    ["sqlite", { store: `sqlite:${join(folder, "skills.db")}` }],
+  ])("lifts nothing that an attached skill restricts, also after a restart (%s)", async (_, store) => {
+    {
+      await using at = await runtimeFixture({ ...both, ...store });
+      await using tools = openAgentTools(at.runtime, { principal, runId: "run-1", skills: ["letters"] });
+      expect((await tools.call(choose)).text).toContain("can be called now, if `letters` allows them too: *");
+      expect((await tools.call({ name: "drop", arguments: to })).outcome).toMatchObject({
+        refusal: { code: "permission_denied", message: expect.stringContaining("`letters`") },
+      });
+      expect((await tools.call({ name: "mail", arguments: to })).outcome).toMatchObject({ status: "ok" });
+      expect(tools.list().map(({ name }) => name)).not.toContain("drop");
+      if (!("store" in store)) return;
+    }
+    await using at = await runtimeFixture({ ...both, ...store });
+    expect(at.runtime.skills?.active(run)).toEqual(["letters", "wide"]);
+    expect(await at.runtime.invoke({ tool: "drop", arguments: to }, { principal, runId: "run-1" })).toMatchObject({
+      status: "denied",
+    });
+  });
+
+  it("narrows what the attached skills allow", async () => {
+    await using at = await runtimeFixture(both);
+    await using tools = openAgentTools(at.runtime, { principal, runId: "run-1", skills: ["tables"] });
+    await tools.call({ name: "skills", arguments: { action: "activate", name: "short" } });
+    expect((await tools.call({ name: "drop", arguments: to })).outcome).toMatchObject({ status: "denied" });
+    expect((await tools.call({ name: "mail", arguments: to })).outcome).toMatchObject({ status: "ok" });
+  });
+
+  it("lifts nothing in a run of the product's own loop", async () => {
+    await using at = await runtimeFixture(both);
+    const model = scriptedModel([{ uses: [choose] }, { uses: [{ name: "drop", arguments: to }] }, { text: "Done." }]);
+    const agent = createAgent({ runtime: at.runtime, model, principal, skills: ["letters"] });
+    expect(await agent.run({ prompt: "Go.", runId: "run-1" })).toMatchObject({ status: "done" });
+    expect(at.runtime.skills?.active(run)).toEqual(["letters", "wide"]);
+    expect(at.ran).toEqual([]);
+  });
+
+  it("lifts nothing over HTTP in a run that the operator holds to a skill", async () => {
+    await using at = await runtimeFixture(both);
+    await using http = await httpFixture(at.runtime);
+    const held = { as: "operator", body: { run_id: "run-1" } } as const;
+    expect((await http.ask("/v1/skills/letters/activate", held)).status).toBe(200);
+    const call = (tool: string, args: object) =>
+      http.ask("/v1/calls", { as: "agent", body: { tool, arguments: args, run_id: "run-1" } });
+    expect((await call("skills", { action: "activate", name: "wide" })).status).toBe(200);
+    expect((await call("drop", to)).status).toBe(403);
+    expect((await call("mail", to)).status).toBe(200);
+  });
+
+  it("counts as attached once the host activates it too", async () => {
+    await using at = await runtimeFixture(both);
+    const { skills } = at.runtime;
+    await at.runtime.invoke({ tool: "skills", arguments: choose.arguments }, { principal, runId: "run-1" });
+    await skills?.activate(run, "letters");
+    const drop = () => at.runtime.invoke({ tool: "drop", arguments: to }, { principal, runId: "run-1" });
+    expect((await drop()).status).toBe("denied");
+    await skills?.activate(run, "wide");
+    expect((await drop()).status).toBe("ok");
   });
 });
 

@@ -28,6 +28,7 @@ beforeAll(() => {
   writeSkill(folder, "odd", skillText("name: odd"));
 });
 
+const elsewhere = defineSkill({ name: "elsewhere", instructions: "Read.", allowedTools: ["Read", "Bash"] });
 const run = { tenant: "default", runId: "run_1" };
 const context = { ...asker, runId: "run_1", patience: "deny" } as const;
 /** Every tool may run unasked, so that only a skill can refuse it. */
@@ -101,8 +102,22 @@ describe("a run restricted to a skill", () => {
     const letters = at.runtime.skills?.find("letters");
     expect(letters && at.runtime.skills?.unknownTools(letters)).toEqual(["gone"]);
     await at.runtime.skills?.activate(run, "letters");
-    expect(messages).toContain("Skill `letters` allows `gone`, for which no tool is registered; ignored.");
+    expect(messages).toContain(
+      "Skill `letters`: `allowed-tools` names `gone`, which is not registered; it is ignored.",
+    );
     expect((await call(at, "gone")).refusal?.code).toBe("tool_unknown");
+  });
+
+  it("is told that a skill whose tools are all elsewhere allows no tool here", async () => {
+    await using at = await runtimeFixture({ ...open, skills: { folders: [], skills: [elsewhere] } });
+    const { text } = await call(at, "skills", { action: "activate", name: "elsewhere" });
+    expect(text).toContain(
+      "But `allowed-tools` names only tools that are not registered here (`Read`, `Bash`), so this skill allows no tool here",
+    );
+    expect((await call(at, "echo", { to: "x" })).status).toBe("denied");
+    await using http = await httpFixture(at.runtime);
+    const listed = await (await http.ask("/v1/skills", { as: "operator" })).text();
+    expect(listed).toContain("so this skill allows no tool here");
   });
 
   it("has its instructions at the end of its prompt, and a shorter list of tools (case 239)", async () => {

@@ -4,10 +4,14 @@ import type { JsonObject } from "../../core/json.ts";
 import { codeOf } from "../../core/system/error-code.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
+import { readFrom } from "./disk.ts";
 import { edited, type TextEdit } from "./editing.ts";
+import { contentBytes, type Encoding, encodingNamed, revised } from "./encoding.ts";
 import { FileRejection } from "./guard/rejection.ts";
+import { asOnDisk } from "./guard/spelling.ts";
 import {
   announce,
+  encoding,
   type FileKit,
   fileTool,
   inFolderOf,
@@ -24,24 +28,28 @@ import type { PathName } from "./path-name.ts";
 import { previewOf } from "./preview.ts";
 import { readWhole } from "./reading.ts";
 import type { FileCaller } from "./roots.ts";
-import { wholeText } from "./text.ts";
 import { appendTo, type Before, type Content, folderFor, plainAt, type Spot, writeWhole } from "./writing.ts";
 
 export interface WriteInput {
   readonly path: string;
   readonly content: string;
-  readonly encoding?: "utf8" | "base64";
+  /** `base64`, or the encoding that the content is written in. */
+  readonly encoding?: string;
 }
 
-export interface EditInput extends TextEdit {
-  readonly path: string;
-}
+/** A file that is changed. Its encoding is stated if it is neither UTF-8 nor UTF-16 with its mark. */
+export type EditedFile = Pick<WriteInput, "path" | "encoding">;
+
+export type EditInput = TextEdit & EditedFile;
 
 /** A plain file as it was when it was read. */
 export interface SeenFile {
   readonly before: NonNullable<Before>;
   readonly bytes: Buffer;
 }
+
+/** How much of a file shows its encoding. */
+const headBytes = 65_536;
 
 /** All tools that change files have these. Their previews bind: if a file changes after its preview, the approval is void. */
 export const changesFiles = {
@@ -50,16 +58,20 @@ export const changesFiles = {
   permissions: ["filesystem.write"],
 } as const;
 
-const encoding: JsonObject = { enum: ["utf8", "base64"], description: "How the content is given; utf8 when left out." };
+const contentEncoding: JsonObject = {
+  type: "string",
+  description:
+    "How the content is written: utf8, windows-1252, …; `base64`: it is given as bytes. Left out: UTF-8, or UTF-16 if the file there is UTF-16 with a byte order mark.",
+};
 
 /** `write_file`, `edit_file` and `append_file`: one change of a file at a time. */
 export function writeTools(kit: FileKit): readonly LocalTool[] {
   const where = kit.roots.describe(kit.mayWrite);
   const changes = new FileChanges(kit);
   const shared = { ...changesFiles, pathOf, classify: targeting(kit, pathOf) };
-  const input = inputSchema({ path, content: text("The content."), encoding }, ["path", "content"]);
+  const input = inputSchema({ path, content: text("The content."), encoding: contentEncoding }, ["path", "content"]);
   return [
-    fileTool<WriteInput>({
+    fileTool<WriteInput>(kit, {
       ...shared,
       name: "write_file",
       idempotent: true,
@@ -68,7 +80,7 @@ export function writeTools(kit: FileKit): readonly LocalTool[] {
       run: (given, context) => changes.write(given, context),
       show: (given, caller) => changes.showWrite(given, caller),
     }),
-    fileTool<EditInput>({
+    fileTool<EditInput>(kit, {
       ...shared,
       name: "edit_file",
       idempotent: false,
@@ -79,13 +91,14 @@ export function writeTools(kit: FileKit): readonly LocalTool[] {
           old_text: { type: "string", minLength: 1, description: "What is there now, with its line breaks." },
           new_text: text("The text that replaces it."),
           count: wholeNumber(1, 10_000, "How often it is there; all of them are replaced. Once when left out."),
+          encoding,
         },
         ["path", "old_text", "new_text"],
       ),
-      run: (given, context) => changes.revise(given.path, (now) => edited(now, given), context),
-      show: (given, caller) => changes.showRevised(given.path, (now) => edited(now, given), caller),
+      run: (given, context) => changes.revise(given, (now) => edited(now, given), context),
+      show: (given, caller) => changes.showRevised(given, (now) => edited(now, given), caller),
     }),
-    fileTool<WriteInput>({
+    fileTool<WriteInput>(kit, {
       ...shared,
       name: "append_file",
       idempotent: false,
@@ -106,9 +119,10 @@ export class FileChanges {
   }
 
   async write(given: WriteInput, context: ToolContext): Promise<ToolAnswer> {
-    const bytes = this.#bytesOf(given);
+    const make = this.#bytesOf(given);
     return this.#change(given.path, context, async (spot, name) => {
       const before = plainAt(spot);
+      const bytes = make(before && (await this.#headAt(spot)));
       await writeWhole(spot, { bytes }, this.#kit.disk);
       return written({ name, bytes, created: before === undefined }, context);
     });
@@ -116,7 +130,7 @@ export class FileChanges {
 
   /** Writes a file that must not exist yet. */
   async create(given: WriteInput, context: ToolContext): Promise<ToolAnswer> {
-    const bytes = this.#bytesOf(given);
+    const bytes = this.#bytesOf(given)(undefined);
     return this.#change(given.path, context, async (spot, name) => {
       if (plainAt(spot) !== undefined) throw new FileRejection("exists", existsAlready);
       await writeWhole(spot, { bytes, from: { before: undefined } }, this.#kit.disk);
@@ -124,21 +138,23 @@ export class FileChanges {
     });
   }
 
-  /** Replaces the text of a file by what `revised` makes of it. */
-  async revise(given: string, revised: (text: string) => string, context: ToolContext): Promise<ToolAnswer> {
-    return this.#change(given, context, async (spot, name) => {
+  /** Replaces the text of a file by what `change` makes of it. The encoding of the file stays. */
+  async revise(given: EditedFile, change: (text: string) => string, context: ToolContext): Promise<ToolAnswer> {
+    const stated = statedIn(given);
+    return this.#change(given.path, context, async (spot, name) => {
       const before = plainAt(spot);
-      const bytes = this.sized(Buffer.from(revised(textOf(await this.#bytesAt(spot)))));
+      const bytes = this.sized(revised(await this.#bytesAt(spot), change, stated));
       await writeWhole(spot, { bytes, from: { before } }, this.#kit.disk);
       return written({ name, bytes, created: false }, context);
     });
   }
 
   async append(given: WriteInput, context: ToolContext): Promise<ToolAnswer> {
-    const bytes = this.#bytesOf(given);
+    const make = this.#bytesOf(given, true);
     return this.#change(given.path, context, async (spot, name) => {
       const before = plainAt(spot);
       const isNew = before === undefined;
+      const bytes = make(isNew ? undefined : await this.#headAt(spot));
       if (isNew) await writeWhole(spot, { bytes, from: { before } }, this.#kit.disk);
       const size = isNew ? bytes.length : await appendTo(spot, bytes, this.#kit.disk);
       announce(context, "file.written", { path: name.shown, bytes: bytes.length, created: isNew });
@@ -148,23 +164,26 @@ export class FileChanges {
 
   async showWrite(given: WriteInput, caller: FileCaller): Promise<JsonObject> {
     const name = this.fileName(given.path);
-    const after = this.#bytesOf(given);
+    const make = this.#bytesOf(given);
     const before = (await this.look(name, caller))?.bytes;
-    return previewOf("write", { path: name.shown, before, after });
+    return previewOf("write", { path: name.shown, before, after: make(before), encoding: contentEncodingOf(given) });
   }
 
-  async showRevised(given: string, revised: (text: string) => string, caller: FileCaller): Promise<JsonObject> {
-    const name = this.fileName(given);
+  async showRevised(given: EditedFile, change: (text: string) => string, caller: FileCaller): Promise<JsonObject> {
+    const name = this.fileName(given.path);
+    const stated = statedIn(given);
     const before = (await this.look(name, caller))?.bytes;
     if (before === undefined) throw new FileRejection("not_found");
-    return previewOf("edit", { path: name.shown, before, after: Buffer.from(revised(textOf(before))) });
+    const after = revised(before, change, stated);
+    return previewOf("edit", { path: name.shown, before, after, encoding: stated });
   }
 
   async showAppend(given: WriteInput, caller: FileCaller): Promise<JsonObject> {
     const name = this.fileName(given.path);
+    const make = this.#bytesOf(given, true);
     const before = (await this.look(name, caller))?.bytes;
-    const after = Buffer.concat([before ?? Buffer.alloc(0), this.#bytesOf(given)]);
-    return previewOf("append to", { path: name.shown, before, after });
+    const after = Buffer.concat([before ?? Buffer.alloc(0), make(before)]);
+    return previewOf("append to", { path: name.shown, before, after, encoding: contentEncodingOf(given) });
   }
 
   /** The file as it is now. Returns undefined if there is none. */
@@ -183,8 +202,9 @@ export class FileChanges {
   /** Writes a file that has not changed since it was read. The caller holds its lock. */
   async put(name: PathName, content: Content, context: ToolContext): Promise<void> {
     using root = await openRootOf(this.#kit, name, context);
-    using folder = await folderFor(root, name.parts.slice(0, -1), this.#kit.disk);
-    await writeWhole({ folder, name: name.parts.at(-1) ?? "" }, content, this.#kit.disk);
+    const parts = asOnDisk(root, name.parts);
+    using folder = await folderFor(root, parts.slice(0, -1), this.#kit.disk);
+    await writeWhole({ folder, name: parts.at(-1) ?? "" }, content, this.#kit.disk);
     const created = content.from?.before === undefined;
     announce(context, "file.written", { path: name.shown, bytes: content.bytes.length, created });
   }
@@ -200,8 +220,9 @@ export class FileChanges {
     return kit.locks.with([lockOf(kit, name, context)], async () => {
       context.check(); // it may have waited for another change
       using root = await openRootOf(kit, name, context);
-      using folder = await folderFor(root, name.parts.slice(0, -1), kit.disk);
-      return await change({ folder, name: name.parts.at(-1) ?? "" }, name); // awaited here: the folder closes after it
+      const parts = asOnDisk(root, name.parts);
+      using folder = await folderFor(root, parts.slice(0, -1), kit.disk);
+      return await change({ folder, name: parts.at(-1) ?? "" }, name); // awaited here: the folder closes after it
     });
   }
 
@@ -220,11 +241,26 @@ export class FileChanges {
     }
   }
 
-  #bytesOf({ content, encoding: as = "utf8" }: WriteInput): Buffer {
-    const bytes = Buffer.from(content, as);
-    const isWhole = as === "utf8" || bytes.toString("base64").replace(/=+$/, "") === content.replace(/=+$/, "");
-    if (!isWhole) throw new FileRejection("content_invalid");
-    return this.sized(bytes);
+  /** The beginning of a file that will be replaced or grow: it shows the encoding. */
+  async #headAt({ folder, name }: Spot): Promise<Buffer> {
+    const descriptor = folder.openFile([name]);
+    try {
+      return await readFrom(descriptor, 0, headBytes);
+    } finally {
+      closeSync(descriptor);
+    }
+  }
+
+  /** Makes the bytes of a content for the file that is there. What is wrong with it whatever is there is refused at once. */
+  #bytesOf(given: WriteInput, isAppended = false): (there: Buffer | undefined) => Buffer {
+    const { content } = given;
+    if (given.encoding === "base64") {
+      const bytes = this.sized(fromBase64(content));
+      return () => bytes;
+    }
+    const stated = contentEncodingOf(given);
+    const fresh = this.sized(contentBytes(content, { stated, there: undefined, isAppended }));
+    return (there) => (there === undefined ? fresh : this.sized(contentBytes(content, { stated, there, isAppended })));
   }
 
   sized(bytes: Buffer): Buffer {
@@ -239,11 +275,20 @@ export class FileChanges {
 
 const existsAlready = "exists already; nothing was written. Edit it, or choose another name.";
 
-/** @throws FileRejection if they are no text */
-export function textOf(bytes: Buffer): string {
-  const found = wholeText(bytes);
-  if (found === undefined) throw new FileRejection("not_text");
-  return found;
+/** @throws FileRejection `encoding_unknown` */
+function statedIn({ encoding: label }: EditedFile): Encoding | undefined {
+  return label === undefined ? undefined : encodingNamed(label);
+}
+
+/** Of a content, whose `base64` is no encoding of text. */
+function contentEncodingOf(given: WriteInput): Encoding | undefined {
+  return given.encoding === "base64" ? undefined : statedIn(given);
+}
+
+function fromBase64(content: string): Buffer {
+  const bytes = Buffer.from(content, "base64");
+  if (bytes.toString("base64").replace(/=+$/, "") === content.replace(/=+$/, "")) return bytes;
+  throw new FileRejection("content_invalid");
 }
 
 function written(

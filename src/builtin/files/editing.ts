@@ -1,4 +1,6 @@
 import { FileRejection } from "./guard/rejection.ts";
+import { nearestLines } from "./nearest.ts";
+import { byteOrderMark } from "./text.ts";
 
 export interface TextEdit {
   readonly old_text: string;
@@ -6,7 +8,6 @@ export interface TextEdit {
   readonly count?: number | undefined;
 }
 
-const byteOrderMark = "\ufeff";
 const lineEnd = /\r\n|\n|\r/g;
 const mostNumbers = 20;
 
@@ -24,7 +25,11 @@ export function edited(text: string, { old_text, new_text, count = 1 }: TextEdit
   const alike = lines.matches(before);
   const exact = alike.length === count ? alike : lines.exactMatches(before);
   const found = exact.length === count ? exact : alike;
-  if (found.length === 0) throw new FileRejection("no_match");
+  if (found.length === 0)
+    throw new FileRejection(
+      "no_match",
+      `does not hold the text that was to be replaced; nothing was changed${nearestLines(linesOf(body), linesOf(before))}`,
+    );
   if (found.length !== count)
     throw new FileRejection(
       "no_match",
@@ -69,6 +74,10 @@ export function withLines(text: string, change: (lines: readonly string[]) => re
 /** A reader may not have seen the byte order mark, which is no part of the text. */
 function without(mark: string, text: string): string {
   return mark !== "" && text.startsWith(mark) ? text.slice(mark.length) : text;
+}
+
+function linesOf(text: string): readonly string[] {
+  return text.split(/\r\n|\n|\r/);
 }
 
 function withPlainEnds(text: string): string {

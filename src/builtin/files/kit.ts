@@ -9,6 +9,7 @@ import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
 import type { Disk } from "./disk.ts";
 import { type Beneath, type Folder, walkBeneath } from "./guard/folder.ts";
 import { type FileRejection, rejectionOf } from "./guard/rejection.ts";
+import { asOnDisk } from "./guard/spelling.ts";
 import type { PathName } from "./path-name.ts";
 import type { FileCaller, FileRoots } from "./roots.ts";
 import type { SearchThreads } from "./search/thread.ts";
@@ -60,13 +61,14 @@ export async function inFolderOf<T>(
   work: (spot: Spot) => T | Promise<T>,
 ): Promise<T> {
   using root = await openRootOf(kit, name, caller);
-  using folder = root.descend(name.parts.slice(0, -1));
-  return await work({ folder, name: name.parts.at(-1) ?? "." }); // awaited here: the folder closes after it
+  const parts = asOnDisk(root, name.parts);
+  using folder = root.descend(parts.slice(0, -1));
+  return await work({ folder, name: parts.at(-1) ?? "." }); // awaited here: the folder closes after it
 }
 
-/** Changes of a path are locked by this name. */
+/** Changes of a path are locked by this name, in each Unicode form of the path. */
 export function lockOf(kit: FileKit, { root, parts }: PathName, caller: FileCaller): string {
-  return `${kit.roots.keyOf(root, caller)}/${parts.join("/")}`;
+  return `${kit.roots.keyOf(root, caller)}/${parts.join("/").normalize("NFC")}`;
 }
 
 type FileToolBody<Input> = (input: Input, context: ToolContext) => Promise<ToolAnswer>;
@@ -81,8 +83,11 @@ interface FileToolParts<Input> extends Omit<LocalTool, "execute" | "preview" | "
 }
 
 /** A file tool: rejections of its body are answers, and its preview says why it cannot be made. */
-export function fileTool<Input>({ pathOf, classify, run, show, ...facts }: FileToolParts<Input>): LocalTool {
-  const execute = answering(pathOf, run);
+export function fileTool<Input>(
+  kit: FileKit,
+  { pathOf, classify, run, show, ...facts }: FileToolParts<Input>,
+): LocalTool {
+  const execute = answering(pathOf, run, kit);
   return Object.freeze({
     ...facts,
     ...(classify !== undefined && { classifyRisk: classify }),
@@ -96,17 +101,23 @@ export function fileTool<Input>({ pathOf, classify, run, show, ...facts }: FileT
 
 /**
  * A tool's body whose rejections are answers (`isError`, in words and as `{ rejected, path }`). An attempt to do what no
- * tool may is announced as `file.rejected`.
+ * tool may is announced as `file.rejected`. With a kit, a missing file names the roots that were not looked into.
  */
-export function answering<Input>(pathOf: (input: Input) => string, body: FileToolBody<Input>): FileToolBody<Input> {
+export function answering<Input>(
+  pathOf: (input: Input) => string,
+  body: FileToolBody<Input>,
+  kit?: Pick<FileKit, "roots">,
+): FileToolBody<Input> {
   return async (input, context) => {
     try {
       return await body(input, context);
     } catch (error) {
       const rejection = rejectionOf(error);
       if (rejection === undefined) throw error;
-      const { text, ...structured } = rejected(rejection, pathOf(input), context);
-      return { isError: true, content: [{ type: "text", text }], structured };
+      const path = pathOf(input);
+      const { text, ...structured } = rejected(rejection, path, context);
+      const elsewhere = rejection.reason === "not_found" ? kit?.roots.elsewhere(path) : undefined;
+      return { isError: true, content: [text, elsewhere].filter((part) => part !== undefined).join(" "), structured };
     }
   };
 }
@@ -185,6 +196,11 @@ export function checkedLimits<Name extends string>(
 
 /** The parts of input schemas. */
 export const path: JsonObject = { type: "string", description: "Path of the file, from its root." };
+
+export const encoding: JsonObject = {
+  type: "string",
+  description: "Of the file, if it is neither UTF-8 nor UTF-16 with a byte order mark: windows-1252, shift_jis, …",
+};
 
 export function wholeNumber(minimum: number, maximum: number, description: string): JsonObject {
   return { type: "integer", minimum, maximum, description };

@@ -20,9 +20,11 @@ const signatures: readonly (readonly [mediaType: string, at: number, bytes: stri
   ["video/webm", 0, "1a45dfa3"],
 ];
 
+export const unknownType = "application/octet-stream";
+
 /** By the content, because a file's name proves nothing. */
 export function mediaTypeOf(bytes: Uint8Array): string {
   const head = Buffer.from(bytes.subarray(0, 16)).toString("hex");
   const found = signatures.find(([, at, signature]) => head.startsWith(signature, at * 2));
-  return found?.[0] ?? "application/octet-stream";
+  return found?.[0] ?? unknownType;
 }

@@ -6,6 +6,7 @@ import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
 import { changesFiles } from "./changes.ts";
 import { checkPlain } from "./guard/folder.ts";
 import { FileRejection } from "./guard/rejection.ts";
+import { asOnDisk } from "./guard/spelling.ts";
 import {
   announce,
   type FileKit,
@@ -37,7 +38,7 @@ export interface DeleteInput {
 /** `move_file`: files and folders, also from one root to another of the same file system. */
 export function moveTool(kit: FileKit): LocalTool {
   const moves = new FileMoves(kit);
-  return fileTool<MoveInput>({
+  return fileTool<MoveInput>(kit, {
     ...changesFiles,
     name: "move_file",
     idempotent: false,
@@ -60,7 +61,7 @@ export function moveTool(kit: FileKit): LocalTool {
 /** `delete_file`: one file or one empty folder. It is destructive, so a policy must name it and an approver decides. */
 export function deleteTool(kit: FileKit): LocalTool {
   const moves = new FileMoves(kit);
-  return fileTool<DeleteInput>({
+  return fileTool<DeleteInput>(kit, {
     name: "delete_file",
     risk: "critical",
     effects: "destructive",
@@ -92,8 +93,9 @@ export class FileMoves {
       using target = await openRootOf(kit, to, context);
       await inFolderOf(kit, { name: from, caller: context }, async (old) => {
         checkMovable(lookAt(old), old);
-        using folder = await folderFor(target, to.parts.slice(0, -1), kit.disk);
-        await this.#rename(old, { folder, name: to.parts.at(-1) ?? "" }, given.overwrite === true);
+        const parts = asOnDisk(target, to.parts);
+        using folder = await folderFor(target, parts.slice(0, -1), kit.disk);
+        await this.#rename(old, { folder, name: parts.at(-1) ?? "" }, given.overwrite === true);
       });
       announce(context, "file.written", { path: to.shown, from: from.shown });
       return { structured: { from: from.shown, to: to.shown } };

@@ -4,7 +4,7 @@ import { FileRejection } from "./guard/rejection.ts";
 export interface PathName {
   readonly root: string;
   readonly parts: readonly string[];
-  /** The path from its root, always in the same form. */
+  /** The path from its root, always in the same form, for rules and people: one text for all Unicode forms of a name. */
   readonly shown: string;
   /** Whether it ends with a slash. */
   readonly mustBeFolder: boolean;
@@ -43,7 +43,7 @@ export function parsePath(given: string, roots: ReadonlyMap<string, unknown>, ho
 }
 
 function named(root: string, parts: readonly string[], mustBeFolder: boolean): PathName {
-  return { root, parts, shown: [root, ...parts].join("/"), mustBeFolder };
+  return { root, parts, shown: [root, ...parts].join("/").normalize("NFC"), mustBeFolder };
 }
 
 function listed(roots: ReadonlyMap<string, unknown>): string {

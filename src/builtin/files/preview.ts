@@ -2,13 +2,15 @@ import { hash } from "node:crypto";
 import type { StructuredPatchHunk } from "diff";
 import type { JsonObject } from "../../core/json.ts";
 import { counted } from "../../core/shown.ts";
-import { wholeText } from "./text.ts";
+import { type Encoding, textFound } from "./encoding.ts";
 
 export interface ShownChange {
   readonly path: string;
   /** Undefined if the file is new. */
   readonly before: Buffer | undefined;
   readonly after: Buffer;
+  /** Of both, if it is stated: a diff of a text that is read in another way would not be what is written. */
+  readonly encoding?: Encoding | undefined;
 }
 
 /** If more lines differ, the diff shows the whole text as replaced: a longer diff takes its square of time. */
@@ -18,9 +20,10 @@ const mostChangedLines = 1_000;
  * What a change would do: a unified diff to read, and the digests of before and after. They bind an approval to the whole
  * change, also to what the diff has no room for.
  */
-export async function previewOf(verb: string, { path, before, after }: ShownChange): Promise<JsonObject> {
+export async function previewOf(verb: string, { path, before, after, encoding }: ShownChange): Promise<JsonObject> {
   const now = before === undefined ? "new" : counted(before.length, "byte");
-  const [old, text] = [before === undefined ? "" : wholeText(before), wholeText(after)];
+  const old = before === undefined ? "" : textFound(before, encoding);
+  const text = textFound(after, encoding);
   const diff = old === undefined || text === undefined ? undefined : await unifiedDiff(old, text);
   return {
     summary: `${verb} ${path} (${now} → ${counted(after.length, "byte")})`,

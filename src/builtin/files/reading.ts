@@ -1,7 +1,8 @@
 import { fstatSync } from "node:fs";
 import { readFrom } from "./disk.ts";
+import { decoded, encodingNamed, likelyEncoding, markedEncoding, notText } from "./encoding.ts";
 import { FileRejection } from "./guard/rejection.ts";
-import { mediaTypeOf } from "./media-type.ts";
+import { mediaTypeOf, unknownType } from "./media-type.ts";
 import { afterLines, countLines, textIn } from "./text.ts";
 
 /** Lines are counted from 1, bytes from 0. By lines or by bytes, not both. */
@@ -10,6 +11,8 @@ export interface ReadRange {
   readonly lines?: number | undefined;
   readonly first_byte?: number | undefined;
   readonly bytes?: number | undefined;
+  /** Of the file, if it is neither UTF-8 nor UTF-16 with its mark. */
+  readonly encoding?: string | undefined;
 }
 
 export interface ReadLimits {
@@ -20,12 +23,22 @@ export interface ReadLimits {
 }
 
 export type FileReading =
-  | { readonly kind: "text"; readonly text: string; readonly bytes: number; readonly note: string | undefined }
+  | {
+      readonly kind: "text";
+      readonly text: string;
+      readonly bytes: number;
+      readonly note: string | undefined;
+      /** How to read on after the part of the text that a reader was shown. */
+      readonly readOn?: (shown: string) => string | undefined;
+    }
   | { readonly kind: "media"; readonly data: Buffer; readonly mediaType: string; readonly bytes: number };
 
-interface OpenFile {
-  readonly descriptor: number;
+/** The bytes that ranges count in: of a UTF-8 file its own, of another text file its text as UTF-8. */
+interface ReadSource {
   readonly size: number;
+  /** Of the file, if it is not UTF-8. */
+  readonly encoding?: string;
+  read(position: number, length: number): Promise<Buffer>;
 }
 
 const chunkBytes = 65_536;
@@ -41,60 +54,118 @@ export async function readRange(descriptor: number, range: ReadRange, limits: Re
       "range_invalid",
       "cannot be read by lines and by bytes together; give `first_line` and `lines`, or `first_byte` and `bytes`.",
     );
-  const file = { descriptor, size: fstatSync(descriptor).size };
-  if (!byLines && !byBytes) {
+  const file = {
+    size: fstatSync(descriptor).size,
+    read: (position: number, length: number) => readFrom(descriptor, position, length),
+  };
+  const source = await textSource(file, range.encoding, limits);
+  if (!byLines && !byBytes && source === file) {
     const media = await wholeMedia(file, limits);
     if (media !== undefined) return media;
   }
-  return byBytes ? partByBytes(file, range, limits) : partByLines(file, range, limits);
+  return byBytes ? partByBytes(source, range, limits) : partByLines(source, range, limits);
+}
+
+/** The file itself, or its text as UTF-8 if it has another encoding. */
+async function textSource(
+  file: ReadSource,
+  stated: string | undefined,
+  { maxMediaBytes }: ReadLimits,
+): Promise<ReadSource> {
+  const { size } = file;
+  const encoding =
+    stated === undefined ? markedEncoding(await file.read(0, Math.min(chunkBytes, size))) : encodingNamed(stated);
+  if (encoding === undefined || encoding === "utf-8") return file;
+  if (size > maxMediaBytes)
+    throw new FileRejection(
+      "too_large",
+      `is ${encoding} and has ${size} bytes; at most ${maxMediaBytes} can be read in another encoding than UTF-8.`,
+    );
+  const bytes = Buffer.from(decoded(await file.read(0, maxMediaBytes), encoding));
+  return {
+    size: bytes.length,
+    encoding,
+    read: async (position, length) => bytes.subarray(position, position + length),
+  };
 }
 
 /** A file that is no text is read completely or not at all. */
-async function wholeMedia({ descriptor, size }: OpenFile, limits: ReadLimits): Promise<FileReading | undefined> {
-  const head = await readFrom(descriptor, 0, Math.min(chunkBytes, limits.maxFileBytes));
+async function wholeMedia({ read, size }: ReadSource, limits: ReadLimits): Promise<FileReading | undefined> {
+  const head = await read(0, Math.min(chunkBytes, limits.maxFileBytes));
   if (textIn(head, { before: false, after: head.length < size }) !== undefined) return undefined;
+  const mediaType = mediaTypeOf(head);
+  if (mediaType === unknownType && likelyEncoding(head) !== undefined) throw notText(head, size);
   if (size > limits.maxMediaBytes)
     throw new FileRejection(
       "too_large",
       `is no text and has ${size} bytes; at most ${limits.maxMediaBytes} are given back. Read a part by \`first_byte\` and \`bytes\`.`,
     );
-  const data = size > head.length ? await readFrom(descriptor, 0, limits.maxMediaBytes) : head;
-  return { kind: "media", data, mediaType: mediaTypeOf(data), bytes: data.length };
+  const data = size > head.length ? await read(0, limits.maxMediaBytes) : head;
+  return { kind: "media", data, mediaType, bytes: data.length };
 }
 
-async function partByBytes({ descriptor, size }: OpenFile, range: ReadRange, limits: ReadLimits): Promise<FileReading> {
+async function partByBytes(source: ReadSource, range: ReadRange, limits: ReadLimits): Promise<FileReading> {
+  const { read, size } = source;
   const first = range.first_byte ?? 0;
   const wanted = Math.min(range.bytes ?? limits.maxFileBytes, limits.maxFileBytes);
-  const data = await readFrom(descriptor, first, wanted);
+  const data = await read(first, wanted);
   const found = textIn(data, { before: first > 0, after: first + data.length < size });
-  if (found === undefined) return { kind: "media", data, mediaType: "application/octet-stream", bytes: data.length };
+  if (found === undefined) return { kind: "media", data, mediaType: unknownType, bytes: data.length };
   const end = first + (found.end || data.length); // a range inside one character continues after it
   const shown = data.length === 0 ? "nothing: the file ends before" : `bytes ${first} to ${end - 1}`;
-  const note = first > 0 || end < size ? noteOf(shown, { size, end, next: `first_byte ${end}` }) : undefined;
-  return { kind: "text", text: found.text, bytes: data.length, note };
+  const note = first > 0 || end < size ? noteOf(shown, { source, end, next: `first_byte ${end}` }) : undefined;
+  const { text } = found;
+  const readOn = readingOn({ text, source, begin: first + found.begin, line: undefined });
+  return { kind: "text", text, bytes: data.length, note, readOn };
 }
 
-async function partByLines({ descriptor, size }: OpenFile, range: ReadRange, limits: ReadLimits): Promise<FileReading> {
+async function partByLines(source: ReadSource, range: ReadRange, limits: ReadLimits): Promise<FileReading> {
+  const { read, size } = source;
   const first = range.first_line ?? 1;
-  const begin = await findLine(descriptor, first, limits);
+  const begin = await findLine(source, first, limits);
   if (begin === undefined)
     return {
       kind: "text",
       text: "",
       bytes: 0,
-      note: noteOf(`nothing: the file has fewer than ${first} lines`, { size, end: size, next: "" }),
+      note: noteOf(`nothing: the file has fewer than ${first} lines`, { source, end: size, next: "" }),
     };
-  const data = await readFrom(descriptor, begin, limits.maxFileBytes);
+  const data = await read(begin, limits.maxFileBytes);
   const lineEnd = endOfLines(data, range.lines, begin + data.length >= size);
   const part = data.subarray(0, lineEnd > 0 ? lineEnd : data.length); // one line longer than the limit is cut inside
   const found = textIn(part, { before: false, after: begin + part.length < size });
-  if (found === undefined)
-    throw new FileRejection("not_text", "is not UTF-8 text; read it by `first_byte` and `bytes`.");
+  if (found === undefined) throw notText(part, size);
   const { text, end } = found;
-  if (begin === 0 && end >= size) return { kind: "text", text, bytes: end, note: undefined };
+  const readOn = readingOn({ text, source, begin, line: first });
+  if (begin === 0 && end >= size) return { kind: "text", text, bytes: end, note: undefined, readOn };
   const next = lineEnd > 0 ? `first_line ${first + countLines(part)}` : `first_byte ${begin + end}`;
-  const note = noteOf(linesShown(first, part), { size, end: begin + end, next });
-  return { kind: "text", text, bytes: end, note };
+  const note = noteOf(linesShown(first, part), { source, end: begin + end, next });
+  return { kind: "text", text, bytes: end, note, readOn };
+}
+
+interface ReadPart {
+  readonly text: string;
+  readonly source: ReadSource;
+  /** Where the text begins. */
+  readonly begin: number;
+  /** Its first line. Undefined if it begins anywhere. */
+  readonly line: number | undefined;
+}
+
+/**
+ * A reader may get less than was read. Whole lines are counted in what it was shown, where a secret may be masked; bytes
+ * only if nothing is.
+ */
+function readingOn({ text, source, begin, line }: ReadPart): (shown: string) => string | undefined {
+  return (given) => {
+    const shown = given.slice(0, text.length); // a note may follow the text
+    const lines = countLines(Buffer.from(shown));
+    const size = `(the file has ${source.size} bytes)`;
+    if (line !== undefined && lines > 0) return `send the same call with \`first_line: ${line + lines}\` ${size}`;
+    if (!text.startsWith(shown)) return undefined;
+    const next = begin + Buffer.byteLength(shown);
+    return `send the call with \`first_byte: ${next}\` and without lines ${size}`;
+  };
 }
 
 /** Where the wanted lines end in the read bytes. Returns 0 if not even one line ends there. */
@@ -112,13 +183,15 @@ function linesShown(first: number, part: Uint8Array): string {
 /** @param next how to continue after `end` */
 function noteOf(
   shown: string,
-  { size, end, next }: { readonly size: number; readonly end: number; readonly next: string },
+  { source, end, next }: { readonly source: ReadSource; readonly end: number; readonly next: string },
 ): string {
-  return `[${shown}; the file has ${size} bytes${end < size ? `; go on with ${next}` : ""}]`;
+  const { size, encoding } = source;
+  const what = encoding === undefined ? "the file has" : `the file is ${encoding}; its text as UTF-8 has`;
+  return `[${shown}; ${what} ${size} bytes${end < size ? `; go on with ${next}` : ""}]`;
 }
 
 /** Where a line begins. Returns undefined if there are fewer lines. */
-async function findLine(descriptor: number, line: number, { check }: ReadLimits): Promise<number | undefined> {
+async function findLine({ read }: ReadSource, line: number, { check }: ReadLimits): Promise<number | undefined> {
   let missing = line - 1;
   for (let position = 0; missing > 0; position += chunkBytes) {
     check();
@@ -127,7 +200,7 @@ async function findLine(descriptor: number, line: number, { check }: ReadLimits)
         "range_invalid",
         `has more than ${maxScanBytes} bytes before line ${line}; read it by \`first_byte\`.`,
       );
-    const chunk = await readFrom(descriptor, position, chunkBytes);
+    const chunk = await read(position, chunkBytes);
     const lines = countLines(chunk);
     if (lines >= missing) return position + afterLines(chunk, missing);
     if (chunk.length < chunkBytes) return undefined;

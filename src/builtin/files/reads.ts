@@ -1,12 +1,15 @@
 import { createHash } from "node:crypto";
 import { closeSync, type Stats } from "node:fs";
 import type { Json } from "../../core/json.ts";
+import { withReadOn } from "../../results/raw-result.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
 import { readFrom } from "./disk.ts";
 import { FileRejection } from "./guard/rejection.ts";
+import { asOnDisk } from "./guard/spelling.ts";
 import {
   announce,
+  encoding,
   type FileKit,
   fileTool,
   flag,
@@ -39,7 +42,7 @@ type StatInput = { readonly path: string; readonly digest?: boolean };
 export function readTools(kit: FileKit): readonly LocalTool[] {
   const where = kit.roots.describe(kit.mayWrite);
   return [
-    fileTool<ReadInput>({
+    fileTool<ReadInput>(kit, {
       ...onlyReads,
       name: "read_file",
       description: `Reads a file: text as text (at most ${kit.limits.maxFileBytes} bytes a call, then it says how to go on), other files as media. ${where}`,
@@ -50,6 +53,7 @@ export function readTools(kit: FileKit): readonly LocalTool[] {
           lines: wholeNumber(1, most, "So many lines."),
           first_byte: wholeNumber(0, most, "From this byte on, counted from 0."),
           bytes: wholeNumber(1, most, "So many bytes."),
+          encoding,
         },
         ["path"],
       ),
@@ -61,7 +65,7 @@ export function readTools(kit: FileKit): readonly LocalTool[] {
         return answerOf(await readPart(kit, { name, range }, context), name);
       },
     }),
-    fileTool<StatInput>({
+    fileTool<StatInput>(kit, {
       ...onlyReads,
       name: "stat_file",
       description: `What a file or folder is: type, bytes, last change; with \`digest\`, the SHA-256 of a file. ${where}`,
@@ -79,7 +83,7 @@ export async function readPart(
   context: ToolContext,
 ): Promise<FileReading> {
   using root = await openRootOf(kit, name, context);
-  const descriptor = root.openFile(name.parts);
+  const descriptor = root.openFile(asOnDisk(root, name.parts));
   try {
     const read = await readRange(descriptor, range, { ...kit.limits, check: () => context.check() });
     announce(context, "file.read", { path: name.shown, bytes: read.bytes });
@@ -92,7 +96,8 @@ export async function readPart(
 export function answerOf(read: FileReading, name: PathName): ToolAnswer {
   if (read.kind === "text") {
     const note = read.note === undefined ? [] : [{ type: "text" as const, text: read.note }];
-    return { content: [{ type: "text", text: read.text }, ...note] };
+    const answer = { content: [{ type: "text" as const, text: read.text }, ...note] };
+    return read.readOn === undefined ? answer : withReadOn(answer, read.readOn);
   }
   const { mediaType, data } = read;
   const type = mediaType.startsWith("image/") ? "image" : mediaType.startsWith("audio/") ? "audio" : "file";
@@ -122,7 +127,7 @@ const chunkBytes = 1024 * 1024;
 
 async function digestOf(kit: FileKit, name: PathName, context: ToolContext): Promise<string> {
   using root = await openRootOf(kit, name, context);
-  const descriptor = root.openFile(name.parts);
+  const descriptor = root.openFile(asOnDisk(root, name.parts));
   try {
     const hash = createHash("sha256");
     for (let position = 0; ; position += chunkBytes) {

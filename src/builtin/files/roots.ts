@@ -87,6 +87,20 @@ export class FileRoots {
     return parsePath(path, this.#roots, this.#home);
   }
 
+  /**
+   * For an answer that found nothing: the roots that were not looked into. Returns undefined if the path names its root, or
+   * if there is no other.
+   *
+   * @throws FileRejection
+   */
+  elsewhere(path: string): string | undefined {
+    const { root } = this.parse(path);
+    const [first = ""] = path.split("/").filter((name) => name !== "" && name !== ".");
+    const others = [...this.#roots.keys()].filter((name) => name !== root).map((name) => `${name}/`);
+    if (this.#roots.has(first) || others.length === 0) return undefined;
+    return `Only ${root}/ was looked into, because the path names no root; there are also ${others.join(", ")}.`;
+  }
+
   /** @throws FileRejection */
   parseForWriting(path: string): PathName {
     const name = this.parse(path);

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { textIn, wholeText } from "./text.ts";
+import { textFound } from "./encoding.ts";
+import { textIn } from "./text.ts";
 
 it("reads the parts of a text that is cut anywhere", async () => {
   await fc.assert(
@@ -16,9 +17,9 @@ it("reads the parts of a text that is cut anywhere", async () => {
   );
 });
 
-it("refuses bytes that are no UTF-8 or hold a NUL", () => {
-  expect(wholeText(Buffer.from([0x66, 0xfc, 0x72]))).toBeUndefined();
-  expect(wholeText(Buffer.from("a\0b"))).toBeUndefined();
-  expect(wholeText(Buffer.from([0xc3]))).toBeUndefined();
-  expect(wholeText(Buffer.from("é"))).toBe("é");
+it("refuses bytes that are no text or hold a NUL", () => {
+  expect(textFound(Buffer.from([0x66, 0xfc, 0x72]))).toBeUndefined();
+  expect(textFound(Buffer.from("a\0b"))).toBeUndefined();
+  expect(textFound(Buffer.from([0xc3]))).toBeUndefined();
+  expect(textFound(Buffer.from("é"))).toBe("é");
 });

@@ -1,5 +1,7 @@
 import { isUtf8 } from "node:buffer";
 
+export const byteOrderMark = "\ufeff";
+
 /** Which ends of some bytes are cuts: half a character there is no mistake in the file. */
 export interface Cuts {
   readonly before: boolean;
@@ -25,11 +27,6 @@ export function utf8In(bytes: Buffer, { before, after }: Cuts): FoundText | unde
   const end = after ? characterEnd(bytes, begin) : bytes.length;
   const whole = bytes.subarray(begin, end);
   return isUtf8(whole) ? { text: whole.toString("utf8"), begin, end } : undefined;
-}
-
-/** All of the bytes as text. Returns undefined if they are no text. */
-export function wholeText(bytes: Buffer): string | undefined {
-  return textIn(bytes, { before: false, after: false })?.text;
 }
 
 function characterStart(bytes: Buffer): number {

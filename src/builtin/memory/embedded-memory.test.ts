@@ -62,6 +62,34 @@ it("finds text without spaces, and signs", async () => {
   expect(await contents(hers, ":-)")).toEqual(["she likes 🫖 :-)"]);
 });
 
+it.each([
+  ["用户喜欢什么茶？", "用户喜欢绿茶，不喜欢咖啡"],
+  ["会議はいつですか", "会議は火曜日です"],
+  ["deploys", "We never deploy on Friday"],
+  ["preference", "She prefers short answers"],
+  ["the deployments", "We never deploy on Friday"],
+  ["โปรดปราน", "ชาคือเครื่องดื่มโปรด"],
+])("finds a memory by a sentence or by another form of its word: %s", async (query, content) => {
+  using memory = await openEmbeddedMemory(":memory:");
+  const hers = of(memory.provider, ann);
+  const all = [
+    "用户喜欢绿茶，不喜欢咖啡",
+    "会議は火曜日です",
+    "We never deploy on Friday",
+    "She prefers short answers",
+    "ชาคือเครื่องดื่มโปรด",
+  ];
+  for (const one of all) await hers.write(one, "agent", []);
+  expect(await contents(hers, query)).toEqual([content]);
+});
+
+it("finds nothing by a word that no memory has in any form", async () => {
+  using memory = await openEmbeddedMemory(":memory:");
+  const hers = of(memory.provider, ann);
+  await hers.write("We never deploy on Friday", "agent", []);
+  for (const query of ["invoice", "天气", "depot"]) expect(await contents(hers, query)).toEqual([]);
+});
+
 it("separates tenants in every scope, and agents and users in theirs", async () => {
   using memory = await openEmbeddedMemory(":memory:");
   for (const scope of ["agent", "user", "team"]) await of(memory.provider, ann).write(`plan ${scope}`, scope, []);

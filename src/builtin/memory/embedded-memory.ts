@@ -5,7 +5,7 @@ import { type Clock, SystemClock } from "../../core/clock.ts";
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
 import { sha256 } from "../../core/json.ts";
 import type { Memory, MemoryFor } from "./memory.ts";
-import { matchExpression } from "./query-words.ts";
+import { loosely, matchExpression } from "./query-words.ts";
 import { placeOf } from "./scopes.ts";
 
 /** @public */
@@ -17,8 +17,9 @@ export interface EmbeddedMemory extends Disposable {
 }
 
 const version = 1;
-/** Limits the search without the index. */
+/** Limits the search without the index: memories, and characters of them. */
 const mostScanned = 10_000;
+const mostScannedCharacters = 4_000_000;
 
 const schema = `
 create table memory (
@@ -104,8 +105,7 @@ class SqliteMemory implements EmbeddedMemory {
        where memory_words match ? and m.shelf = ? order by bm25(memory_words, 1.0, 2.0, 0.0), m.number desc limit ?`,
     );
     this.#scan = database.prepare(
-      `select id, scope, content, tags, at from (select * from memory where shelf = ? order by number desc limit ${mostScanned})
-       where instr(lower(content), lower(?)) > 0 or instr(lower(tags), lower(?)) > 0 limit ?`,
+      `select id, scope, content, tags, at from memory where shelf = ? order by number desc limit ${mostScanned}`,
     );
     this.#count = database.prepare("select count(*) as n from memory");
     this.provider = ({ principal }) => ({
@@ -123,9 +123,21 @@ class SqliteMemory implements EmbeddedMemory {
     const expression =
       words === undefined ? undefined : `shelf : "${placeWord(place)}" AND {content tags} : (${words})`;
     const found = expression === undefined ? [] : this.#match.all(expression, place, limit);
-    // Without a hit, it finds text without spaces and queries of signs.
-    const rows = found.length > 0 ? found : this.#scan.all(place, query, query, limit);
-    return (rows as unknown as readonly Row[]).map(memoryOf); // the columns of the queries
+    const rows = found as unknown as readonly Row[]; // the columns of the query
+    if (rows.length > 0) return rows.map(memoryOf);
+    // Without a hit: texts without blanks, other forms of a word, and queries of signs.
+    return loosely(this.#newest(place), ({ content, tags }) => `${content}\n${tags}`, query)
+      .slice(0, limit)
+      .map(memoryOf);
+  }
+
+  *#newest(place: string): Generator<Row> {
+    let left = mostScannedCharacters;
+    for (const row of this.#scan.iterate(place) as Iterable<unknown> as Iterable<Row>) {
+      left -= row.content.length;
+      if (left < 0) return;
+      yield row;
+    }
   }
 
   /** The same content in one place is one memory. */

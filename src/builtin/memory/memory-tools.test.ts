@@ -213,6 +213,17 @@ describe("recall_memory", () => {
     );
   });
 
+  it("says what it searched for when it finds nothing", async () => {
+    const provider = { recall: async () => [], write: async () => ({}) };
+    await using runtime = await withMemory({ provider });
+    const outcome = await recall(runtime, { query: "Which tea?" });
+    expect(outcome.structured).toEqual({
+      memories: [],
+      note: "Nothing that is remembered in `agent` has these words or is like them: which, tea. Try other words.",
+    });
+    expect(outcome.text).toContain("which, tea");
+  });
+
   it("returns at most `limit` memories", async () => {
     const provider = new Contract();
     for (let n = 0; n < 99; n += 1) provider.memories.push({ id: `${n}`, content: "tea", scope: "agent", tags: [] });

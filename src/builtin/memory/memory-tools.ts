@@ -16,6 +16,7 @@ import {
   writeCandidate,
 } from "./candidates.ts";
 import { type MemoryFor, type MemoryProvider, providerFor, type WriteMode, writeModes } from "./memory.ts";
+import { wordsOf } from "./query-words.ts";
 import { checkedScopes, scopeProblem } from "./scopes.ts";
 
 /** @public */
@@ -118,7 +119,9 @@ async function recall(
     scope,
     count: memories.length,
   });
-  return { structured: { memories } };
+  if (memories.length > 0) return { structured: { memories } };
+  const note = `Nothing that is remembered in \`${scope}\` has these words or is like them: ${wordsOf(query).join(", ") || query}. Try other words.`;
+  return { structured: { memories, note } };
 }
 
 const memorySchema = lazySchema((zod) => {

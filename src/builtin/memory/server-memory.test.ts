@@ -82,6 +82,14 @@ describe("a real memory server", () => {
     expect(await recalled(runtime, "coffee")).toEqual([]);
   });
 
+  it("finds them by a sentence without blanks and by another form of a word", async () => {
+    await using runtime = await office();
+    await write(runtime, { content: "用户喜欢绿茶" });
+    await write(runtime, { content: "We never deploy on Friday" });
+    expect(await recalled(runtime, "用户喜欢什么茶？")).toEqual(["用户喜欢绿茶"]);
+    expect(await recalled(runtime, "deploys")).toEqual(["We never deploy on Friday"]);
+  });
+
   it("gets the same content once", async () => {
     await using runtime = await office();
     await write(runtime, { content: "tea" });

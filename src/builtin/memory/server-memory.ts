@@ -7,7 +7,7 @@ import { isSuspended, suspend } from "../../tools/define.ts";
 import type { Suspended } from "../../tools/tool.ts";
 import { publicName } from "../../tools/upstream-names.ts";
 import type { Memory, MemoryCall, MemoryFor } from "./memory.ts";
-import { wordsOf } from "./query-words.ts";
+import { loosely, piecesOf, wordsOf } from "./query-words.ts";
 import { placeOf } from "./scopes.ts";
 
 /** @public */
@@ -58,11 +58,24 @@ async function recall(
   const words = wordsOf(query);
   const longest = words.toSorted((one, other) => other.length - one.length).slice(0, mostWords);
   const found = new Map<string, Memory>();
-  for (const asked of new Set([query, ...longest])) {
+  const search = async (asked: string): Promise<Suspended | undefined> => {
     const answer = await ask({ tool: "search_nodes", arguments: { query: asked } }, call, options);
     if (isSuspended(answer)) return answer;
     for (const memory of memoriesIn(answer, place, scope)) found.set(memory.id, memory);
+    return undefined;
+  };
+  for (const asked of new Set([query, ...longest])) {
+    const waits = await search(asked);
+    if (waits !== undefined) return waits;
     if (asked === query && found.size > 0) break; // the whole query is better than its words
+  }
+  if (found.size === 0) {
+    const pieces = piecesOf(query).toSorted((one, other) => other.length - one.length);
+    for (const asked of pieces.slice(0, mostWords)) {
+      const waits = await search(asked);
+      if (waits !== undefined) return waits;
+    }
+    return loosely(found.values(), textOf, query).slice(0, limit);
   }
   const phrase = query.toLowerCase();
   return [...found.values()]
@@ -74,10 +87,14 @@ async function recall(
 }
 
 /** Long words are rarer than short ones. The whole query counts more than its words. */
-function scoreOf({ content, tags }: Memory, words: readonly string[], phrase: string): number {
-  const text = `${content}\n${tags.join("\n")}`.toLowerCase();
+function scoreOf(memory: Memory, words: readonly string[], phrase: string): number {
+  const text = textOf(memory).toLowerCase();
   const found = words.reduce((sum, word) => sum + (text.includes(word) ? word.length : 0), 0);
   return text.includes(phrase) ? found + phrase.length : found;
+}
+
+function textOf({ content, tags }: Memory): string {
+  return `${content}\n${tags.join("\n")}`;
 }
 
 /** The type of a place. The server also searches types, so it must hold no word of a query. */

@@ -5,7 +5,8 @@ import type { Suggestion } from "../../policy/policy.ts";
 import type { ProviderDefinedTool } from "../../tools/kinds.ts";
 import { visible } from "../../tools/names.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
-import { FileChanges, type SeenFile, textOf } from "../files/changes.ts";
+import { FileChanges, type SeenFile } from "../files/changes.ts";
+import { revised } from "../files/encoding.ts";
 import { type FileToolOptions, fileKit } from "../files/files.ts";
 import { FileRejection, rejectionOf } from "../files/guard/rejection.ts";
 import { type FileKit, lockOf, rejected, sentenceOf } from "../files/kit.ts";
@@ -207,7 +208,7 @@ class FilePatches {
       return [{ name, seen, after: undefined, verb: "delete" }];
     }
     const after = this.#changes.sized(
-      step.hunks.length === 0 ? seen.bytes : Buffer.from(patched(textOf(seen.bytes), step.hunks)),
+      step.hunks.length === 0 ? seen.bytes : revised(seen.bytes, (text) => patched(text, step.hunks)),
     );
     if (step.to === undefined) return [{ name, seen, after, verb: "update" }];
     const to = this.#named(step.to);

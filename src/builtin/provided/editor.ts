@@ -1,6 +1,7 @@
 /** The commands that Anthropic's text editor and memory tools share, over the functions of the file tools. */
 import type { JsonObject } from "../../core/json.ts";
 import type { Suggestion } from "../../policy/policy.ts";
+import { withReadOn } from "../../results/raw-result.ts";
 import type { ProviderDefinedTool } from "../../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
 import { FileChanges } from "../files/changes.ts";
@@ -8,12 +9,12 @@ import { edited, inserted } from "../files/editing.ts";
 import { type FileToolOptions, fileKit } from "../files/files.ts";
 import { FileRejection } from "../files/guard/rejection.ts";
 import { answering, type FileKit, inFolderOf, previewed, targeting } from "../files/kit.ts";
+import { numbered } from "../files/nearest.ts";
 import type { PathName } from "../files/path-name.ts";
 import { answerOf, readPart } from "../files/reads.ts";
 import type { FileCaller } from "../files/roots.ts";
 import { search } from "../files/search-tools.ts";
 import { lookAt } from "../files/writing.ts";
-import { numbered } from "./v4a.ts";
 
 export interface EditorInput {
   readonly command: "view" | "create" | "str_replace" | "insert" | "delete" | "rename";
@@ -95,7 +96,7 @@ export class Editor {
       after = change(text);
       return after;
     };
-    await this.#changes.revise(inKit, revised, context);
+    await this.#changes.revise({ path: inKit }, revised, context);
     return textAnswer(`${path} was edited. It holds there now:\n${excerpt(before, after)}`);
   }
 
@@ -103,7 +104,7 @@ export class Editor {
   async preview(given: EditorInput, caller: FileCaller): Promise<JsonObject | null> {
     if (given.command === "view") return null;
     const inKit = this.#options.inKit(given.path ?? "", caller);
-    if (given.command !== "create") return this.#changes.showRevised(inKit, revisionOf(given), caller);
+    if (given.command !== "create") return this.#changes.showRevised({ path: inKit }, revisionOf(given), caller);
     return this.#changes.showWrite({ path: inKit, content: given.file_text ?? "" }, caller);
   }
 
@@ -120,7 +121,12 @@ export class Editor {
     const first = lines.first_line ?? 1;
     const isCut = read.note?.includes("go on with") === true && lines.lines === undefined;
     const rest = isCut ? `\n[The file goes on: view_range [${first + shown.length}, -1].]` : "";
-    return textAnswer(read.text === "" ? "(nothing: it ends before)" : `${numbered(shown, first)}${rest}`);
+    if (read.text === "") return textAnswer("(nothing: it ends before)");
+    const text = `${numbered(shown, first)}${rest}`;
+    return withReadOn({ content: [{ type: "text" as const, text }] }, (part) => {
+      const next = first + Math.min(part.split("\n").length, shown.length) - 1;
+      return `send the same call with \`view_range: [${next}, -1]\``;
+    });
   }
 
   async #list(path: string, context: ToolContext): Promise<ToolAnswer> {

@@ -7,6 +7,7 @@
  */
 import { type LineChange, withLines } from "../files/editing.ts";
 import { FileRejection } from "../files/guard/rejection.ts";
+import { nearestLines, shortened } from "../files/nearest.ts";
 
 export interface HunkLine {
   readonly sign: " " | "-" | "+";
@@ -182,28 +183,11 @@ class FileLines {
   }
 
   #noMatch(number: number, old: readonly string[], why: string): FileRejection {
-    const wanted = old.map((line) => line.trim());
-    const trimmed = this.#alike.at(-1) ?? [];
-    let best = { at: this.#cursor, same: 0 };
-    for (const at of trimmed.keys()) {
-      const same = this.#common(trimmed, wanted, at);
-      if (same > best.same) best = { at, same };
-    }
-    const odd = best.at + best.same;
-    const differs =
-      best.same > 0 && odd < this.#lines.length
-        ? `; line ${odd + 1} is \`${shortened(this.#lines[odd] ?? "")}\` and not \`${shortened(old[best.same] ?? "")}\``
-        : "";
+    const nearest = nearestLines(this.#lines, old, this.#cursor);
     return new FileRejection(
       "no_match",
-      `was not changed: hunk ${number} of the patch does not match, ${why}${differs}. The file holds:\n${this.#excerpt(odd)}`,
+      `was not changed: hunk ${number} of the patch does not match, ${why}${nearest}`,
     );
-  }
-
-  #excerpt(around: number): string {
-    const first = Math.max(0, around - 4);
-    const shown = this.#lines.slice(first, first + 10);
-    return shown.length === 0 ? "(nothing)" : numbered(shown.map(shortened), first + 1);
   }
 }
 
@@ -221,11 +205,6 @@ function changesOf(lines: readonly HunkLine[], at: number): readonly LineChange[
   return changes;
 }
 
-/** How models see a file: the number, a tab, the line. */
-export function numbered(lines: readonly string[], first: number): string {
-  return lines.map((line, i) => `${String(first + i).padStart(6)}\t${line}`).join("\n");
-}
-
 /** A line break at the end begins no new line. */
 function linesOf(text: string): string[] {
   const lines = text.split(/\r?\n/);
@@ -235,10 +214,6 @@ function linesOf(text: string): string[] {
 
 function isBlank(line: string): boolean {
   return line.trim() === "";
-}
-
-function shortened(line: string): string {
-  return line.length > 120 ? `${line.slice(0, 120).toWellFormed()}…` : line;
 }
 
 function invalid(message: string): FileRejection {

@@ -32,6 +32,8 @@ export interface ActiveSkill {
   readonly allowedTools: readonly string[];
   /** SHA-256 of its instructions. */
   readonly digest: string;
+  /** The agent activated it itself: it narrows what the skills of the host allow. */
+  readonly byAgent?: true | undefined;
 }
 
 interface RunSkills {
@@ -81,10 +83,11 @@ export class ActiveRuns {
     return this.#runs.at(idOf(run))?.skills ?? [];
   }
 
-  /** Resolves to false if it was active already. */
+  /** Resolves to false if it was active already. A skill of the agent becomes one of the host if the host activates it. */
   add(run: SkillRun, skill: ActiveSkill, by: Principal | Actor | undefined): Promise<boolean> {
     const next = (skills: readonly ActiveSkill[]): readonly ActiveSkill[] | undefined => {
-      if (skills.some(({ name }) => name === skill.name)) return undefined;
+      const at = skills.findIndex(({ name }) => name === skill.name);
+      if (at >= 0) return skill.byAgent === true || skills[at]?.byAgent !== true ? undefined : skills.with(at, skill);
       if (skills.length < mostActive) return [...skills, skill];
       throw new RuntimeFault("skill_limit", `${mostActive} skills are active in this run; deactivate one first.`);
     };
@@ -112,7 +115,7 @@ export class ActiveRuns {
   }
 
   #event({ run, type, skill, by }: SkillChange, { clock, policyVersion }: SkillKeeping): NotedEvent {
-    const { name, version, digest, allowedTools } = skill;
+    const { name, version, digest, allowedTools, byAgent } = skill;
     return {
       moment: "noted",
       at: clock.now(),
@@ -123,13 +126,33 @@ export class ActiveRuns {
       ...(by !== undefined && ("agent" in by ? { principal: by } : { by: by.by, via: by.via })),
       policyVersion,
       outcome: "info",
-      data: { run_id: run.runId, skill: name, version, digest, allowed_tools: allowedTools },
+      data: {
+        run_id: run.runId,
+        skill: name,
+        ...{ version, digest },
+        allowed_tools: allowedTools,
+        ...(byAgent === true && { by_agent: true }),
+      },
     };
   }
 }
 
+/** What the skills of the host allow. The skills that the agent activated itself can only narrow it. */
+export function factsOf(skills: readonly RestrictingSkill[]): ActiveSkills | undefined {
+  const ofHost = unionOf(skills.filter(({ byAgent }) => byAgent !== true));
+  return within(unionOf(skills.filter(({ byAgent }) => byAgent === true)), ofHost);
+}
+
+type RestrictingSkill = Pick<ActiveSkill, "name" | "allowedTools" | "byAgent">;
+
+/** Both must allow a tool. */
+export function within(inner: ActiveSkills | undefined, outer: ActiveSkills | undefined): ActiveSkills | undefined {
+  if (inner === undefined || outer === undefined) return inner ?? outer;
+  return Object.freeze({ ...inner, held: within(inner.held, outer) ?? outer });
+}
+
 /** The union of the lists of those that have one. The tools that find skills and tools are always allowed. */
-export function factsOf(skills: readonly Pick<ActiveSkill, "name" | "allowedTools">[]): ActiveSkills | undefined {
+function unionOf(skills: readonly RestrictingSkill[]): ActiveSkills | undefined {
   if (skills.length === 0) return undefined;
   const lists = skills.filter(({ allowedTools }) => allowedTools.length > 0);
   const allowed = new Set([...lists.flatMap(({ allowedTools }) => allowedTools), ...alwaysOffered]);
@@ -161,13 +184,21 @@ function bodyOf({ run: { tenant, runId }, skills }: RunSkills): JsonObject {
   return {
     tenant,
     run_id: runId,
-    skills: skills.map(({ allowedTools, ...rest }) => ({ ...rest, allowed_tools: allowedTools })),
+    skills: skills.map(({ allowedTools, byAgent, ...rest }) => ({
+      ...rest,
+      allowed_tools: allowedTools,
+      ...(byAgent === true && { by_agent: true }),
+    })),
   };
 }
 
 const bodySchema = lazySchema((zod) => {
   const text = zod.string();
-  const skill = zod.object({ name: text, version: text, digest: text, allowed_tools: zod.array(text) });
+  const byAgent = zod.literal(true).exactOptional();
+  const skill = zod.object({
+    ...{ name: text, version: text, digest: text },
+    ...{ allowed_tools: zod.array(text), by_agent: byAgent },
+  });
   return zod.object({ tenant: text, run_id: text, skills: zod.array(skill) });
 });
 
@@ -179,6 +210,10 @@ function readBody(body: Json): RunSkills {
       "What the store holds of a run's active skills is not what Postern writes.",
     );
   const { tenant, run_id: runId, skills: list } = parsed.data;
-  const skills = list.map(({ allowed_tools: allowedTools, ...skill }) => ({ ...skill, allowedTools }));
+  const skills = list.map(({ allowed_tools: allowedTools, by_agent: byAgent, ...skill }) => ({
+    ...skill,
+    allowedTools,
+    byAgent,
+  }));
   return { run: { tenant, runId }, skills, facts: factsOf(skills) };
 }

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { sha256 } from "../../core/json.ts";
 import { Silhouettes } from "../../tools/names.ts";
 import { FileRejection } from "../files/guard/rejection.ts";
@@ -32,10 +32,21 @@ export interface Discovered {
 /** A folder with more entries is no skill folder. */
 const maxEntries = 20_000;
 
+/** How many folders lie around a skill's own, its groups, at most. */
+const mostGroups = 4;
+
+interface DiscoverOptions {
+  readonly folders: readonly string[];
+  /** Skills defined in code. They come before those of the folders. */
+  readonly skills?: readonly SkillInput[] | undefined;
+  /** Follow links to skills, and look for skills in groups: folders without a SKILL.md of their own. */
+  readonly linksAndGroups?: boolean | undefined;
+}
+
 /** The skills defined in code, then `FOLDER/NAME/SKILL.md` of each folder. Of two skills with one name the first wins. */
-export function discover(folders: readonly string[], given: readonly SkillInput[] = []): Discovered {
-  const search = new Search();
-  for (const skill of given) search.add({ skill, entry: undefined });
+export function discover({ folders, skills = [], linksAndGroups = false }: DiscoverOptions): Discovered {
+  const search = new Search(linksAndGroups);
+  for (const skill of skills) search.add({ skill, entry: undefined });
   for (const folder of folders) search.folder(folder);
   return search.done();
 }
@@ -45,16 +56,24 @@ class Search {
   readonly #silhouettes = new Silhouettes();
   readonly #refused: SkillProblem[] = [];
   readonly #notes: SkillProblem[] = [];
+  readonly #linksAndGroups: boolean;
+  /** Real paths of groups, so that links in a circle end. */
+  readonly #groups = new Set<string>();
   #seen = 0;
+  /** Folders of the present one, with its groups. */
+  #looked = 0;
+
+  constructor(linksAndGroups: boolean) {
+    this.#linksAndGroups = linksAndGroups;
+  }
 
   folder(given: string): void {
     const before = this.#seen;
+    this.#looked = 0;
     try {
       const folder = new SkillFolder(given);
-      const entries = folder.entries();
-      if (entries.length > maxEntries)
-        throw new FileRejection("too_large", `holds ${entries.length} folders; at most ${maxEntries} are looked at.`);
-      for (const entry of entries) this.#entry(folder, entry);
+      this.#groups.add(folder.path);
+      this.#entries(folder, 0);
       if (this.#seen === before) this.#notes.push(emptyFolder(folder));
     } catch (error) {
       if (!(error instanceof FileRejection)) throw error;
@@ -66,21 +85,45 @@ class Search {
     }
   }
 
-  #entry(folder: SkillFolder, { name, isLink }: SkillEntry): void {
+  #entries(folder: SkillFolder, groups: number): void {
+    const entries = folder.entries();
+    this.#looked += entries.length;
+    if (this.#looked > maxEntries)
+      throw new FileRejection("too_large", `holds ${this.#looked} folders; at most ${maxEntries} are looked at.`);
+    for (const entry of entries) this.#entry(folder, entry, groups);
+  }
+
+  #entry(folder: SkillFolder, { name, isLink }: SkillEntry, groups: number): void {
     const path = join(folder.path, name);
     const refuse = ({ problem, fix }: RefusedSkill): void => void this.#refused.push({ path, problem, fix });
-    if (isLink) {
+    if (isLink && !this.#linksAndGroups) {
       refuse({
         problem: "it is a symbolic link; links are not followed",
-        fix: "Copy the skill, or name the folder it really lies in.",
+        fix: "Copy the skill, name the folder it really lies in, or set `skills.links_and_groups: true` if you trust where links lead.",
       });
       return;
     }
-    const read = readSkill(folder, name);
-    if (read === undefined) return; // any other folder
-    this.#seen += 1;
-    if ("problem" in read) refuse(read);
-    else this.add(read);
+    try {
+      const place = isLink ? linkedFolder(path) : { folder, name };
+      const read = readSkill(place.folder, place.name);
+      if (read === undefined) {
+        this.#group(join(place.folder.path, place.name), groups + 1);
+        return;
+      }
+      this.#seen += 1;
+      if ("problem" in read) refuse(read);
+      else this.add(read);
+    } catch (error) {
+      if (!(error instanceof FileRejection)) throw error;
+      refuse({ problem: `it ${problemOf(error)}`, fix: "Correct the link, or remove it." });
+    }
+  }
+
+  /** A folder without a SKILL.md: a group of skills, or any other folder. */
+  #group(path: string, groups: number): void {
+    if (!this.#linksAndGroups || groups > mostGroups || this.#groups.has(path)) return;
+    this.#groups.add(path);
+    this.#entries(new SkillFolder(path), groups);
   }
 
   add(found: FoundSkill): void {
@@ -112,6 +155,12 @@ class Search {
     const sorted = [...this.#found].sort(([one], [other]) => (one < other ? -1 : 1));
     return { found: new Map(sorted), refused: this.#refused, notes: this.#notes };
   }
+}
+
+/** Where a link leads now. Later reads open that folder, not the link. @throws FileRejection */
+function linkedFolder(path: string): { readonly folder: SkillFolder; readonly name: string } {
+  const { path: real } = new SkillFolder(path);
+  return { folder: new SkillFolder(dirname(real)), name: basename(real) };
 }
 
 /** Returns undefined if it has no SKILL.md. */
@@ -166,6 +215,6 @@ function emptyFolder({ path }: SkillFolder): SkillProblem {
   return {
     path,
     problem: "there are no skills in it",
-    fix: "A skill lies at `NAME/SKILL.md` in it; name the folder around the skills' own.",
+    fix: "A skill lies at `NAME/SKILL.md` in it; name the folder around the skills' own, or set `skills.links_and_groups: true` if they lie in groups.",
   };
 }

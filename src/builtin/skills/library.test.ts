@@ -217,3 +217,39 @@ it("refuses options that are no lists", async () => {
   // @ts-expect-error made by hand
   await expect(openSkills({ folders: [], skills: [{ name: "x" }] })).rejects.toMatchObject({ code: "skills_invalid" });
 });
+
+it("finds a file with a name in NFD by its NFC spelling", async () => {
+  writeSkill(folder, "a", skillText("name: a\ndescription: d"), { "references/e\u0301t.md": "text" });
+  expect((await open()).read("a", "references/\u00e9t.md")).toEqual({ kind: "text", text: "text" });
+});
+
+it("reads a file in UTF-16 as text", async () => {
+  const bytes = Buffer.from("\ufeffé", "utf16le");
+  writeSkill(folder, "a", skillText("name: a\ndescription: d"), { "references/u16.txt": bytes });
+  expect((await open()).read("a", "references/u16.txt")).toEqual({ kind: "text", text: "\ufeffé" });
+});
+
+it("follows links and looks into groups only if the key says so, in a circle too", async () => {
+  const elsewhere = join(all, `away${tests}`);
+  writeSkill(elsewhere, "linked", skillText("name: linked\ndescription: d"), { "references/a.md": "text" });
+  writeSkill(join(folder, "group/inner"), "deep", skillText("name: deep\ndescription: d"));
+  symlinkSync(join(elsewhere, "linked"), join(folder, "linked"));
+  symlinkSync(folder, join(folder, "group/circle"));
+  const closed = await open();
+  expect(names(closed)).toEqual([]);
+  expect(closed.refused).toMatchObject([{ fix: expect.stringContaining("`skills.links_and_groups: true`") }]);
+  const skills = await openSkills({ folders: [folder], linksAndGroups: true });
+  expect(names(skills)).toEqual(["deep", "linked"]);
+  expect([skills.refused, skills.notes]).toEqual([[], []]);
+  expect(skills.read("linked", "references/a.md")).toEqual({ kind: "text", text: "text" });
+  rmSync(join(folder, "linked"));
+  symlinkSync(folder, join(folder, "linked"));
+  expect(skills.load("linked").instructions).toContain("Do it."); // the folder of the start, not where the link leads now
+});
+
+it("follows no link inside a skill, whatever the key says", async () => {
+  writeSkill(folder, "a", skillText("name: a\ndescription: d"));
+  symlinkSync("/etc/hostname", join(folder, "a/host.txt"));
+  const skills = await openSkills({ folders: [folder], linksAndGroups: true });
+  expect(() => skills.read("a", "host.txt")).toThrow("links are not followed");
+});

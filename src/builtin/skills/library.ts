@@ -8,9 +8,10 @@ import { shown } from "../../core/shown.ts";
 import type { ActiveSkills, SkillRequest } from "../../policy/policy.ts";
 import { globMatcher, isGlob } from "../../policy/rules/glob.ts";
 import { visible } from "../../tools/names.ts";
+import { textFound } from "../files/encoding.ts";
 import { FileRejection } from "../files/guard/rejection.ts";
 import { mediaTypeOf } from "../files/media-type.ts";
-import { ActiveRuns, type ActiveSkill, factsOf, type SkillKeeping } from "./active.ts";
+import { ActiveRuns, type ActiveSkill, factsOf, type SkillKeeping, within } from "./active.ts";
 import type { SkillInput } from "./define-skill.ts";
 import { type Discovered, discover, type FoundSkill, readText, type SkillOnDisk } from "./discover.ts";
 import { rosterOf } from "./roster.ts";
@@ -23,6 +24,7 @@ import {
   type SkillProblem,
   type SkillRun,
   type Skills,
+  unknownToolWarnings,
 } from "./skills.ts";
 
 /** @public */
@@ -31,6 +33,11 @@ export interface SkillsOptions {
   readonly folders: readonly string[];
   /** Made by `defineSkill`; found before those of the folders. */
   readonly skills?: readonly SkillInput[];
+  /**
+   * Follow symbolic links to skills, and look for skills in groups of folders (four levels). Only for folders whose links
+   * you trust: they may lead anywhere. Default: false.
+   */
+  readonly linksAndGroups?: boolean;
   /** Skills that are always active in the runs of an agent, by the agent's name. No agent can end that. */
   readonly agents?: Readonly<Record<string, readonly string[]>>;
 }
@@ -49,9 +56,13 @@ export interface SkillsContext {
 
 /** @throws RuntimeFault `skills_unreadable` if the stored activations are not readable, `skills_invalid` if a skill of `agents` cannot be loaded */
 export async function openLibrary(options: SkillsOptions, context: SkillsContext): Promise<Skills> {
-  const { folders, skills, agents = {} } = options;
+  const { agents = {} } = options;
   const runs = await ActiveRuns.open(context.keep);
-  return new SkillLibrary(discover(folders, skills), runs, { ...context, agents });
+  return new SkillLibrary(discover(options), runs, { ...context, agents });
+}
+
+interface Activation extends Pick<ActiveSkill, "byAgent"> {
+  readonly by: Principal | Actor | undefined;
 }
 
 /** The skills that are always active for an agent. */
@@ -143,7 +154,8 @@ class SkillLibrary implements Skills {
     const { skill, folder, entry } = found;
     try {
       const bytes = folder.read([entry, ...partsOf(path)], maxFileBytes);
-      return textIn(bytes) ?? { kind: "bytes", bytes, mediaType: mediaTypeOf(bytes) };
+      const text = textFound(bytes);
+      return text === undefined ? { kind: "bytes", bytes, mediaType: mediaTypeOf(bytes) } : { kind: "text", text };
     } catch (error) {
       if (!(error instanceof FileRejection)) throw error;
       throw new RuntimeFault("skill_file_refused", `${visible(path)} of skill \`${skill.name}\` ${error.message}`, {
@@ -152,18 +164,23 @@ class SkillLibrary implements Skills {
     }
   }
 
-  async activate(run: SkillRun, id: string, by?: Principal | Actor): Promise<LoadedSkill> {
+  activate(run: SkillRun, id: string, by?: Principal | Actor): Promise<LoadedSkill> {
+    return this.#activate(run, id, { by });
+  }
+
+  activateByAgent(run: SkillRun, id: string, by: Principal): Promise<LoadedSkill> {
+    return this.#activate(run, id, { by, byAgent: true });
+  }
+
+  async #activate(run: SkillRun, id: string, { by, byAgent }: Activation): Promise<LoadedSkill> {
     checkRun(run);
     const given = this.load(id);
     const { skill, digest, instructions } = given;
     const { name, version, allowedTools } = skill;
-    if (await this.#runs.add(run, { name, version, allowedTools, digest }, by)) {
+    if (await this.#runs.add(run, { name, version, allowedTools, digest, byAgent }, by)) {
       this.#instructions.set(digest, instructions);
-      const unknown = this.unknownTools(skill);
-      if (unknown.length > 0)
-        this.#context.log?.(
-          `Skill \`${name}\` allows ${unknown.map(visible).join(", ")}, for which no tool is registered; ignored.`,
-        );
+      for (const warning of unknownToolWarnings(skill, this.unknownTools(skill)))
+        this.#context.log?.(`Skill \`${name}\`: ${warning}.`);
     }
     return given;
   }
@@ -206,8 +223,7 @@ class SkillLibrary implements Skills {
   }
 
   #withFixed(agent: string | undefined, ofRun: ActiveSkills | undefined): ActiveSkills | undefined {
-    const fixed = agent === undefined ? undefined : this.#fixed.get(agent)?.facts;
-    return ofRun === undefined || fixed === undefined ? (ofRun ?? fixed) : { ...ofRun, held: fixed };
+    return within(ofRun, agent === undefined ? undefined : this.#fixed.get(agent)?.facts);
   }
 
   requests(run: SkillRun): readonly SkillRequest[] {
@@ -265,15 +281,6 @@ function filesOf(folder: SkillOnDisk["folder"], entry: string): readonly string[
   } catch (error) {
     if (error instanceof FileRejection) return []; // the instructions are useful without a list of files
     throw error;
-  }
-}
-
-function textIn(bytes: Uint8Array): SkillFile | undefined {
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    return text.includes("\0") ? undefined : { kind: "text", text };
-  } catch {
-    return undefined; // no UTF-8: bytes
   }
 }
 

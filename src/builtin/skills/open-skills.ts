@@ -1,3 +1,4 @@
+import { checkMember } from "../../core/checked-members.ts";
 import { RuntimeFault } from "../../core/fault.ts";
 import type { SkillsContext, SkillsOptions } from "./library.ts";
 import type { Skills } from "./skills.ts";
@@ -16,13 +17,14 @@ import type { Skills } from "./skills.ts";
  * @public
  */
 export async function openSkills(options: SkillsOptions, context: SkillsContext = {}): Promise<Skills> {
-  const { folders, skills = [], agents = {} } = options;
+  const { folders, skills = [], agents = {}, linksAndGroups = false } = options;
   if (!Array.isArray(folders) || !folders.every((folder) => typeof folder === "string" && folder !== "")) {
     const found = JSON.stringify(folders) ?? String(folders);
     throw new RuntimeFault("skills_invalid", `\`skills.folders\` is ${found}; it must be a list of paths.`);
   }
   if (!Array.isArray(skills) || !skills.every((skill) => skill?.path === null))
     throw new RuntimeFault("skills_invalid", "`skills.skills` must be a list of what `defineSkill` made.");
+  checkMember("linksAndGroups", linksAndGroups, "true or false", "skills_invalid");
   checkAgents(agents);
   const { openLibrary } = await import("./library.ts"); // loaded with its parser only when there are skills
   return openLibrary(options, context);

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { type Folder, walkBeneath } from "../files/guard/folder.ts";
 import { openRoot } from "../files/guard/plain-folder.ts";
 import { FileRejection, rejectionOf } from "../files/guard/rejection.ts";
+import { asOnDisk } from "../files/guard/spelling.ts";
 
 const maxPathBytes = 4_095;
 const maxPartBytes = 255;
@@ -50,7 +51,7 @@ export class SkillFolder {
   /** All bytes of a plain file beneath. */
   read(parts: readonly string[], maxBytes: number): Buffer {
     return this.#open((folder) => {
-      const descriptor = folder.openFile(parts);
+      const descriptor = folder.openFile(asOnDisk(folder, parts));
       try {
         const { size } = fstatSync(descriptor);
         if (size > maxBytes) throw new FileRejection("too_large", `has ${size} bytes; at most ${maxBytes} are read.`);

@@ -6,7 +6,7 @@ import type { LocalTool } from "../../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
 import { FileRejection } from "../files/guard/rejection.ts";
 import { shortened } from "./roster.ts";
-import type { LoadedSkill, SkillFile, SkillRun, Skills } from "./skills.ts";
+import { type LoadedSkill, type SkillFile, type SkillRun, type Skills, unknownToolWarnings } from "./skills.ts";
 
 const skillTool = { toolType: "SKILL", risk: "safe", idempotent: true } as const;
 
@@ -106,14 +106,23 @@ function load(skills: Skills, given: string, context: ToolContext): ToolAnswer {
 }
 
 async function activate(skills: Skills, name: string, context: ToolContext): Promise<ToolAnswer> {
-  const loaded = await skills.activate(runOf(context), name, context.principal);
+  const loaded = await skills.activateByAgent(runOf(context), name, context.principal);
   announce(loaded, true, context);
-  const { allowedTools } = loaded.skill;
-  const note =
-    allowedTools.length === 0
-      ? `Skill \`${loaded.skill.name}\` is active.`
-      : `Skill \`${loaded.skill.name}\` is active. Of your tools these can be called now: ${allowedTools.join(", ")}, and those that list and load skills.`;
-  return answer(loaded, `${note}\n\n`);
+  return answer(loaded, `Skill \`${loaded.skill.name}\` is active.${allowedNow(skills, loaded, context)}\n\n`);
+}
+
+/** What the run may call from now on, as the end of a sentence. */
+function allowedNow(skills: Skills, { skill }: LoadedSkill, context: ToolContext): string {
+  if (skill.allowedTools.length === 0) return "";
+  const unknown = new Set(skills.unknownTools(skill));
+  const known = skill.allowedTools.filter((tool) => !unknown.has(tool));
+  const { tenant, runId, agent } = runOf(context);
+  const attached = skills.activeFor(tenant, runId, agent)?.held?.names ?? [];
+  const within = attached.length === 0 ? "" : `, if ${attached.map((one) => `\`${one}\``).join(", ")} allows them too`;
+  if (known.length > 0)
+    return ` Of your tools these can be called now${within}: ${known.join(", ")}, and those that list and load skills.`;
+  const [why = ""] = unknownToolWarnings(skill, [...unknown]);
+  return ` But ${why}: only those that list and load skills can be called now.`;
 }
 
 interface FileName {

@@ -4,6 +4,7 @@ import type { SnakeCased } from "../../core/case.ts";
 
 export interface SkillsSection {
   readonly folders?: readonly string[];
+  readonly linksAndGroups?: boolean;
   readonly agents?: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -15,6 +16,10 @@ export const skillsSchema: z.ZodType<SnakeCased<SkillsSection>> = z.strictObject
     .describe(
       "Folders of skills (`FOLDER/NAME/SKILL.md`), relative to this file; of two with one name the first found wins.",
     ),
+  links_and_groups: z
+    .boolean()
+    .exactOptional()
+    .describe("Follow links to skills, also out of the folders, and look for skills in groups. Default: false."),
   agents: z
     .record(z.string().min(1), z.array(z.string().min(1)).max(32))
     .exactOptional()

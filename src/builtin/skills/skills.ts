@@ -10,6 +10,7 @@
 import type { Actor } from "../../core/actor.ts";
 import type { Principal } from "../../core/call.ts";
 import type { ActiveSkills, SkillRequest } from "../../policy/policy.ts";
+import { visible } from "../../tools/names.ts";
 
 /** @public */
 export interface Skill {
@@ -91,8 +92,10 @@ export interface Skills {
   load(id: string): LoadedSkill;
   /** A reference, asset or script of a skill. Throws RuntimeFault `skill_unknown`, `skill_file_refused`. */
   read(id: string, path: string): SkillFile;
-  /** By the agent itself or by an operator. The run gets its instructions and its restriction. Stored when this resolves. */
+  /** By the host or an operator. The run gets its instructions and its restriction. Stored when this resolves. */
   activate(run: SkillRun, id: string, by?: Principal | Actor): Promise<LoadedSkill>;
+  /** By the agent itself: its tool `skills`. The restriction only narrows what the skills of the host allow. */
+  activateByAgent(run: SkillRun, id: string, by: Principal): Promise<LoadedSkill>;
   /** Only the host calls it: an agent cannot lift its restriction. Resolves to false if it was not active. */
   deactivate(run: SkillRun, id: string, by?: Principal | Actor): Promise<boolean>;
   /** Names, in the order of their activation. */
@@ -107,6 +110,15 @@ export interface Skills {
   requests(run: SkillRun): readonly SkillRequest[];
   /** Names in its `allowedTools` without a registered tool. They are ignored. */
   unknownTools(skill: Skill): readonly string[];
+}
+
+/** What a person or an agent is told of the names in `allowed-tools` that no registered tool has. */
+export function unknownToolWarnings({ allowedTools }: Skill, unknown: readonly string[]): readonly string[] {
+  if (unknown.length > 0 && unknown.length === allowedTools.length)
+    return [
+      `\`allowed-tools\` names only tools that are not registered here (${unknown.map(visible).join(", ")}), so this skill allows no tool here`,
+    ];
+  return unknown.map((tool) => `\`allowed-tools\` names ${visible(tool)}, which is not registered; it is ignored`);
 }
 
 /** The largest published SKILL.md that we found has 134 kB. */

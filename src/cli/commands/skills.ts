@@ -50,12 +50,12 @@ export function commands(group: CommandGroup): void {
     {
       words: { "[folder...]": "the configured ones when left out" },
       run: async ({ sent: { folder: named }, host, flags }) => {
-        const folders =
-          named.length > 0 ? named.map((folder) => resolve(folder)) : (await settingsFor(flags)).skillFolders;
+        const { skillFolders, skillLinksAndGroups: linksAndGroups } = await settingsFor(flags);
+        const folders = named.length > 0 ? named.map((folder) => resolve(folder)) : skillFolders;
         if (folders.length === 0)
           throw new UsageProblem("Name a folder of skills, or configure `skills.folders` in postern.yaml.");
         const { openSkills } = await import("../../builtin/skills/open-skills.ts");
-        const checked = loadAll(await openSkills({ folders }));
+        const checked = loadAll(await openSkills({ folders, linksAndGroups }));
         print({ host, flags }, checked, checkText(checked, paintFor(host.terminal)));
         return checked.refused.length === 0 ? exitCodes.ok : exitCodes.failed;
       },

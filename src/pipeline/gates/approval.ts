@@ -97,8 +97,8 @@ function endedText({ id, tool, state, expiresAt, decision }: ApprovalRecord): st
     const was = as === "approved" || as === "modified" ? "was approved, but not used before it" : "was not decided and";
     return `${request} ${was} expired at ${new Date(expiresAt).toISOString()}.${again}`;
   }
-  const why = reason === undefined || reason === "" ? "" : `: ${reason}`;
-  return `${request} was ${state} at ${new Date(at).toISOString()}${why}.${state === "withdrawn" ? again : ""}`;
+  const why = reason === undefined || reason === "" ? "." : `: ${asSentence(reason)}`;
+  return `${request} was ${state} at ${new Date(at).toISOString()}${why}${state === "withdrawn" ? again : ""}`;
 }
 
 /** Runs exactly what was shown: a changed definition, argument or preview, or a higher risk, voids the approval. */

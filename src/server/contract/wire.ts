@@ -1,5 +1,5 @@
 import { readArtifactName } from "../../builtin/read-artifact.ts";
-import type { Skill, Skills } from "../../builtin/skills/skills.ts";
+import { type Skill, type Skills, unknownToolWarnings } from "../../builtin/skills/skills.ts";
 import { opaqueFields, toSnakeCase } from "../../core/case.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Preview, ToolOutcome } from "../../core/outcome.ts";
@@ -106,6 +106,5 @@ export function skillsToWire(skills: Skills | undefined): Source<typeof skillLis
 }
 
 function skillToWire(skill: Skill, unknown: readonly string[]): Source<typeof skillListSchema>["skills"][number] {
-  const ignored = unknown.map((tool) => `\`allowed-tools\` names \`${tool}\`, which is not registered; it is ignored`);
-  return { ...skill, warnings: [...skill.warnings, ...ignored] };
+  return { ...skill, warnings: [...skill.warnings, ...unknownToolWarnings(skill, unknown)] };
 }

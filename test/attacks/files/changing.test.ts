@@ -56,6 +56,19 @@ describe("a change of files", () => {
     });
   });
 
+  it("edit_file shows the nearest lines when the text is not there, as a patch does", async () => {
+    await using h = await fileFixture();
+    const lines = Array.from({ length: 30 }, (_, i) => `line ${i + 1}`);
+    put(join(h.workspace, "a.md"), [...lines, "It’s a “quote”", "", "second"].join("\n"));
+    const miss = async (old_text: string): Promise<string> =>
+      (await h.call("edit_file", { path: "a.md", old_text, new_text: "x" })).text;
+    const typed = await miss('It\'s a "quote"');
+    expect(typed).toContain("does not hold the text that was to be replaced; nothing was changed. The file holds:");
+    expect(typed).toContain("    31\tIt’s a “quote”");
+    expect(await miss("line 20\nline 22")).toContain("; line 21 is `line 21` and not `line 22`. The file holds:");
+    expect(await miss("nowhere")).toContain("     1\tline 1");
+  });
+
   it("applies fifty edits and appends of one file at once and loses none", async () => {
     await using h = await fileFixture();
     put(join(h.workspace, "a.txt"), "");

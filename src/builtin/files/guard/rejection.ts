@@ -24,6 +24,7 @@ const plainSentences = {
   not_a_folder: "is no folder, or leads through a file.",
   not_empty: "is a folder that is not empty. Delete what is in it first.",
   not_text: "is not UTF-8 text.",
+  encoding_unknown: "was not used: its encoding is not known here.",
   no_match: "does not hold the text that was to be replaced.",
   patch_invalid: "is named by a patch that cannot be read.",
   changed: "was changed by another program meanwhile; nothing was written. Read it again.",

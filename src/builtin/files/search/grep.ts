@@ -1,5 +1,6 @@
-import { isAscii } from "node:buffer";
+import { isAscii, isUtf8 } from "node:buffer";
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { markedEncoding, textFound } from "../encoding.ts";
 import { checkPlain, noFollow } from "../guard/folder.ts";
 import { rejectionOf } from "../guard/rejection.ts";
 import type { GrepMatch, GrepTask } from "./job.ts";
@@ -76,8 +77,8 @@ export class Grep {
 
   #look(bytes: Buffer, shown: string): string | undefined {
     this.files += 1;
-    if (bytes.subarray(0, binaryHeadBytes).includes(0)) return "binary";
-    const read = bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
+    const read = textToSearch(bytes);
+    if (read === undefined) return "binary";
     const text = read.includes("\r") ? read.replaceAll("\r\n", "\n") : read;
     if (!this.#finder.mayHold(text)) return undefined;
     let line = 0;
@@ -89,6 +90,14 @@ export class Grep {
     }
     return undefined;
   }
+}
+
+/** A text that is neither UTF-8 nor marked UTF-16 is taken for windows-1252, so that its letters are found. */
+function textToSearch(bytes: Buffer): string | undefined {
+  const isPlain = !bytes.subarray(0, binaryHeadBytes).includes(0);
+  if (!isPlain) return textFound(bytes);
+  if (isAscii(bytes)) return bytes.toString("latin1");
+  return isUtf8(bytes) ? bytes.toString("utf8") : textFound(bytes, markedEncoding(bytes) ?? "windows-1252");
 }
 
 function shortened(line: string): string {

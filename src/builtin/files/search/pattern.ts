@@ -39,11 +39,11 @@ function finderBy(holds: (text: string) => boolean): Finder {
   return { mayHold: holds, holds };
 }
 
-/** @throws FileRejection `pattern_invalid` */
+/** Paths match in each Unicode normal form. @throws FileRejection `pattern_invalid` */
 export function pathMatcher(glob: string): (path: string) => boolean {
   checkLength(glob);
-  const compiled = compile(globSource(glob), 0);
-  return (path) => compiled.test(path);
+  const compiled = compile(globSource(glob.normalize("NFC")), 0);
+  return (path) => compiled.test(path.normalize("NFC"));
 }
 
 function checkLength(pattern: string): void {
