@@ -5,12 +5,14 @@ import { requireRisk } from "../core/risk.ts";
 import { compile } from "./compile.ts";
 import { HealthRecord } from "./health.ts";
 import type { AnyTool } from "./kinds.ts";
+import { stateOf, type ToolState } from "./live-state.ts";
 import { TakenNames, visible } from "./names.ts";
 import { deferredOf, type OfferOptions, schemaNamed, schemasFor, type ToolSchema } from "./offers.ts";
 import { type RegisteredTool, type RegisterOptions, registeredTool, type ToolBlock } from "./registered.ts";
 import { JsonSchemas, type SchemaGuard } from "./schema/json-schema.ts";
 import { ToolStatistics } from "./statistics.ts";
 import type { Action, Offer, ToolHealth, Tools } from "./tool.ts";
+import { isToolset, type Toolset, takeTools } from "./toolsets/toolset.ts";
 
 export interface RegistryChange {
   readonly change: "added" | "removed" | "server";
@@ -36,6 +38,8 @@ interface RegistryEntry {
   readonly guards: readonly SchemaGuard[];
   readonly options: RegisterOptions;
   readonly health: HealthRecord;
+  /** Ends following the tool's own state. */
+  readonly unfollow: (() => void) | undefined;
 }
 
 /** Actions that can be run. They are not part of the public API. */
@@ -92,26 +96,56 @@ export class Registry implements AsyncDisposable {
     if (onChange !== undefined) this.#listeners.add(onChange);
   }
 
-  /** @throws RuntimeFault saying what is missing or refused (`tool_incomplete`, `tool_duplicate`, `tool_name_*`, `schema_refused`, `registry_locked`) */
-  register(tool: AnyTool, options: RegisterOptions = {}): RegisteredTool {
+  /**
+   * A set is registered whole or not at all; tools that it receives later are registered then.
+   *
+   * @throws RuntimeFault saying what is missing or refused (`tool_incomplete`, `tool_duplicate`, `tool_name_*`, `schema_refused`, `registry_locked`)
+   */
+  register(tool: AnyTool, options?: RegisterOptions): RegisteredTool;
+  register(tools: Toolset, options?: RegisterOptions): readonly RegisteredTool[];
+  register(given: AnyTool | Toolset, options: RegisterOptions = {}): RegisteredTool | readonly RegisteredTool[] {
+    return isToolset(given) ? this.#registerSet(given, options) : this.#register(given, options);
+  }
+
+  #registerSet(set: Toolset, options: RegisterOptions): readonly RegisteredTool[] {
+    const registered: RegisteredTool[] = [];
+    try {
+      takeTools(set, (tool) => void registered.push(this.#register(tool, options)));
+    } catch (error) {
+      for (const { toolName } of registered) this.unregister(toolName);
+      throw error;
+    }
+    return [...registered];
+  }
+
+  #register(tool: AnyTool, options: RegisterOptions): RegisteredTool {
     if (this.#locked) throw lockedFault(tool);
     const { actions, guards } = compile(tool, options, this.#schemas);
     const { name } = tool;
     this.#names.take(tool, actions, options.replace);
     const isReplaced = this.#entries.has(name);
+    this.#entries.get(name)?.unfollow?.();
+    const state = stateOf(tool);
     const entry: RegistryEntry = {
       tool,
       actions: new Map(actions.map((action) => [action.name, action])),
       guards,
       options,
       health: new HealthRecord(),
+      unfollow: state?.follow((now) => this.#take(name, now)),
     };
     this.#entries.set(name, entry);
     for (const { ready } of guards)
       ready.catch(() => this.#announce({ change: "server", name: options.server ?? name })); // the tool is no longer offered
     if (isReplaced) this.#announce({ change: "removed", name });
     this.#announce({ change: "added", name });
+    if (state !== undefined && state.now !== "callable") this.#take(name, state.now);
     return this.#view(entry);
+  }
+
+  #take(name: string, state: ToolState): void {
+    if (state === "gone") this.unregister(name);
+    else this.block(name, state === "callable" ? undefined : state);
   }
 
   /** Returns false when the registry is locked. Throws as `register` does for a tool that is refused itself. */
@@ -122,6 +156,7 @@ export class Registry implements AsyncDisposable {
   }
 
   unregister(name: string): boolean {
+    this.#entries.get(name)?.unfollow?.();
     if (!this.#entries.delete(name)) return false;
     this.#names.free(name);
     this.#blocked.delete(name);
