@@ -75,6 +75,7 @@ export class Registry implements AsyncDisposable {
   readonly #entries = new Map<string, RegistryEntry>();
   readonly #names = new TakenNames();
   readonly #down = new Map<string, string | undefined>();
+  readonly #arriving = new Map<string, Promise<void>>();
   readonly #blocked = new Map<string, ToolBlock>();
   #locked = false;
   #offers: readonly Offer[] | undefined;
@@ -83,6 +84,7 @@ export class Registry implements AsyncDisposable {
     has: (tool) => this.has(tool),
     unavailable: (action) => this.unavailable(action),
     serverAway: (tool) => this.#serverAway(tool),
+    serverArriving: (tool) => this.#serverArriving(tool),
     report: (action, went) => this.#report(action, went),
     toolNamed: (name) => this.#entries.get(name)?.tool,
     toolOfCallType: (type) => this.#names.ownerOfCallType(type),
@@ -211,10 +213,16 @@ export class Registry implements AsyncDisposable {
     return entry !== undefined;
   }
 
-  /** While a server is down, all of its tools are unavailable. */
-  setServer(name: string, state: "up" | "down", problem?: string): void {
+  /**
+   * While a server is down, all of its tools are unavailable.
+   *
+   * @param attempt the first attempt to connect it, which does not reject; calls of its tools wait for it
+   */
+  // biome-ignore lint/complexity/useMaxParams: the parts of a server's state
+  setServer(name: string, state: "up" | "down", problem?: string, attempt?: Promise<void>): void {
     if (state === "up") this.#down.delete(name);
     else this.#down.set(name, problem);
+    if (attempt !== undefined) this.#arriving.set(name, attempt.finally(() => this.#arriving.delete(name)));
     this.#announce({ change: "server", name });
   }
 
@@ -302,11 +310,18 @@ export class Registry implements AsyncDisposable {
     if (this.#ownsSchemas) await this.#schemas.close();
   }
 
-  /** A server without tools here has not listed them yet. A name at `/mcp/<server>` comes as `server/name`. */
+  #serverArriving(tool: string): Promise<void> | undefined {
+    if (this.#arriving.size === 0) return undefined;
+    const { server: own } = this.#entries.get(tool)?.options ?? {};
+    for (const [server, attempt] of this.#arriving)
+      if (own === server || (own === undefined && isNameOf(server, tool))) return attempt;
+    return undefined;
+  }
+
+  /** A server without tools here has not listed them yet. */
   #serverAway(tool: string): string | undefined {
     for (const [server, problem] of this.#down) {
-      const isMeant = tool.startsWith(`${server}__`) || tool.startsWith(`${server}/`);
-      if (isMeant && ![...this.#entries.values()].some(({ options }) => options.server === server))
+      if (isNameOf(server, tool) && ![...this.#entries.values()].some(({ options }) => options.server === server))
         return `the server \`${server}\` is not connected${reason(problem)}`;
     }
     return undefined;
@@ -349,6 +364,11 @@ function lockedFault({ name }: AnyTool): RuntimeFault {
     "registry_locked",
     `${visible(name)} is refused: this runtime takes no tools after its start.`,
   );
+}
+
+/** A name at `/mcp/<server>` comes as `server/name`. */
+function isNameOf(server: string, tool: string): boolean {
+  return tool.startsWith(`${server}__`) || tool.startsWith(`${server}/`);
 }
 
 function reason(problem: string | undefined): string {

@@ -230,6 +230,8 @@ export interface Tools {
   unavailable(action: Pick<Action, "tool" | "facts">): string | undefined;
   /** The reason if the tool's server is not connected yet. Returns undefined for an unknown tool. */
   serverAway?(tool: string): string | undefined;
+  /** Resolves after the first attempt to connect the tool's server. Returns undefined when it is over, and for other tools. */
+  serverArriving?(tool: string): Promise<void> | undefined;
   /** Records how a call ended, for the tool's health. */
   report(
     action: Pick<Action, "tool">,

@@ -20,7 +20,7 @@ import {
 
 /** The longest wait of a timer. The SDK's own 60 s must not end a call: only the caller's signal does. */
 const neverMs = 2 ** 31 - 1;
-const defaultStartTimeoutMs = 60_000;
+export const defaultStartTimeoutMs = 60_000;
 const pingTimeoutMs = 8_000;
 const resourceTimeoutMs = 20_000;
 const endSessionMs = 2_000;

@@ -8,6 +8,7 @@ import {
   type Definition,
   definitionOf,
   newBlock,
+  type Pin,
   type StoredDefinition,
   type TrustedDefinitions,
   toolOf,
@@ -33,7 +34,9 @@ export interface ToolRegistrar {
   unregister(name: string): void;
   /** Blocks a tool until `undefined` is given, or the tool is unregistered. */
   block(name: string, block: ToolBlock | undefined): void;
-  setServer(name: string, status: "up" | "down", problem?: string): void;
+  /** @param attempt the first attempt to connect it; calls of its tools wait for it */
+  // biome-ignore lint/complexity/useMaxParams: the parts of a server's state
+  setServer(name: string, status: "up" | "down", problem?: string, attempt?: Promise<void>): void;
   /** Why a registered tool's schema cannot be used, as soon as that is known. */
   schemaProblem(name: string): string | undefined;
 }
@@ -91,6 +94,8 @@ export class ServerTools {
   /** Public name to the digest of the definition it was registered with. */
   readonly #registered = new Map<string, string>();
   readonly #blocked = new Set<string>();
+  /** They are registered as they are pinned, and the server has not listed them yet. */
+  readonly #assumed = new Set<string>();
   /** Refusals that were reported. Each is reported once. */
   readonly #refused = new Map<string, string>();
   #listed: UpstreamList | undefined;
@@ -131,6 +136,27 @@ export class ServerTools {
     );
   }
 
+  /**
+   * Registers what is pinned of a server that was connected before, so that a client that comes before the first list sees it.
+   * The first list corrects it before anything can be called.
+   */
+  async showPinned(pins: readonly Pin[]): Promise<void> {
+    if (await this.#isFirst()) return;
+    const diff = noChanges();
+    for (const { tool: name, pinned, offered } of pins) {
+      const tool = pinned && toolOf(pinned);
+      if (pinned === undefined || tool === undefined) continue;
+      if (!listedTools(this.#place, this.#config, { tools: [tool], malformed: [] }).wanted.has(name)) continue;
+      try {
+        this.#register({ name, tool, digest: pinned.digest }, diff);
+        this.#assumed.add(name);
+        if (offered !== undefined) this.#block(name, this.#changed(name, pinned, offered), diff);
+      } catch {
+        // The first list tells why it cannot be registered.
+      }
+    }
+  }
+
   /** Lists are applied one after the other. */
   sync(list: UpstreamList): Promise<ToolsDiff> {
     this.#listed = list;
@@ -145,7 +171,7 @@ export class ServerTools {
   }
 
   async #sync(list: UpstreamList): Promise<ToolsDiff> {
-    const diff: Changes = { added: [], removed: [], changed: [], blocked: [], freed: [], refused: [] };
+    const diff = noChanges();
     const { wanted, refused, off } = listedTools(this.#place, this.#config, list);
     for (const name of this.#refused.keys()) if (!wanted.has(name) && !refused.has(name)) this.#refused.delete(name);
     for (const [name, why] of refused) if (!wanted.has(name)) this.#refuse(name, why, diff);
@@ -241,13 +267,14 @@ export class ServerTools {
     this.#block(name, pinned ? this.#changed(name, pinned, definition) : newBlock(name), diff);
   }
 
-  #changed(name: string, pinned: StoredDefinition, definition: Definition): ToolBlock {
+  #changed(name: string, pinned: StoredDefinition, definition: Pick<Definition, "body">): ToolBlock {
     return changedBlock(name, changedFields(pinned.body, definition.body), this.#place.onChange);
   }
 
   #register({ name, tool, digest }: ShownTool, diff: Changes): void {
     const before = this.#registered.get(name);
-    if (before === digest) return;
+    const isAssumed = this.#assumed.delete(name);
+    if (before === digest && !isAssumed) return; // icons and pages are not pinned, so an assumed tool is registered again
     const { riskSource, guess } = termsOf(tool, this.#config);
     const { registry, call, readUi, known = [] } = this.#options;
     registry.register(adapt(name, tool, { config: this.#config, call, readUi, known }), {
@@ -257,7 +284,7 @@ export class ServerTools {
       ...(before !== undefined && { replace: true }),
     });
     this.#registered.set(name, digest);
-    (before === undefined ? diff.added : diff.changed).push(name);
+    (before === undefined || isAssumed ? diff.added : diff.changed).push(name);
   }
 
   #block(name: string, block: ToolBlock, diff: Changes): void {
@@ -275,7 +302,7 @@ export class ServerTools {
     this.#options.registry.unregister(name);
     this.#registered.delete(name);
     this.#blocked.delete(name);
-    diff.removed.push(name);
+    if (!this.#assumed.delete(name)) diff.removed.push(name);
   }
 
   /** Unregisters the tool: the server no longer offers the old definition. */
@@ -289,6 +316,10 @@ export class ServerTools {
     if (this.#refused.get(name) !== why) diff.refused.push({ tool: name, why });
     this.#refused.set(name, why);
   }
+}
+
+function noChanges(): Changes {
+  return { added: [], removed: [], changed: [], blocked: [], freed: [], refused: [] };
 }
 
 /** A model sees nothing of a definition that no operator approved, not even its description. */
