@@ -128,6 +128,7 @@ export interface PerCall {
   readonly deadline?: number | undefined;
   readonly onProgress?: ProgressSink | undefined;
   readonly reason?: string | undefined;
+  readonly requestMeta?: JsonObject | undefined;
 }
 
 /** Checks the options of a call. An invalid number or patience would remove a limit. */
@@ -177,7 +178,7 @@ export function withinOptions(session: PerCall, call: PerCall): PerCall {
   const { patience, approvalWaitMs, deadline, signal, onProgress = session.onProgress, reason = session.reason } = call;
   return {
     ...{ idempotencyKey: call.idempotencyKey, toolCallId: call.toolCallId, providerItem: call.providerItem },
-    ...{ onProgress, reason },
+    ...{ onProgress, reason, requestMeta: call.requestMeta },
     patience: ranked(patience) <= ranked(session.patience) ? patience : session.patience,
     approvalWaitMs: earlier(approvalWaitMs, session.approvalWaitMs),
     deadline: earlier(deadline, session.deadline),

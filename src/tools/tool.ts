@@ -8,6 +8,7 @@
  * their health), toolbox.ts (a collection of tools), run-foreign.ts (the only place that runs third-party code).
  */
 import type { Autonomy, Principal, Risk } from "../core/call.ts";
+import type { ProgressCount } from "../core/event.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import type { ContentBlock, Preview, ResultFile, ToolOutcome } from "../core/outcome.ts";
 import type { Suggestion, ToolFacts } from "../policy/policy.ts";
@@ -47,8 +48,12 @@ export interface ToolContext {
   readonly approvalId: string | undefined;
   /** Artifacts that its caller may use. */
   readonly artifacts: ToolArtifacts;
-  /** Reports what the tool is doing, and how much of it is done, from 0 to 1, if that is known. */
-  progress(content: string, fraction?: number): void;
+  /**
+   * Reports what the tool is doing, and how much of it is done, from 0 to 1, if that is known.
+   *
+   * @param count the same in the tool's own numbers
+   */
+  progress(content: string, fraction?: number, count?: ProgressCount): void;
   /** Reports what the tool did, with a type like `file.read`. No content and no secrets in `data`. */
   emit(type: string, summary: string, data?: JsonObject): void;
   /** Throws when the call was cancelled or is past its deadline. */

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import type { ContentBlock } from "../../core/outcome.ts";
+import { ToolCallContext } from "../../pipeline/context.ts";
 import { LargeJson } from "../../results/large-json.ts";
 import { LostAnswer } from "../../results/raw-result.ts";
 import { learnIn } from "../../secrets/lend.ts";
@@ -66,7 +67,8 @@ export function adapt(name: string, tool: UpstreamTool, { config, call, readUi, 
       const answer = await call(tool.name, given, {
         signal,
         idempotencyKey,
-        onProgress: (content, fraction) => context.progress(content, fraction),
+        onProgress: (content, fraction, count) => context.progress(content, fraction, count),
+        meta: ToolCallContext.inside(context)?.caller.requestMeta,
       });
       if (answer instanceof LostAnswer) return answer as unknown as ToolAnswer; // `toRawResult` takes it
       const { content, structured, isError } = answer;

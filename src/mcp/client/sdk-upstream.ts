@@ -109,7 +109,7 @@ export class SdkUpstream implements Upstream {
     const onGone = (why: string): void => breakOff(new Error(why));
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     this.#underWay.set(onGone, ended);
-    const params = { name, arguments: given, _meta: { "postern/idempotency-key": call.idempotencyKey } };
+    const params = { name, arguments: given, _meta: { ...call.meta, "postern/idempotency-key": call.idempotencyKey } };
     const onprogress = (at: Progress): void => reportProgress(at, call);
     const options = { signal: call.signal, timeout: neverMs, onprogress };
     try {
@@ -191,10 +191,11 @@ function codeOf(error: unknown): number | undefined {
     : undefined;
 }
 
-/** Passes progress on as text, and as a fraction if the total is known. */
+/** Passes progress on as text and in the server's numbers, and as a fraction if the total is known. */
 function reportProgress({ progress, total, message }: Progress, { onProgress }: UpstreamCall): void {
   const words = message ?? `${progress}${total === undefined ? "" : ` of ${total}`}`;
-  onProgress(words, total === undefined || total === 0 ? undefined : progress / total);
+  const fraction = total === undefined || total === 0 ? undefined : progress / total;
+  onProgress(words, fraction, { progress, ...(total !== undefined && { total }) });
 }
 
 /** Closing a broken connection may fail. */
