@@ -27,10 +27,10 @@ export function readMessage(bytes: Uint8Array | string): ReadMessage {
 
 export const invalidParams = -32_602;
 
-type Kind = "a text" | "an object";
+type MemberKind = "a text" | "an object";
 
 /** The members of requests that this server reads. */
-const members: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
+const members: Readonly<Record<string, Readonly<Record<string, MemberKind>>>> = {
   "tools/call": { name: "a text", arguments: "an object" },
   "tools/list": { cursor: "a text" },
   "resources/read": { uri: "a text" },
@@ -50,7 +50,7 @@ function paramsProblem(message: Json): string | undefined {
   return `\`${method}\` needs \`${needed}\`, a text.`;
 }
 
-function kindOf(value: Json | undefined): Kind | undefined {
+function kindOf(value: Json | undefined): MemberKind | undefined {
   if (typeof value === "string") return "a text";
   return isJsonObject(value ?? null) ? "an object" : undefined;
 }
