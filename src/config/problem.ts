@@ -64,6 +64,12 @@ export function parseChecked<T>(
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const language = isCode ? "code" : "file";
-  const problems = schemaProblems(parsed.error.issues, { value, schema: keys(), language, renamedKeys, fixFor: fixForOtherClients });
+  const problems = schemaProblems(parsed.error.issues, {
+    value,
+    schema: keys(),
+    language,
+    renamedKeys,
+    fixFor: fixForOtherClients,
+  });
   throw new ConfigProblems(problems.map(({ path, part, ...rest }) => ({ ...locate(path, part), ...rest })));
 }

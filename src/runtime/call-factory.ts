@@ -145,7 +145,10 @@ export class CallFactory {
     });
   }
 
-  caller(session: Session, { patience, signal, deadline, approvalWaitMs, onProgress, reason, requestMeta }: PerCall): Caller {
+  caller(
+    session: Session,
+    { patience, signal, deadline, approvalWaitMs, onProgress, reason, requestMeta }: PerCall,
+  ): Caller {
     const { clock, patience: granted } = this.#options;
     return {
       session,

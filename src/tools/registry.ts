@@ -222,7 +222,11 @@ export class Registry implements AsyncDisposable {
   setServer(name: string, state: "up" | "down", problem?: string, attempt?: Promise<void>): void {
     if (state === "up") this.#down.delete(name);
     else this.#down.set(name, problem);
-    if (attempt !== undefined) this.#arriving.set(name, attempt.finally(() => this.#arriving.delete(name)));
+    if (attempt !== undefined)
+      this.#arriving.set(
+        name,
+        attempt.finally(() => this.#arriving.delete(name)),
+      );
     this.#announce({ change: "server", name });
   }
 

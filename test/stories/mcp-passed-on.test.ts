@@ -20,7 +20,11 @@ async function reporting(...steps: readonly object[]) {
       const params = { progressToken: meta["progressToken"], ...step };
       return { jsonrpc: "2.0", method: "notifications/progress", params };
     });
-    const answer = { jsonrpc: "2.0", id: request.id, result: { content: [{ type: "text", text: "the whole result" }] } };
+    const answer = {
+      jsonrpc: "2.0",
+      id: request.id,
+      result: { content: [{ type: "text", text: "the whole result" }] },
+    };
     const events = [...reports, answer].map((message) => `data: ${JSON.stringify(message)}\n\n`);
     response.writeHead(200, { "content-type": "text/event-stream" }).end(events.join(""));
     return true;
@@ -73,4 +77,14 @@ it.each(eras)("the trace and the own keys of a client of %s reach the server, an
   await client.callTool({ name: "s__t", _meta });
   const [{ progressToken: _, ...received }] = metas as [Record<string, unknown>];
   expect(received).toEqual({ ...own, "postern/idempotency-key": expect.any(String) });
+});
+
+it.each(eras)("a client of %s that sends a list as arguments reads a sentence", async (era) => {
+  const { servers } = await reporting();
+  const client = await (await serveRuntime({ servers })).connect("/mcp", era);
+  const wrong = client.callTool({ name: "s__t", arguments: [1] as unknown as Record<string, unknown> });
+  await expect(wrong).rejects.toMatchObject({
+    code: -32_602,
+    message: expect.stringContaining("`arguments` of `tools/call` is [1]; it must be an object."),
+  });
 });

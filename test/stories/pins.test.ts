@@ -178,7 +178,8 @@ describe("a server that was connected before", () => {
   it("has its pinned tools listed at once at the next start, and a call waits for it", async () => {
     const { server, start } = scene();
     const first = await start();
-    const tools = (runtime: Runtime) => runtime.offered(asker.principal).map(({ tool, description }) => [tool, description]);
+    const tools = (runtime: Runtime) =>
+      runtime.offered(asker.principal).map(({ tool, description }) => [tool, description]);
     const listed = tools(first);
     expect(listed.map(([tool]) => tool)).toEqual(["files__announce", "files__read"]);
     await first.close();

@@ -35,7 +35,6 @@ export interface ToolRegistrar {
   /** Blocks a tool until `undefined` is given, or the tool is unregistered. */
   block(name: string, block: ToolBlock | undefined): void;
   /** @param attempt the first attempt to connect it; calls of its tools wait for it */
-  // biome-ignore lint/complexity/useMaxParams: the parts of a server's state
   setServer(name: string, status: "up" | "down", problem?: string, attempt?: Promise<void>): void;
   /** Why a registered tool's schema cannot be used, as soon as that is known. */
   schemaProblem(name: string): string | undefined;

@@ -111,7 +111,7 @@ function timeoutMs() {
   return z.int().min(1).max(86_400_000);
 }
 
-const environment = "Write the variables under `env`; `${NAME}` there is a variable of Postern's own environment.";
+const environment = "Write the variables under `env`, where values may name variables of Postern's own environment.";
 const unasked = "Write `tools: { NAME: { risk: safe } }` for each tool that may run unasked.";
 const off = "Write `tools: { NAME: { enabled: false } }` for each of them.";
 
@@ -130,7 +130,10 @@ const otherKeys: Readonly<Record<string, string>> = {
 };
 
 /** What to write instead of a key or a value of another client's `mcp.json`. */
-export function fixForOtherClients([section, server, key, ...rest]: KeyPath, part: "key" | "value"): string | undefined {
+export function fixForOtherClients(
+  [section, server, key, ...rest]: KeyPath,
+  part: "key" | "value",
+): string | undefined {
   if (section === "mcpServers" && server === undefined)
     return "Write `servers`, and under it each server by its name: docs/reference/mcp.md says which keys it has.";
   if (section !== "servers" || typeof key !== "string" || rest.length > 0) return undefined;

@@ -96,8 +96,11 @@ class GatewayEndpoint implements McpGateway {
     if (accepted?.stream === true || (accepted !== undefined && request.method === "POST")) acceptBothForms(request);
     if (request.method !== "POST") return this.#sessions.handle(request, undefined, source);
     const read = readMessage(await request.text());
-    if ("refused" in read)
-      return Response.json(read.refused, { status: read.refused.error.code === invalidParams ? 200 : 400 });
+    if ("refused" in read) {
+      // A client of 2025-11-25 reads an error of a request as the answer, and a status as a broken session.
+      const isAnswer = read.refused.error.code === invalidParams && request.headers.has("mcp-session-id");
+      return Response.json(read.refused, { status: isAnswer ? 200 : 400 });
+    }
     const { message } = read;
     const answered = await this.#respond(request, message, source);
     const staysOpen = isJsonObject(message) && message["method"] === "subscriptions/listen";

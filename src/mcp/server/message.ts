@@ -40,11 +40,12 @@ const members: Readonly<Record<string, Readonly<Record<string, MemberKind>>>> = 
 /** What is wrong with the parameters of a request, in a sentence: the SDK would answer with the JSON of its schema's issues. */
 function paramsProblem(message: Json): string | undefined {
   const { method, params = {}, id } = isJsonObject(message) ? message : ({} as JsonObject);
-  if (typeof method !== "string" || id === undefined) return undefined;
+  if (typeof method !== "string" || id === undefined || typeof params !== "object") return undefined;
   if (!isJsonObject(params)) return `\`params\` of \`${method}\` is ${shown(params)}; it must be an object.`;
   const read = Object.entries({ _meta: "an object", ...(Object.hasOwn(members, method) && members[method]) });
   const wrong = read.find(([name, kind]) => params[name] !== undefined && kindOf(params[name]) !== kind);
-  if (wrong !== undefined) return `\`${wrong[0]}\` of \`${method}\` is ${shown(params[wrong[0]])}; it must be ${wrong[1]}.`;
+  if (wrong !== undefined)
+    return `\`${wrong[0]}\` of \`${method}\` is ${shown(params[wrong[0]])}; it must be ${wrong[1]}.`;
   const needed = method === "tools/call" ? "name" : method === "resources/read" ? "uri" : undefined;
   if (needed === undefined || params[needed] !== undefined) return undefined;
   return `\`${method}\` needs \`${needed}\`, a text.`;
