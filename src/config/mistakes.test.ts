@@ -7,6 +7,24 @@ import { expectWork } from "../../test/fakes/in-time.ts";
 const configs = new ConfigFolder();
 afterAll(() => configs[Symbol.dispose]());
 
+/** Keys of a server in another client's `mcp.json`, and the beginning of what to write. */
+const otherClients = (
+  [
+    ["type: stdio", "Remove it: `command` means stdio"],
+    ["disabled: true", "Write `enabled: false`"],
+    ["timeout: 60", "Write `call_timeout_ms`, in milliseconds."],
+    ["serverUrl: https://a.example", "Write `url`."],
+    ["httpUrl: https://a.example", "Write `url`."],
+    ["autoApprove: [a]", "Write `tools: { NAME: { risk: safe } }`"],
+    ["alwaysAllow: [a]", "Write `tools: { NAME: { risk: safe } }`"],
+    ["disabledTools: [a]", "Write `tools: { NAME: { enabled: false } }`"],
+    ["excludeTools: [a]", "Write `tools: { NAME: { enabled: false } }`"],
+    ["envFile: .env", "Write the variables under `env`"],
+    ["transport: streamable-http", "Write `http` for Streamable HTTP"],
+    ["transport: stdio", "With `command` there is none."],
+  ] as const
+).map(([line, said]) => [`another client's \`${line}\``, `servers:\n  files:\n    ${line}\n`, said] as const);
+
 /** What is written, and what is said about it: file, line, column, key, value, fix. */
 const mistakes: readonly (readonly [what: string, yaml: string, said: string])[] = [
   [
@@ -110,6 +128,12 @@ const mistakes: readonly (readonly [what: string, yaml: string, said: string])[]
     "servers:\n  files:\n    comand: node\n",
     "FILE:3:5 servers.files.comand: `comand` is not a known key. Fix: Did you mean `command`?",
   ],
+  [
+    "another client's `mcpServers`",
+    "mcpServers:\n  files:\n    command: node\n",
+    "FILE:1:1 mcpServers: `mcpServers` is not a known key. Fix: Write `servers`, and under it each server by its name",
+  ],
+  ...otherClients,
   [
     "a server's name that cannot be part of a tool's",
     "servers:\n  my files:\n    command: node\n",

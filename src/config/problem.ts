@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { type JsonSchemaKeys, type KeyPath, schemaProblems } from "../core/schema-problems.ts";
+import { fixForOtherClients } from "../mcp/client/server-config-schema.ts";
 
 /** One mistake in a configuration: where it is, what is there, and what to write instead. */
 export interface ConfigProblem {
@@ -63,6 +64,12 @@ export function parseChecked<T>(
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const language = isCode ? "code" : "file";
-  const problems = schemaProblems(parsed.error.issues, { value, schema: keys(), language, renamedKeys });
+  const problems = schemaProblems(parsed.error.issues, {
+    value,
+    schema: keys(),
+    language,
+    renamedKeys,
+    fixFor: fixForOtherClients,
+  });
   throw new ConfigProblems(problems.map(({ path, part, ...rest }) => ({ ...locate(path, part), ...rest })));
 }

@@ -142,6 +142,7 @@ export interface PerCall {
   readonly deadline?: number | undefined;
   readonly onProgress?: ProgressSink | undefined;
   readonly reason?: string | undefined;
+  readonly requestMeta?: JsonObject | undefined;
 }
 
 /** Checks the options of a call. An invalid number or patience would remove a limit. */
@@ -196,7 +197,7 @@ export function withinOptions(session: PerCall, call: PerCall): PerCall {
   const { patience, approvalWaitMs, deadline, signal, onProgress = session.onProgress, reason = session.reason } = call;
   return {
     ...{ idempotencyKey: call.idempotencyKey, toolCallId: call.toolCallId, turn: call.turn },
-    ...{ providerItem: call.providerItem },
+    ...{ providerItem: call.providerItem, requestMeta: call.requestMeta },
     ...{ onProgress, reason },
     patience: ranked(patience) <= ranked(session.patience) ? patience : session.patience,
     approvalWaitMs: earlier(approvalWaitMs, session.approvalWaitMs),

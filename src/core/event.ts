@@ -89,6 +89,7 @@ export type CallEvent =
       readonly content: string;
       /** Done part of the work, from 0 to 1, if the tool knows it. */
       readonly fraction?: number;
+      readonly count?: ProgressCount;
       /** Id of the recorded call, if this is a later arrival of it. */
       readonly recordedAs?: string;
     }
@@ -193,8 +194,20 @@ export interface AgentProgress {
   /** The name of the tool, the text of its progress, or the text of the outcome. */
   readonly content: string;
   readonly runId: string;
+  /** How far the tool is, if it says so. */
+  readonly count?: ProgressCount;
   /** Number of the call among those of its run that have progress, from 1; the same for all steps of one call. */
   readonly seq: number;
+}
+
+/**
+ * How far a tool is, in its own numbers.
+ *
+ * @public
+ */
+export interface ProgressCount {
+  readonly progress: number;
+  readonly total?: number;
 }
 
 /**

@@ -39,6 +39,8 @@ export interface CheckedValue {
   readonly language: "file" | "code";
   /** Keys of earlier versions with their present names. */
   readonly renamedKeys?: ReadonlyMap<string, string>;
+  /** What to write instead of a key, or of the value at a key, that other programs have. */
+  readonly fixFor?: (path: KeyPath, part: SchemaProblem["part"]) => string | undefined;
 }
 
 export function schemaProblems(
@@ -91,7 +93,8 @@ function problemsOf(issue: ZodIssue, path: KeyPath, written: CheckedValue): read
         const unknown = keyText([...namedSteps(path, written), nameOf(name)]);
         const now = written.renamedKeys?.get(unknown);
         const sentences = now === undefined ? unknownKey(nameOf(name), known) : renamedKey(unknown, now);
-        return { path: [...path, name], part: "key", key: unknown, ...sentences };
+        const fix = written.fixFor?.([...path, name], "key") ?? sentences.fix;
+        return { path: [...path, name], part: "key", key: unknown, ...sentences, fix };
       });
     }
     case "invalid_union": {
@@ -107,8 +110,10 @@ function problemsOf(issue: ZodIssue, path: KeyPath, written: CheckedValue): read
       const fix = why?.code === "invalid_value" ? noneOf(why.values.map(String), name).fix : fixOf(why);
       return [{ path, part: "key", key, message: `\`${name}\` cannot be a name here.`, fix }];
     }
-    default:
-      return [{ path, part: "value", key, ...sentencesOf(issue, { value: shown(value, path), path, language }) }];
+    default: {
+      const sentences = sentencesOf(issue, { value: shown(value, path), path, language });
+      return [{ path, part: "value", key, ...sentences, fix: written.fixFor?.(path, "value") ?? sentences.fix }];
+    }
   }
 }
 

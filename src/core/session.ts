@@ -3,6 +3,7 @@ import type { Clock } from "./clock.ts";
 import type { ProgressSink } from "./event.ts";
 import { RuntimeFault } from "./fault.ts";
 import { newId } from "./ids.ts";
+import type { JsonObject } from "./json.ts";
 import type { CallStatus, ToolOutcome } from "./outcome.ts";
 import { insteadOf, parseRisk } from "./risk.ts";
 import { shown } from "./shown.ts";
@@ -254,6 +255,8 @@ export interface Caller {
   readonly progress?: ProgressSink | undefined;
   /** The agent's own reason for the call, for a person to read. */
   readonly reason?: string | undefined;
+  /** What an MCP client sent beside the arguments: upstream servers receive it. It is not recorded. */
+  readonly requestMeta?: JsonObject | undefined;
   /** The caller that resumes a recorded call. Undefined for the program that owns the runtime. */
   readonly asker?: Principal | undefined;
   /** The caller chose `deny` although there is an approver. */

@@ -67,7 +67,10 @@ class Steps {
     if (event.moment === "attempted") return this.#start(event.call);
     if (event.moment === "progressed") {
       const start = this.#start(event.call); // a tool may report progress before its claim is committed
-      return [...start, this.#step(event.call, momentNames.progressed.progress, event.content)];
+      return [
+        ...start,
+        { ...this.#step(event.call, momentNames.progressed.progress, event.content), ...countOf(event) },
+      ];
     }
     if (event.moment !== "ended" || !this.#open.has(event.call.id)) return none;
     const step = this.#step(event.call, momentNames.ended.progress, event.outcome.text);
@@ -89,6 +92,14 @@ class Steps {
     const { principal, runId } = authority;
     return { agentId: principal.agent, step, content, runId, seq: this.#open.get(id) ?? 0 };
   }
+}
+
+function countOf({
+  count,
+  fraction,
+}: Extract<CallEvent, { readonly moment: "progressed" }>): Pick<AgentProgress, "count"> {
+  if (count !== undefined) return { count };
+  return fraction === undefined ? {} : { count: { progress: fraction, total: 1 } };
 }
 
 function send(steps: readonly AgentProgress[], sink: ProgressSink): void | Promise<void> {

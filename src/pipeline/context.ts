@@ -1,6 +1,6 @@
 import type { Autonomy, Principal, ToolCall } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
-import type { Announce } from "../core/event.ts";
+import type { Announce, ProgressCount } from "../core/event.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { copyOf, type JsonObject } from "../core/json.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
@@ -114,7 +114,7 @@ export class ToolCallContext implements ToolContext {
   }
 
   get progress(): ToolContext["progress"] {
-    return (content, fraction) => this.#progress(content, fraction);
+    return (content, fraction, count) => this.#progress(content, fraction, count);
   }
   get emit(): ToolContext["emit"] {
     return (type, summary, data) => this.#emit(type, summary, data);
@@ -129,14 +129,14 @@ export class ToolCallContext implements ToolContext {
     return (request) => this.#child(request);
   }
 
-  #progress(content: string, fraction?: number): void {
+  #progress(content: string, fraction?: number, count?: ProgressCount): void {
     if (this.#run.over) return;
     const clean = this.#parts.redactor.redact(String(content));
     // A fraction that is not a number is left out; one above 1 counts as 1.
     const done = Number.isFinite(fraction) ? { fraction: Math.min(1, Math.max(0, Number(fraction))) } : {};
     const kept = this.#call.record?.call.id;
     const as = kept === undefined || kept === this.#call.id ? {} : { recordedAs: kept };
-    this.#parts.announce({ moment: "progressed", call: this.#call, content: clean, ...done, ...as });
+    this.#parts.announce({ moment: "progressed", call: this.#call, content: clean, ...done, ...countOf(count), ...as });
   }
 
   #emit(type: string, summary: string, data?: JsonObject): void {
@@ -159,6 +159,12 @@ export class ToolCallContext implements ToolContext {
     this.#children += 1;
     return this.#parts.child(this.#call, this.#children, request, this.#caller);
   }
+}
+
+/** Numbers that are not finite are left out. */
+function countOf({ progress, total }: Partial<ProgressCount> = {}): { readonly count?: ProgressCount } {
+  if (!Number.isFinite(progress)) return {};
+  return { count: { progress: Number(progress), ...(Number.isFinite(total) && { total: Number(total) }) } };
 }
 
 /** A tool may read the artifacts that its caller may read. */

@@ -20,7 +20,7 @@ import { checkArguments } from "./gates/arguments.ts";
 import { spend } from "./gates/budget.ts";
 import { claim, storeFailure } from "./gates/claim.ts";
 import { guardArguments } from "./gates/guardrails.ts";
-import { lookup } from "./gates/lookup.ts";
+import { awaitServer, lookup } from "./gates/lookup.ts";
 import { once } from "./gates/once.ts";
 import { ownRun } from "./gates/run.ts";
 import { type Again, type ApprovedCall, type CountedCall, isAgain, type WeighedCall } from "./gates/stages.ts";
@@ -62,6 +62,9 @@ async function passGates(call: ToolCall, caller: Caller, parts: Parts, tries = 0
   if (isEnding(counted)) return counted;
   const foreign = await ownRun(counted, parts);
   if (foreign !== undefined) return foreign;
+  const attempt = parts.tools.serverArriving?.(counted.tool);
+  const left = attempt && (await awaitServer(counted, attempt, caller, parts.clock));
+  if (left !== undefined) return left;
   const weighed = await assess(counted, parts);
   if (isEnding(weighed)) return weighed;
   const end = await runAssessed(weighed, caller, parts);

@@ -71,6 +71,8 @@ export interface CallContext {
   readonly onProgress?: ProgressSink;
   /** The agent's own reason for the call. Approvers see it, marked as unverified; it decides nothing. */
   readonly reason?: string;
+  /** What an MCP client sent beside the arguments: upstream servers receive it. It decides nothing and is not recorded. */
+  readonly requestMeta?: JsonObject;
 }
 
 /** Options of one call of a session. `runId` names another run of the same caller, on the session's budget. */

@@ -150,7 +150,10 @@ export class CallFactory {
     });
   }
 
-  caller(session: Session, { patience, signal, deadline, approvalWaitMs, onProgress, reason }: PerCall): Caller {
+  caller(
+    session: Session,
+    { patience, signal, deadline, approvalWaitMs, onProgress, reason, requestMeta }: PerCall,
+  ): Caller {
     const { clock, patience: granted } = this.#options;
     return {
       session,
@@ -160,6 +163,7 @@ export class CallFactory {
       deadline: deadline === undefined ? undefined : clock.monotonic() + (deadline - clock.now()),
       approvalWaitMs,
       progress: onProgress,
+      requestMeta,
       reason: reason === undefined ? undefined : this.#options.redactor.redact(reason).slice(0, longestReason),
     };
   }

@@ -5,12 +5,14 @@ import { requireRisk } from "../core/risk.ts";
 import { compile } from "./compile.ts";
 import { HealthRecord } from "./health.ts";
 import type { AnyTool } from "./kinds.ts";
+import { stateOf, type ToolState } from "./live-state.ts";
 import { TakenNames, visible } from "./names.ts";
 import { deferredOf, type OfferOptions, schemaNamed, schemasFor, type ToolSchema } from "./offers.ts";
 import { type RegisteredTool, type RegisterOptions, registeredTool, type ToolBlock } from "./registered.ts";
 import { JsonSchemas, type SchemaGuard } from "./schema/json-schema.ts";
 import { ToolStatistics } from "./statistics.ts";
 import type { Action, Offer, ToolHealth, Tools } from "./tool.ts";
+import { isToolset, type Toolset, takeTools } from "./toolsets/toolset.ts";
 
 export interface RegistryChange {
   readonly change: "added" | "removed" | "server";
@@ -36,6 +38,8 @@ interface RegistryEntry {
   readonly guards: readonly SchemaGuard[];
   readonly options: RegisterOptions;
   readonly health: HealthRecord;
+  /** Ends following the tool's own state. */
+  readonly unfollow: (() => void) | undefined;
 }
 
 /** Actions that can be run. They are not part of the public API. */
@@ -71,6 +75,7 @@ export class Registry implements AsyncDisposable {
   readonly #entries = new Map<string, RegistryEntry>();
   readonly #names = new TakenNames();
   readonly #down = new Map<string, string | undefined>();
+  readonly #arriving = new Map<string, Promise<void>>();
   readonly #blocked = new Map<string, ToolBlock>();
   #locked = false;
   #offers: readonly Offer[] | undefined;
@@ -79,6 +84,7 @@ export class Registry implements AsyncDisposable {
     has: (tool) => this.has(tool),
     unavailable: (action) => this.unavailable(action),
     serverAway: (tool) => this.#serverAway(tool),
+    serverArriving: (tool) => this.#serverArriving(tool),
     report: (action, went) => this.#report(action, went),
     toolNamed: (name) => this.#entries.get(name)?.tool,
     toolOfCallType: (type) => this.#names.ownerOfCallType(type),
@@ -92,26 +98,56 @@ export class Registry implements AsyncDisposable {
     if (onChange !== undefined) this.#listeners.add(onChange);
   }
 
-  /** @throws RuntimeFault saying what is missing or refused (`tool_incomplete`, `tool_duplicate`, `tool_name_*`, `schema_refused`, `registry_locked`) */
-  register(tool: AnyTool, options: RegisterOptions = {}): RegisteredTool {
+  /**
+   * A set is registered whole or not at all; tools that it receives later are registered then.
+   *
+   * @throws RuntimeFault saying what is missing or refused (`tool_incomplete`, `tool_duplicate`, `tool_name_*`, `schema_refused`, `registry_locked`)
+   */
+  register(tool: AnyTool, options?: RegisterOptions): RegisteredTool;
+  register(tools: Toolset, options?: RegisterOptions): readonly RegisteredTool[];
+  register(given: AnyTool | Toolset, options: RegisterOptions = {}): RegisteredTool | readonly RegisteredTool[] {
+    return isToolset(given) ? this.#registerSet(given, options) : this.#register(given, options);
+  }
+
+  #registerSet(set: Toolset, options: RegisterOptions): readonly RegisteredTool[] {
+    const registered: RegisteredTool[] = [];
+    try {
+      takeTools(set, (tool) => void registered.push(this.#register(tool, options)));
+    } catch (error) {
+      for (const { toolName } of registered) this.unregister(toolName);
+      throw error;
+    }
+    return [...registered];
+  }
+
+  #register(tool: AnyTool, options: RegisterOptions): RegisteredTool {
     if (this.#locked) throw lockedFault(tool);
     const { actions, guards } = compile(tool, options, this.#schemas);
     const { name } = tool;
     this.#names.take(tool, actions, options.replace);
     const isReplaced = this.#entries.has(name);
+    this.#entries.get(name)?.unfollow?.();
+    const state = stateOf(tool);
     const entry: RegistryEntry = {
       tool,
       actions: new Map(actions.map((action) => [action.name, action])),
       guards,
       options,
       health: new HealthRecord(),
+      unfollow: state?.follow((now) => this.#take(name, now)),
     };
     this.#entries.set(name, entry);
     for (const { ready } of guards)
       ready.catch(() => this.#announce({ change: "server", name: options.server ?? name })); // the tool is no longer offered
     if (isReplaced) this.#announce({ change: "removed", name });
     this.#announce({ change: "added", name });
+    if (state !== undefined && state.now !== "callable") this.#take(name, state.now);
     return this.#view(entry);
+  }
+
+  #take(name: string, state: ToolState): void {
+    if (state === "gone") this.unregister(name);
+    else this.block(name, state === "callable" ? undefined : state);
   }
 
   /** Returns false when the registry is locked. Throws as `register` does for a tool that is refused itself. */
@@ -122,6 +158,7 @@ export class Registry implements AsyncDisposable {
   }
 
   unregister(name: string): boolean {
+    this.#entries.get(name)?.unfollow?.();
     if (!this.#entries.delete(name)) return false;
     this.#names.free(name);
     this.#blocked.delete(name);
@@ -176,10 +213,20 @@ export class Registry implements AsyncDisposable {
     return entry !== undefined;
   }
 
-  /** While a server is down, all of its tools are unavailable. */
-  setServer(name: string, state: "up" | "down", problem?: string): void {
+  /**
+   * While a server is down, all of its tools are unavailable.
+   *
+   * @param attempt the first attempt to connect it, which does not reject; calls of its tools wait for it
+   */
+  // biome-ignore lint/complexity/useMaxParams: the parts of a server's state
+  setServer(name: string, state: "up" | "down", problem?: string, attempt?: Promise<void>): void {
     if (state === "up") this.#down.delete(name);
     else this.#down.set(name, problem);
+    if (attempt !== undefined)
+      this.#arriving.set(
+        name,
+        attempt.finally(() => this.#arriving.delete(name)),
+      );
     this.#announce({ change: "server", name });
   }
 
@@ -267,11 +314,18 @@ export class Registry implements AsyncDisposable {
     if (this.#ownsSchemas) await this.#schemas.close();
   }
 
-  /** A server without tools here has not listed them yet. A name at `/mcp/<server>` comes as `server/name`. */
+  #serverArriving(tool: string): Promise<void> | undefined {
+    if (this.#arriving.size === 0) return undefined;
+    const { server: own } = this.#entries.get(tool)?.options ?? {};
+    for (const [server, attempt] of this.#arriving)
+      if (own === server || (own === undefined && isNameOf(server, tool))) return attempt;
+    return undefined;
+  }
+
+  /** A server without tools here has not listed them yet. */
   #serverAway(tool: string): string | undefined {
     for (const [server, problem] of this.#down) {
-      const isMeant = tool.startsWith(`${server}__`) || tool.startsWith(`${server}/`);
-      if (isMeant && ![...this.#entries.values()].some(({ options }) => options.server === server))
+      if (isNameOf(server, tool) && ![...this.#entries.values()].some(({ options }) => options.server === server))
         return `the server \`${server}\` is not connected${reason(problem)}`;
     }
     return undefined;
@@ -314,6 +368,11 @@ function lockedFault({ name }: AnyTool): RuntimeFault {
     "registry_locked",
     `${visible(name)} is refused: this runtime takes no tools after its start.`,
   );
+}
+
+/** A name at `/mcp/<server>` comes as `server/name`. */
+function isNameOf(server: string, tool: string): boolean {
+  return tool.startsWith(`${server}__`) || tool.startsWith(`${server}/`);
 }
 
 function reason(problem: string | undefined): string {

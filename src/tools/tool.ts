@@ -8,6 +8,7 @@
  * their health), toolbox.ts (a collection of tools), run-foreign.ts (the only place that runs third-party code).
  */
 import type { Autonomy, Principal, Risk } from "../core/call.ts";
+import type { ProgressCount } from "../core/event.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import type { ContentBlock, Preview, ResultFile, ToolOutcome } from "../core/outcome.ts";
 import type { Suggestion, ToolFacts } from "../policy/policy.ts";
@@ -49,8 +50,12 @@ export interface ToolContext {
   readonly approvalId: string | undefined;
   /** Artifacts that its caller may use. */
   readonly artifacts: ToolArtifacts;
-  /** Reports what the tool is doing, and how much of it is done, from 0 to 1, if that is known. */
-  progress(content: string, fraction?: number): void;
+  /**
+   * Reports what the tool is doing, and how much of it is done, from 0 to 1, if that is known.
+   *
+   * @param count the same in the tool's own numbers
+   */
+  progress(content: string, fraction?: number, count?: ProgressCount): void;
   /** Reports what the tool did, with a type like `file.read`. No content and no secrets in `data`. */
   emit(type: string, summary: string, data?: JsonObject): void;
   /** Throws when the call was cancelled or is past its deadline. */
@@ -234,6 +239,8 @@ export interface Tools {
   unavailable(action: Pick<Action, "tool" | "facts">): string | undefined;
   /** The reason if the tool's server is not connected yet. Returns undefined for an unknown tool. */
   serverAway?(tool: string): string | undefined;
+  /** Resolves after the first attempt to connect the tool's server. Returns undefined when it is over, and for other tools. */
+  serverArriving?(tool: string): Promise<void> | undefined;
   /** Records how a call ended, for the tool's health. */
   report(
     action: Pick<Action, "tool">,

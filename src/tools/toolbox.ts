@@ -45,6 +45,11 @@ export class Toolbox {
     return this;
   }
 
+  /** Takes a tool out of the box; a runtime that has registered it keeps it. Returns false if there is no such tool. */
+  remove(name: string): boolean {
+    return this.#tools.delete(name);
+  }
+
   get(name: string): AnyTool | null {
     return this.#tools.get(name) ?? null;
   }

@@ -49,6 +49,13 @@ export class Changing implements Disposable {
     writeFileSync(join(this.folder, "resources"), JSON.stringify(contents));
   }
 
+  /** While it is held, it answers nothing. */
+  hold(isHeld: boolean): void {
+    const path = join(this.folder, "held");
+    if (isHeld) writeFileSync(path, "");
+    else rmSync(path);
+  }
+
   /** What its tools were called with, in order. */
   get given(): readonly unknown[] {
     return this.#lines("arguments").map((line): unknown => JSON.parse(line));

@@ -35,6 +35,7 @@ const tools: readonly unknown[] = [
   { name: "waiting", description: "Answers after `large`.", inputSchema },
   { name: "blocks", description: "Answers with what is no block.", inputSchema },
   { name: "bare", inputSchema: {} },
+  { name: "listing", inputSchema: { type: "array" } },
   { description: "has no name", inputSchema },
   "no object",
   { name: "worded", description: 5, inputSchema },

@@ -20,7 +20,7 @@ afterEach(async () => {
 interface Scene {
   readonly server: Changing;
   /** Starts Postern on its earlier store. */
-  start(): Promise<Runtime>;
+  start(more?: Pick<ServerConfig, "tools"> & { readonly serverWaitMs?: number }): Promise<Runtime>;
 }
 
 function scene(config: Partial<ServerConfig> = {}): Scene {
@@ -30,10 +30,11 @@ function scene(config: Partial<ServerConfig> = {}): Scene {
     () => server[Symbol.dispose](),
     () => rmSync(folder, { recursive: true }),
   );
-  const start = async (): Promise<Runtime> => {
+  const start: Scene["start"] = async ({ serverWaitMs, tools = {} } = {}) => {
     const runtime = await createRuntime({
       store: `sqlite:${join(folder, "postern.db")}`,
-      servers: { files: server.config({ tools: { announce: { risk: "safe" } }, ...config }) },
+      servers: { files: server.config({ tools: { announce: { risk: "safe" }, ...tools }, ...config }) },
+      ...(serverWaitMs !== undefined && { serverWaitMs }),
       autonomy: "A4",
       approvals: { patience: "suspend" },
     });
@@ -170,6 +171,50 @@ describe("a tool whose definition changed", () => {
       data: { tool: "files__read", server: "files", reason: "read it" },
     });
     expect(await second.audit.verify()).toMatchObject({ intact: true });
+  });
+});
+
+describe("a server that was connected before", () => {
+  it("has its pinned tools listed at once at the next start, and a call waits for it", async () => {
+    const { server, start } = scene();
+    const first = await start();
+    const tools = (runtime: Runtime) =>
+      runtime.offered(asker.principal).map(({ tool, description }) => [tool, description]);
+    const listed = tools(first);
+    expect(listed.map(([tool]) => tool)).toEqual(["files__announce", "files__read"]);
+    await first.close();
+    server.hold(true);
+    const early = await start({ serverWaitMs: 1 });
+    expect(early.health().servers).toMatchObject([{ status: "connecting" }]);
+    expect(tools(early)).toEqual(listed);
+    const waiting = early.invoke(call, asker);
+    server.hold(false);
+    expect(await waiting).toMatchObject({ status: "ok" });
+    expect(early.health().servers).toMatchObject([{ status: "connected" }]);
+  });
+
+  it("cannot be called by a definition that changed while Postern was off", async () => {
+    const { server, start } = scene();
+    await (await start()).close();
+    server.define(poisoned);
+    server.hold(true);
+    const early = await start({ serverWaitMs: 1 });
+    const waiting = early.invoke(call, asker);
+    server.hold(false);
+    expect(await waiting).toMatchObject(blocked);
+    expect(server.ran).toEqual([]);
+  });
+
+  it("has none of the tools that it lost or that are switched off", async () => {
+    const { server, start } = scene();
+    await (await start()).close();
+    server.define();
+    server.hold(true);
+    const early = await start({ serverWaitMs: 1, tools: { announce: { enabled: false } } });
+    expect(early.tools.has("files__announce")).toBe(false);
+    const waiting = early.invoke(call, asker);
+    server.hold(false);
+    expect(await waiting).toMatchObject({ refusal: { code: "tool_unknown" } });
   });
 });
 

@@ -58,7 +58,7 @@ it("the bytes of an artifact go to the server as base64, at any depth (D13)", as
 it("the server's progress is the call's progress", async () => {
   const told: unknown[] = [];
   const call: Parameters<typeof adapt>[2]["call"] = async (_name, _given, { onProgress }) => {
-    onProgress("half way", 0.5);
+    onProgress("half way", 0.5, { progress: 1, total: 2 });
     return answer;
   };
   const tool = adapt("s__hello", hello, { config: {}, call });
@@ -67,7 +67,7 @@ it("the server's progress is the call's progress", async () => {
     context((...words) => told.push(words)),
     "default",
   );
-  expect(told).toEqual([["half way", 0.5]]);
+  expect(told).toEqual([["half way", 0.5, { progress: 1, total: 2 }]]);
 });
 
 it("structured content of any kind is passed on", async () => {

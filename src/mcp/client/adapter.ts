@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import type { ContentBlock } from "../../core/outcome.ts";
+import { ToolCallContext } from "../../pipeline/context.ts";
 import { LargeJson } from "../../results/large-json.ts";
 import { LostAnswer } from "../../results/raw-result.ts";
 import { learnIn } from "../../secrets/lend.ts";
@@ -66,7 +67,8 @@ export function adapt(name: string, tool: UpstreamTool, { config, call, readUi, 
       const answer = await call(tool.name, given, {
         signal,
         idempotencyKey,
-        onProgress: (content, fraction) => context.progress(content, fraction),
+        onProgress: (content, fraction, count) => context.progress(content, fraction, count),
+        meta: ToolCallContext.inside(context)?.caller.requestMeta,
       });
       if (answer instanceof LostAnswer) return answer as unknown as ToolAnswer; // `toRawResult` takes it
       const { content, structured, isError } = answer;
@@ -129,11 +131,30 @@ function asJson(value: unknown): Json {
 /** The kinds of blocks that a server may send; our own `file` and `artifact` are not among them. */
 const kinds: ReadonlySet<unknown> = new Set(["text", "image", "audio", "resource", "resource_link"]);
 
-/** A server's blocks as ours. Never throws: a block of an unknown kind becomes its JSON text. */
+/** A server's blocks as ours. Never throws: a block of an unknown kind, or without usable bytes, becomes its JSON text. */
 export function contentOf(blocks: readonly unknown[]): readonly ContentBlock[] {
   return blocks.map((block) => {
-    if (!isJsonObject(block) || !kinds.has(block["type"])) return textBlock(JSON.stringify(block) ?? "");
-    const { artifact: _, ...sent } = block;
+    const known = isJsonObject(block) && kinds.has(block["type"]) ? withPlainBytes(block) : undefined;
+    if (known === undefined) return textBlock(JSON.stringify(block) ?? "");
+    const { artifact: _, ...sent } = known;
     return blockOf(sent);
   });
+}
+
+/** The block with its bytes as base64, the only form that clients take. Returns undefined if they cannot be read. */
+function withPlainBytes(block: JsonObject): JsonObject | undefined {
+  const { resource } = block;
+  if (isJsonObject(resource)) {
+    const plain = withPlainBytes(resource);
+    return plain === resource ? block : plain && { ...block, resource: plain };
+  }
+  const name = typeof block["data"] === "string" ? "data" : "blob";
+  const bytes = block[name];
+  if (typeof bytes !== "string") return block;
+  const [, mimeType, inside = bytes] = /^data:([^;,]*)(?:;[^;,]*)*;base64,(.*)$/s.exec(bytes) ?? [];
+  if (/[^A-Za-z0-9+/_=\s-]/.test(inside)) return undefined;
+  const plain =
+    /[-_\s]/.test(inside) || inside.length % 4 !== 0 ? Buffer.from(inside, "base64").toString("base64") : inside;
+  if (plain === bytes) return block;
+  return { ...(mimeType !== undefined && mimeType !== "" && { mimeType }), ...block, [name]: plain };
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { contentOf } from "./adapter.ts";
 
-it("image, resource with text, resource without text, unknown block: image block, text with uri, document link, string form (case 245)", () => {
+it("image, resource with text, resource without text, unknown block: image block, text with uri, document link, string form", () => {
   expect(
     contentOf([
       { type: "image", data: "aGk=" },

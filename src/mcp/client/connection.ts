@@ -110,6 +110,11 @@ export class UpstreamConnection {
     return this.#tools.listed;
   }
 
+  /** Registers the tools that are pinned, before the first attempt. */
+  showPinned(): Promise<void> {
+    return this.#tools.showPinned(this.#options.pins.list(this.name));
+  }
+
   /** Resolves after the first attempt, in success or failure. Further attempts follow in the background. */
   start(): Promise<void> {
     this.#attempt = this.#connect();

@@ -1,5 +1,6 @@
 import { canonical, isJsonObject, type Json, type JsonObject, sha256 } from "../../core/json.ts";
 import type { ToolBlock } from "../../tools/registered.ts";
+import type { ServerConfig } from "./server-config.ts";
 import type { UpstreamTool } from "./upstream.ts";
 
 /** What a server states about one of its tools: everything that a model reads or that the tool's terms are made from. */
@@ -59,6 +60,19 @@ export interface Pin {
   readonly offered?: StoredDefinition;
 }
 
+/** The definitions that are trusted. `Pins` keeps them in the store; a connection of a program keeps its own. */
+export interface TrustedDefinitions {
+  get(tool: string): Pin | undefined;
+  /** Whether a tool is trusted as it is first seen. */
+  trusts(tool: string, strict: boolean): boolean;
+  recordSeen(at: Pick<Pin, "server" | "tool">, seen: Definition, strict: boolean): Promise<void>;
+  /** The servers that were connected before. */
+  readonly servers: {
+    knows(server: string, config: ServerConfig): Promise<boolean>;
+    keep(server: string, config: ServerConfig): Promise<void>;
+  };
+}
+
 /** Pins are stored one document a tool, of this kind, under the tool's name. */
 export const pinKind = "pin";
 
@@ -92,9 +106,13 @@ function storedFromJson(value: Json | undefined): StoredDefinition | undefined |
 
 const forAgents = "An operator must look at it and approve it; go on without this tool until then.";
 
-/** Agents read why a tool is blocked, so the operator's commands are not named here. */
-export function changedBlock(tool: string, fields: readonly string[]): ToolBlock {
-  const problem = `\`${tool}\` is blocked: its server changed its definition (${fields.join(", ")}). ${forAgents}`;
+/**
+ * Agents read why a tool is blocked, so the operator's commands are not named here.
+ *
+ * @param advice when it can be called again
+ */
+export function changedBlock(tool: string, fields: readonly string[], advice: string = forAgents): ToolBlock {
+  const problem = `\`${tool}\` is blocked: its server changed its definition (${fields.join(", ")}). ${advice}`;
   return { why: "changed", problem };
 }
 

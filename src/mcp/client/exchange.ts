@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import type { Clock } from "../../core/clock.ts";
+import type { JsonObject } from "../../core/json.ts";
 import type { LargeJson } from "../../results/large-json.ts";
 import type { UpstreamRpcError } from "../../tools/rpc-error.ts";
 import { withEndCallback } from "./bounded-body.ts";
@@ -18,6 +19,8 @@ export class Exchange {
   sent = false;
   /** Its answer was too large, and was not read. */
   tooLarge = false;
+  /** The result that the server sent, unchecked: the SDK refuses a whole result for one block that it does not know. */
+  result: JsonObject | undefined;
   /** The structured content of its answer, if the worker thread read it. */
   large: LargeJson | undefined;
   /** Why its answer cannot be read. */
@@ -45,6 +48,12 @@ export class Exchange {
     this.#clock = clock;
     this.#onSuspect = onSuspect;
     this.#onBroken = onBroken;
+  }
+
+  /** Its request is handed to the network. An earlier refusal was of an earlier attempt. */
+  sending(): void {
+    this.sent = true;
+    this.refused = undefined;
   }
 
   follow(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
@@ -110,6 +119,11 @@ export function currentExchange(): Exchange | undefined {
   return current.getStore();
 }
 
+/** The exchange to which a message of this method belongs. A ping or a list during a call belongs to none. */
+export function exchangeOf(method: string): Exchange | undefined {
+  return method === "tools/call" ? currentExchange() : undefined;
+}
+
 /** The requests of one connection that have no answer yet, for transports that receive all answers on one stream. */
 export class PendingRequests {
   /** Calls have an exchange; other requests do not. */
@@ -120,7 +134,7 @@ export class PendingRequests {
     if (!("method" in message)) return;
     const cancelled = message.method === "notifications/cancelled" && message.params?.["requestId"];
     if (typeof cancelled === "number" || typeof cancelled === "string") this.#requests.delete(cancelled);
-    if ("id" in message) this.#requests.set(message.id, currentExchange());
+    if ("id" in message) this.#requests.set(message.id, exchangeOf(message.method));
   }
 
   /** The request was not sent, or its answer was passed on. */

@@ -4,9 +4,11 @@
  */
 import { Agent, type Dispatcher, EnvHttpProxyAgent, fetch as undiciFetch } from "undici";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import type { UpstreamRpcError } from "../../tools/rpc-error.ts";
 import { boundedBody } from "./bounded-body.ts";
-import { currentExchange, type Exchange } from "./exchange.ts";
+import { currentExchange, type Exchange, exchangeOf } from "./exchange.ts";
 import type { AwaitedRequests, IncomingMessages } from "./incoming-messages.ts";
+import { errorOf } from "./server-message.ts";
 
 /** A call may take as long as its own limit allows, so the library's five minutes do not apply. */
 const noLimit = { headersTimeout: 0, bodyTimeout: 0 };
@@ -43,19 +45,19 @@ export interface BoundedFetchOptions {
 /** `fetch` for Streamable HTTP, where each response answers the request it belongs to. */
 export function boundedFetch(options: BoundedFetchOptions): typeof fetch {
   return async (url, init) => {
-    const exchange = currentExchange();
-    if (exchange !== undefined) {
-      if (init?.method === "GET") exchange.resuming();
-      exchange.sent = true;
-    }
+    const request = requestIn(init?.body);
+    const isResumed = init?.method === "GET";
+    const exchange = isResumed ? currentExchange() : exchangeOf(request?.method ?? "");
+    if (isResumed) exchange?.resuming();
+    else exchange?.sending();
     const response = await httpFetch(url, init);
     if (response.status >= 300 && response.status < 400) return response; // the SDK reads the redirect itself
     const resetsAt = response.ok ? undefined : retryAfterOf(response, options.clock);
     if (exchange !== undefined) exchange.resetsAt = resetsAt ?? exchange.resetsAt;
     else if (resetsAt !== undefined) options.onWait?.(resetsAt);
     const awaited: AwaitedRequests = {
-      only: () => requestIn(init?.body),
-      isAwaited: () => true,
+      only: () => request?.id,
+      isAwaited: () => true, // a body that answers another request is unreadable
       exchange: () => exchange,
     };
     return boundedResponse(response, { incoming: options.incoming, awaited, exchange }, options);
@@ -78,7 +80,7 @@ function boundedResponse(response: Response, reader: HttpReader, options: Bounde
     onTooLarge: () => {
       if (exchange !== undefined && ok) exchange.tooLarge = true;
     },
-    ...(ok && { read: bodyReader(headers, reader) }),
+    read: ok ? bodyReader(headers, reader) : refusalReader(status, reader),
   });
   const followed = exchange === undefined || !isStream ? bounded : exchange.follow(bounded);
   return new Response(followed, { headers, status, statusText });
@@ -86,9 +88,46 @@ function boundedResponse(response: Response, reader: HttpReader, options: Bounde
 
 function bodyReader(headers: Headers, reader: HttpReader): (messages: Buffer) => Promise<Buffer> {
   const type = headers.get("content-type") ?? "";
-  if (type.startsWith("text/event-stream")) return (events) => readEvents(events, reader);
+  if (type.startsWith("text/event-stream")) {
+    const id = reader.awaited.only();
+    const isAwaited = (other: RequestId): boolean => id === undefined || String(other) === String(id);
+    return (events) => readEvents(events, { ...reader, awaited: { ...reader.awaited, isAwaited } });
+  }
   const isJson = /^application\/(?:[\w.+-]+\+)?json\b/i.test(type);
   return async (body) => (isJson && reader.awaited.only() !== undefined ? readJson(body, reader) : body);
+}
+
+function refusalReader(status: number, { exchange, awaited }: HttpReader): (body: Buffer) => Promise<Buffer> {
+  return async (body) => {
+    if (exchange !== undefined)
+      exchange.refused = refusalIn(body.toString("utf8"), status, awaited.only()) ?? exchange.refused;
+    return body;
+  };
+}
+
+/** A proxy in front of the server answers with these; they do not tell whether the tool ran. */
+const ofProxies: ReadonlySet<number> = new Set([502, 503, 504]);
+
+/**
+ * The JSON-RPC error in the body of a status that refuses a call: JSON, or events. Returns undefined for the error of another
+ * request, and of a status from 500 on unless it names this request.
+ */
+export function refusalIn(body: string, status: number, id: RequestId | undefined): UpstreamRpcError | undefined {
+  const lines = body.split(/\r\n|\n|\r/).filter((line) => line.startsWith("data:"));
+  const message = parsed(lines.length === 0 ? body : lines.map((line) => line.slice(5)).join("\n"));
+  if (!isJsonObject(message) || (message["error"] ?? null) === null || ofProxies.has(status)) return undefined;
+  const { jsonrpc, error = null, id: own = null } = message;
+  if (own === null ? status >= 500 : id !== undefined && String(own) !== String(id)) return undefined;
+  const isPlain = isJsonObject(error) && typeof error["code"] === "number" && typeof error["message"] === "string";
+  return jsonrpc === "2.0" || isPlain ? (errorOf(error) as unknown as UpstreamRpcError) : undefined; // it has that form
+}
+
+function parsed(text: string): Json {
+  try {
+    return JSON.parse(text) as Json; // JSON.parse returns only JSON
+  } catch {
+    return null; // it is a page for people
+  }
 }
 
 /** How long nothing more is read from a server that sent too much. */
@@ -106,12 +145,14 @@ export function retryAfterOf({ status, headers }: Response, clock: { now(): numb
 }
 
 /** The body is the SDK's own JSON. A request without a body only listens. */
-function requestIn(body: unknown): number | string | undefined {
+function requestIn(body: unknown): { readonly id: RequestId; readonly method: string } | undefined {
   if (typeof body !== "string") return undefined;
   const message = JSON.parse(body) as Json; // JSON.parse returns only JSON
   const { id, method } = isJsonObject(message) ? message : ({} as JsonObject);
-  return method !== undefined && (typeof id === "number" || typeof id === "string") ? id : undefined;
+  return typeof method === "string" && (typeof id === "number" || typeof id === "string") ? { id, method } : undefined;
 }
+
+type RequestId = number | string;
 
 interface HttpReader {
   readonly incoming: IncomingMessages;

@@ -111,11 +111,13 @@ export class IncomingMessages {
     if (exchange !== undefined) {
       exchange.large = read.large;
       exchange.asText = asText.map((place) => place.replace(/^result\./, ""));
-      if (isJsonObject(message["error"])) exchange.refused = message["error"] as unknown as UpstreamRpcError; // read as one
+      if (isJsonObject(message["error"]))
+        exchange.refused = message["error"] as unknown as UpstreamRpcError; // read as one
+      else exchange.result = message["result"] as JsonObject; // read as one
     } else if (typeof id === "string" && probeId.test(id) && isJsonObject(message["result"]))
       this.discovered = message["result"];
     awaited.answered?.(id);
-    return this.#forSdk(message);
+    return exchange?.result === undefined ? this.#forSdk(message) : { ...message, result: anyResult };
   }
 
   /** Ends the request whose answer cannot be read. Returns undefined if no request waits for it. */
@@ -144,6 +146,9 @@ export class IncomingMessages {
     return { ...message, result: { ...result, capabilities: { ...capabilities, tools: {} } } };
   }
 }
+
+/** What the SDK reads in place of the result of a call, whatever the revision. */
+const anyResult = { resultType: "complete", content: [] };
 
 const noise = "\n";
 

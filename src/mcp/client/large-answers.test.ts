@@ -137,23 +137,20 @@ describe("a structured answer that is read on the worker thread", () => {
 it("one malformed definition takes no other tool with it, and is refused by its name", async () => {
   const runtime = await open(overPipes);
   const names = runtime.tools.names();
-  expect(names).toEqual(["one__blocks", "one__decorated", "one__large", "one__waiting"]);
+  expect(names).toEqual(["one__bare", "one__blocks", "one__decorated", "one__formed", "one__large", "one__waiting"]);
   expect(runtime.health().servers[0]?.refused).toEqual([
-    { tool: "one__bare", why: "Its `inputSchema` does not say `type: object`." },
-    { tool: "one__number-5", why: "It is listed without a `name`." },
-    { tool: "one__number-6", why: "It is listed as something that is not an object." },
+    { tool: "one__listing", why: "Its `inputSchema` does not say `type: object`." },
+    { tool: "one__number-6", why: "It is listed without a `name`." },
+    { tool: "one__number-7", why: "It is listed as something that is not an object." },
     { tool: "one__worded", why: "Its `description` is no text." },
     { tool: "one__schemed", why: "Its `inputSchema` has a `required` that is not a list of names." },
-    { tool: "one__formed", why: "Its `outputSchema` does not say `type: object`." },
     { tool: "one__hinted", why: "Its `annotations.readOnlyHint` is neither true nor false." },
   ]);
 });
 
-it("a server that answers with what is no block is told as that: it is connected still", async () => {
+it("an answer with what is no block is an answer all the same", async () => {
   const runtime = await open(overPipes);
   const outcome = await runtime.invoke({ tool: "one__blocks" });
-  expect(outcome).toMatchObject({ status: "error", refusal: { code: "outcome_unknown" } });
-  expect(outcome.text).toContain("answered with what the protocol does not have");
-  expect(outcome.text).not.toContain("lost");
+  expect(outcome).toMatchObject({ status: "ok", content: [{ text: '{"type":"text"}' }, { text: "5" }] });
   expect(runtime.health().servers).toMatchObject([{ status: "connected" }]);
 });

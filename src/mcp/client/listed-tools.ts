@@ -17,19 +17,35 @@ export function localToolName(tool: string, { tools }: ServerConfig): string {
   return (tools !== undefined && Object.hasOwn(tools, tool) ? tools[tool]?.as : undefined) ?? tool;
 }
 
+/** Where the tools of a server are offered. */
+export interface ToolsPlace {
+  /** The public name of a tool by its local one. */
+  readonly nameOf: (local: string) => string;
+  /** Where settings of its tools are written, for messages. */
+  readonly settings: string;
+  /** When a tool with a changed definition can be called again, for messages. Left out: when an operator approved it. */
+  readonly onChange?: string;
+}
+
+/** The place of a server of the configuration. */
+export function configuredPlace(server: string): ToolsPlace {
+  return { nameOf: (local) => publicName(server, local), settings: `servers.${server}.tools` };
+}
+
 /** A list by public names. If several tools have one name, none is offered, because a call could mean any of them. */
-export function listedTools(server: string, config: ServerConfig, { tools, malformed }: UpstreamList): ListedTools {
+export function listedTools(place: ToolsPlace, config: ServerConfig, { tools, malformed }: UpstreamList): ListedTools {
+  const { nameOf } = place;
   const isOn = ({ name }: UpstreamTool): boolean =>
     config.tools === undefined || !Object.hasOwn(config.tools, name) || config.tools[name]?.enabled !== false;
-  const named = Map.groupBy(tools.filter(isOn), ({ name }) => publicName(server, localToolName(name, config)));
+  const named = Map.groupBy(tools.filter(isOn), ({ name }) => nameOf(localToolName(name, config)));
   const wanted = new Map<string, UpstreamTool>();
   const refused = new Map<string, string>();
-  for (const { tool, why } of malformed) refused.set(publicName(server, localToolName(tool, config)), why);
+  for (const { tool, why } of malformed) refused.set(nameOf(localToolName(tool, config)), why);
   for (const [name, alike] of named) {
     const [first, ...others] = alike;
     if (first === undefined) continue;
     if (others.every((other) => isSame(first, other))) wanted.set(name, first);
-    else refused.set(name, whyNone(server, alike));
+    else refused.set(name, whyNone(place, alike));
   }
   return { wanted, refused, off: tools.filter((tool) => !isOn(tool)) };
 }
@@ -43,10 +59,10 @@ function isSame(one: UpstreamTool, other: UpstreamTool): boolean {
   }
 }
 
-function whyNone(server: string, alike: readonly UpstreamTool[]): string {
+function whyNone({ settings }: ToolsPlace, alike: readonly UpstreamTool[]): string {
   const names = [...new Set(alike.map(({ name }) => name))];
   if (names.length === 1)
     return `Its server lists ${alike.length} different tools of this name, so none of them is offered.`;
-  const keys = names.map((name) => `\`servers.${server}.tools.${name}.as\``).join(" and ");
+  const keys = names.map((name) => `\`${settings}.${name}.as\``).join(" and ");
   return `${names.length} tools of its server have this name here, so none of them is offered. Change ${keys}.`;
 }

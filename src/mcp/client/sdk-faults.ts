@@ -1,5 +1,4 @@
 import { messageOf } from "../../core/fault.ts";
-import { isJsonObject, type Json } from "../../core/json.ts";
 import type { UpstreamRpcError } from "../../tools/rpc-error.ts";
 import type { Exchange } from "./exchange.ts";
 import { lostCall, notSentError, rateLimitedError, refusedCall, sessionLostError } from "./upstream.ts";
@@ -23,6 +22,7 @@ const neverConnected: ReadonlySet<unknown> = new Set([
 const turnedAway: ReadonlySet<number> = new Set([
   401, 402, 403, 405, 406, 407, 411, 413, 414, 415, 417, 421, 426, 428, 431,
 ]);
+const methodNotFound = -32_601;
 /** What servers write about a session that they do not know, among them those made with the Python and TypeScript SDKs. */
 const ofSession =
   /\b(?:session|mcp-session-id)\b.{0,60}\b(?:not found|unknown|invalid|expired|terminated|required|missing|closed|does not exist)\b|\b(?:no|invalid|unknown|missing|expired)\b.{0,20}\b(?:session|mcp-session-id)\b|\bserver not initialized\b/i;
@@ -45,29 +45,19 @@ export function callFault(tool: string, error: unknown, facts: CallFacts): Error
   const { refused, unreadable, sent } = facts;
   if (unreadable !== undefined)
     return lostCall(`Tool \`${tool}\`: its server answered, but the answer ${unreadable}`, error);
+  const status = statusOf(error);
+  const byStatus = status === undefined ? undefined : httpFault({ tool, status, facts }, error);
+  if (byStatus !== undefined) return byStatus;
   if (refused !== undefined) return refusal(refused, facts, error);
   if (!sent || reason === "Not connected" || code === "NOT_CONNECTED" || neverConnected.has(causeCode(error)))
     return notSentError(`Tool \`${tool}\`: its server could not be reached: ${reason}.`, error);
-  if (code === "UNSUPPORTED_RESULT_TYPE")
-    return new Error(`Tool \`${tool}\` asks for input while it runs, which is switched off: ${reason}`, {
-      cause: error,
-    });
-  if (code === "INVALID_RESULT")
-    return lostCall(
-      `Tool \`${tool}\`: its server answered with what the protocol does not have: ${firstIssue(reason)}`,
-      error,
-    );
   const contentType = fieldOf(fieldOf(error, "data"), "contentType");
   if (code === "CLIENT_HTTP_UNEXPECTED_CONTENT")
     return lostCall(
       `Tool \`${tool}\`: its server answered with ${String(contentType ?? "no content type")}, not with JSON`,
       error,
     );
-  const status = statusOf(error);
-  return (
-    (status === undefined ? undefined : httpFault({ tool, status, resetsAt: facts.resetsAt }, error)) ??
-    lostCall(`Tool \`${tool}\`: the connection to its server was lost after the call was sent: ${reason}`, error)
-  );
+  return lostCall(`Tool \`${tool}\`: the connection to its server was lost after the call was sent: ${reason}`, error);
 }
 
 function refusal(refused: UpstreamRpcError, { hasSession, asText }: CallFacts, cause: unknown): Error {
@@ -76,7 +66,7 @@ function refusal(refused: UpstreamRpcError, { hasSession, asText }: CallFacts, c
   const message = places === "" ? refused.message : `${refused.message} (numbers given as text: ${places})`;
   if (hasSession && isOfSession(refused))
     return sessionLostError(`its server does not know the session: ${message}`, cause);
-  return refusedCall(`Tool execution failed: ${message}`, refused, code === -32_601, cause);
+  return refusedCall(`Tool execution failed: ${message}`, refused, code === methodNotFound, cause);
 }
 
 function isOfSession({ code, message }: UpstreamRpcError): boolean {
@@ -85,52 +75,30 @@ function isOfSession({ code, message }: UpstreamRpcError): boolean {
 
 /** Returns undefined when the call may have happened. */
 function httpFault(
-  { tool, status, resetsAt }: { readonly tool: string; readonly status: number; readonly resetsAt: number | undefined },
+  { tool, status, facts }: { readonly tool: string; readonly status: number; readonly facts: CallFacts },
   error: unknown,
 ): Error | undefined {
+  const { resetsAt, refused, hasSession } = facts;
   const body = fieldOf(fieldOf(error, "data"), "text");
   const text = typeof body === "string" ? body : "";
   if (status === 429 || (status === 503 && resetsAt !== undefined)) {
     const until = resetsAt === undefined ? "" : ` before ${new Date(resetsAt).toISOString()}`;
     return rateLimitedError(`Tool \`${tool}\`: its server takes no calls${until} (HTTP ${status}).`, resetsAt, error);
   }
-  if (isSessionStatus(status, text))
+  if (isSessionStatus(status, text) && (hasSession || refused === undefined))
     return sessionLostError(`Tool \`${tool}\`: its server did not take the call (HTTP ${status}).`, error);
   if (status < 300 || status >= 500) return undefined;
   const message = `Tool \`${tool}\`: its server refused the call (HTTP ${status})`;
-  const read = errorIn(text);
   return refusedCall(
-    read === undefined ? `${message}.` : `${message}: ${read.message}`,
-    read,
-    turnedAway.has(status),
+    refused === undefined ? `${message}.` : `${message}: ${refused.message}`,
+    refused,
+    turnedAway.has(status) || refused?.code === methodNotFound,
     error,
   );
 }
 
 function isSessionStatus(status: number, text: string): boolean {
   return status === 404 || status === 410 || (status === 400 && ofSession.test(text));
-}
-
-/** Servers of 2025 put a JSON-RPC error into the body of a status. */
-function errorIn(text: string): UpstreamRpcError | undefined {
-  try {
-    const parsed = JSON.parse(text) as Json; // JSON.parse returns only JSON
-    const error = isJsonObject(parsed) ? parsed["error"] : undefined;
-    if (!isJsonObject(error) || typeof error["code"] !== "number" || typeof error["message"] !== "string")
-      return undefined;
-    return error as unknown as UpstreamRpcError; // checked
-  } catch {
-    return undefined; // it is a page for people
-  }
-}
-
-/** The SDK lists every problem that its schema found; the first one is enough. */
-function firstIssue(text: string): string {
-  const [, message] = /"message":\s*"((?:[^"\\]|\\.)*)"/.exec(text) ?? [];
-  const [, path = ""] = /"path":\s*\[([^\]]*)\]/.exec(text) ?? [];
-  if (message === undefined) return text.slice(0, 300);
-  const place = path.replaceAll(/[\s"]/g, "").replaceAll(",", ".");
-  return place === "" ? message : `\`${place}\`: ${message}`;
 }
 
 /** Whether the server or the session is lost, so that the connection is made again. */

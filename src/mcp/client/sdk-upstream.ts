@@ -1,13 +1,14 @@
-import type { CallToolResult, Client, Progress } from "@modelcontextprotocol/client";
+import type { Client, Progress } from "@modelcontextprotocol/client";
 import type { Clock } from "../../core/clock.ts";
-import type { Json, JsonObject } from "../../core/json.ts";
+import type { JsonObject } from "../../core/json.ts";
 import { LostAnswer, mostAnswerBytes, tooManyBytes } from "../../results/raw-result.ts";
+import { answerIn } from "./call-result.ts";
 import { ClientLink, type ServerFacts } from "./client-link.ts";
 import { Exchange, withExchange } from "./exchange.ts";
 import type { Revision, SpokenRevision } from "./revision.ts";
 import { callFault, isConnectionLost, reasonOf } from "./sdk-faults.ts";
 import type { ServerAddress } from "./server-config.ts";
-import { ToolList } from "./tool-list.ts";
+import { listedIn, ToolList } from "./tool-list.ts";
 import {
   notSentError,
   type Upstream,
@@ -15,12 +16,11 @@ import {
   type UpstreamCall,
   type UpstreamEvents,
   type UpstreamList,
-  type UpstreamTool,
 } from "./upstream.ts";
 
 /** The longest wait of a timer. The SDK's own 60 s must not end a call: only the caller's signal does. */
 const neverMs = 2 ** 31 - 1;
-const defaultStartTimeoutMs = 60_000;
+export const defaultStartTimeoutMs = 60_000;
 const pingTimeoutMs = 8_000;
 const resourceTimeoutMs = 20_000;
 const endSessionMs = 2_000;
@@ -51,7 +51,7 @@ export class SdkUpstream implements Upstream {
   /** The open calls: a function that ends each one, and a promise of its end. */
   readonly #underWay = new Map<(why: string) => void, Promise<void>>();
   readonly #link: ClientLink;
-  readonly #listed = new ToolList(() => this.#link.client?.getProtocolEra() === "legacy");
+  readonly #listed = new ToolList();
   readonly #answerBytes: number;
   #over = false;
 
@@ -88,7 +88,7 @@ export class SdkUpstream implements Upstream {
     const timeout = this.#startTimeoutMs;
     try {
       const { tools } = await this.#connected("tools/list").listTools(undefined, { cacheMode: "refresh", timeout });
-      return { tools: tools as readonly UpstreamTool[], malformed: this.#listed.malformed }; // the SDK checked each against the protocol's schema
+      return { tools: tools.map(listedIn), malformed: this.#listed.malformed };
     } catch (error) {
       if (!this.#link.declaresTools && codeOf(error) === methodNotFound) return { tools: [], malformed: [] };
       this.#link.forgetRevision(); // a server that was assumed to be new answers here for the first time
@@ -109,12 +109,12 @@ export class SdkUpstream implements Upstream {
     const onGone = (why: string): void => breakOff(new Error(why));
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     this.#underWay.set(onGone, ended);
-    const params = { name, arguments: given, _meta: { "postern/idempotency-key": call.idempotencyKey } };
+    const params = { name, arguments: given, _meta: { ...call.meta, "postern/idempotency-key": call.idempotencyKey } };
     const onprogress = (at: Progress): void => reportProgress(at, call);
     const options = { signal: call.signal, timeout: neverMs, onprogress };
     try {
       const answer = withExchange(exchange, () => client.callTool(params, options));
-      return answerOf(await Promise.race([answer, broken]), exchange);
+      await Promise.race([answer, broken]);
     } catch (error) {
       if (exchange.tooLarge) return new LostAnswer(`it has ${tooManyBytes(this.#answerBytes)}`);
       throw this.#fault(name, error, exchange);
@@ -123,6 +123,7 @@ export class SdkUpstream implements Upstream {
       exchange.end();
       end();
     }
+    return answerIn(name, exchange, client.getProtocolEra() === "modern");
   }
 
   async readResource(uri: string): Promise<readonly JsonObject[]> {
@@ -183,12 +184,6 @@ export class SdkUpstream implements Upstream {
   }
 }
 
-function answerOf(result: CallToolResult, { large, asText }: Exchange): UpstreamAnswer {
-  const { content = [], structuredContent, isError = false } = result;
-  const structured = large ?? (structuredContent as Json | undefined); // it was read from JSON
-  return { content, isError, ...(structured !== undefined && { structured }), asText };
-}
-
 /** The code of a JSON-RPC error. Returns undefined if the server did not answer. */
 function codeOf(error: unknown): number | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "number" && !(error instanceof DOMException)
@@ -196,10 +191,11 @@ function codeOf(error: unknown): number | undefined {
     : undefined;
 }
 
-/** Passes progress on as text, and as a fraction if the total is known. */
+/** Passes progress on as text and in the server's numbers, and as a fraction if the total is known. */
 function reportProgress({ progress, total, message }: Progress, { onProgress }: UpstreamCall): void {
   const words = message ?? `${progress}${total === undefined ? "" : ` of ${total}`}`;
-  onProgress(words, total === undefined || total === 0 ? undefined : progress / total);
+  const fraction = total === undefined || total === 0 ? undefined : progress / total;
+  onProgress(words, fraction, { progress, ...(total !== undefined && { total }) });
 }
 
 /** Closing a broken connection may fail. */

@@ -2,12 +2,20 @@ import { messageOf, RuntimeFault } from "../../core/fault.ts";
 import type { RiskGuess } from "../../policy/policy.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
 import type { ToolBlock } from "../../tools/registered.ts";
-import { publicName } from "../../tools/upstream-names.ts";
 import { adapt, type CallUpstream, type ReadUi } from "./adapter.ts";
-import { changedBlock, type Definition, definitionOf, newBlock, toolOf, waitingBlock } from "./definition.ts";
+import {
+  changedBlock,
+  type Definition,
+  definitionOf,
+  newBlock,
+  type Pin,
+  type StoredDefinition,
+  type TrustedDefinitions,
+  toolOf,
+  waitingBlock,
+} from "./definition.ts";
 import { changedFields } from "./differences.ts";
-import { listedTools, localToolName } from "./listed-tools.ts";
-import type { Pins } from "./pins.ts";
+import { configuredPlace, listedTools, localToolName, type ToolsPlace } from "./listed-tools.ts";
 import type { ServerConfig } from "./server-config.ts";
 import { termsOf } from "./terms.ts";
 import type { RefusedTool, UpstreamList, UpstreamTool } from "./upstream.ts";
@@ -26,7 +34,8 @@ export interface ToolRegistrar {
   unregister(name: string): void;
   /** Blocks a tool until `undefined` is given, or the tool is unregistered. */
   block(name: string, block: ToolBlock | undefined): void;
-  setServer(name: string, status: "up" | "down", problem?: string): void;
+  /** @param attempt the first attempt to connect it; calls of its tools wait for it */
+  setServer(name: string, status: "up" | "down", problem?: string, attempt?: Promise<void>): void;
   /** Why a registered tool's schema cannot be used, as soon as that is known. */
   schemaProblem(name: string): string | undefined;
 }
@@ -49,9 +58,13 @@ type Changes = { readonly [Name in keyof ToolsDiff]: ToolsDiff[Name][number][] }
 
 export interface ServerToolsOptions {
   readonly registry: ToolRegistrar;
-  readonly pins: Pins;
+  readonly pins: TrustedDefinitions;
   readonly call: CallUpstream;
   readonly readUi: ReadUi;
+  /** Default: among the tools of the configured servers. */
+  readonly place?: ToolsPlace;
+  /** Secrets of the server that the runtime does not know. */
+  readonly known?: Iterable<string>;
 }
 
 /** One tool as its server lists it now. */
@@ -76,9 +89,12 @@ export class ServerTools {
   readonly #server: string;
   readonly #config: ServerConfig;
   readonly #options: ServerToolsOptions;
+  readonly #place: ToolsPlace;
   /** Public name to the digest of the definition it was registered with. */
   readonly #registered = new Map<string, string>();
   readonly #blocked = new Set<string>();
+  /** They are registered as they are pinned, and the server has not listed them yet. */
+  readonly #assumed = new Set<string>();
   /** Refusals that were reported. Each is reported once. */
   readonly #refused = new Map<string, string>();
   #listed: UpstreamList | undefined;
@@ -90,6 +106,7 @@ export class ServerTools {
     this.#server = server;
     this.#config = config;
     this.#options = options;
+    this.#place = options.place ?? configuredPlace(server);
   }
 
   get size(): number {
@@ -118,6 +135,27 @@ export class ServerTools {
     );
   }
 
+  /**
+   * Registers what is pinned of a server that was connected before, so that a client that comes before the first list sees it.
+   * The first list corrects it before anything can be called.
+   */
+  async showPinned(pins: readonly Pin[]): Promise<void> {
+    if (await this.#isFirst()) return;
+    const diff = noChanges();
+    for (const { tool: name, pinned, offered } of pins) {
+      const tool = pinned && toolOf(pinned);
+      if (pinned === undefined || tool === undefined) continue;
+      if (!listedTools(this.#place, this.#config, { tools: [tool], malformed: [] }).wanted.has(name)) continue;
+      try {
+        this.#register({ name, tool, digest: pinned.digest }, diff);
+        this.#assumed.add(name);
+        if (offered !== undefined) this.#block(name, this.#changed(name, pinned, offered), diff);
+      } catch {
+        // The first list tells why it cannot be registered.
+      }
+    }
+  }
+
   /** Lists are applied one after the other. */
   sync(list: UpstreamList): Promise<ToolsDiff> {
     this.#listed = list;
@@ -132,8 +170,8 @@ export class ServerTools {
   }
 
   async #sync(list: UpstreamList): Promise<ToolsDiff> {
-    const diff: Changes = { added: [], removed: [], changed: [], blocked: [], freed: [], refused: [] };
-    const { wanted, refused, off } = listedTools(this.#server, this.#config, list);
+    const diff = noChanges();
+    const { wanted, refused, off } = listedTools(this.#place, this.#config, list);
     for (const name of this.#refused.keys()) if (!wanted.has(name) && !refused.has(name)) this.#refused.delete(name);
     for (const [name, why] of refused) if (!wanted.has(name)) this.#refuse(name, why, diff);
     for (const name of [...this.#registered.keys()]) if (!wanted.has(name)) this.#drop(name, diff);
@@ -157,7 +195,7 @@ export class ServerTools {
     const strict = this.#config.pin === "strict";
     try {
       for (const tool of off) {
-        const name = publicName(this.#server, localToolName(tool.name, this.#config));
+        const name = this.#place.nameOf(localToolName(tool.name, this.#config));
         await pins.recordSeen({ server: this.#server, tool: name }, definitionOf(tool), strict);
       }
       await pins.servers.keep(this.#server, this.#config);
@@ -179,7 +217,7 @@ export class ServerTools {
   #blockChanged(name: string, definition: Definition): void {
     const pinned = this.#options.pins.get(name)?.pinned;
     if (pinned === undefined || pinned.digest === definition.digest || !this.#registered.has(name)) return;
-    this.#options.registry.block(name, changedBlock(name, changedFields(pinned.body, definition.body)));
+    this.#options.registry.block(name, this.#changed(name, pinned, definition));
   }
 
   async #put({ name, tool, definition }: Listed, isFirst: boolean, diff: Changes): Promise<void> {
@@ -201,7 +239,7 @@ export class ServerTools {
 
   /** The same definition is pinned under the server's own name, and the operator gave the tool another name. */
   #isRenamed({ name }: UpstreamTool, { digest }: Definition): boolean {
-    const before = this.#options.pins.get(publicName(this.#server, name))?.pinned;
+    const before = this.#options.pins.get(this.#place.nameOf(name))?.pinned;
     return localToolName(name, this.#config) !== name && before?.digest === digest;
   }
 
@@ -225,22 +263,27 @@ export class ServerTools {
     }
     const known = pinned && toolOf(pinned);
     this.#register({ name, tool: known ?? unknownTool(tool), digest: known && pinned ? pinned.digest : "" }, diff);
-    this.#block(name, pinned ? changedBlock(name, changedFields(pinned.body, definition.body)) : newBlock(name), diff);
+    this.#block(name, pinned ? this.#changed(name, pinned, definition) : newBlock(name), diff);
+  }
+
+  #changed(name: string, pinned: StoredDefinition, definition: Pick<Definition, "body">): ToolBlock {
+    return changedBlock(name, changedFields(pinned.body, definition.body), this.#place.onChange);
   }
 
   #register({ name, tool, digest }: ShownTool, diff: Changes): void {
     const before = this.#registered.get(name);
-    if (before === digest) return;
+    const isAssumed = this.#assumed.delete(name);
+    if (before === digest && !isAssumed) return; // icons and pages are not pinned, so an assumed tool is registered again
     const { riskSource, guess } = termsOf(tool, this.#config);
-    const { registry, call, readUi } = this.#options;
-    registry.register(adapt(name, tool, { config: this.#config, call, readUi }), {
+    const { registry, call, readUi, known = [] } = this.#options;
+    registry.register(adapt(name, tool, { config: this.#config, call, readUi, known }), {
       server: this.#server,
       riskSource,
       ...(guess !== undefined && { guess }),
       ...(before !== undefined && { replace: true }),
     });
     this.#registered.set(name, digest);
-    (before === undefined ? diff.added : diff.changed).push(name);
+    (before === undefined || isAssumed ? diff.added : diff.changed).push(name);
   }
 
   #block(name: string, block: ToolBlock, diff: Changes): void {
@@ -258,19 +301,24 @@ export class ServerTools {
     this.#options.registry.unregister(name);
     this.#registered.delete(name);
     this.#blocked.delete(name);
-    diff.removed.push(name);
+    if (!this.#assumed.delete(name)) diff.removed.push(name);
   }
 
   /** Unregisters the tool: the server no longer offers the old definition. */
   #refuse(name: string, error: unknown, diff: Changes): undefined {
-    const isTaken = error instanceof RuntimeFault && /^tool_(?:name_confusable|duplicate)$/.test(error.code);
+    const isTaken =
+      error instanceof RuntimeFault && /^tool_(?:name_confusable|name_invalid|duplicate)$/.test(error.code);
     const why = isTaken
-      ? `${error.message} Give it another name: \`as\` of the tool in \`servers.${this.#server}.tools\`.`
+      ? `${error.message} Give it another name: \`as\` of the tool in \`${this.#place.settings}\`.`
       : messageOf(error);
     if (this.#registered.has(name)) this.#drop(name, diff);
     if (this.#refused.get(name) !== why) diff.refused.push({ tool: name, why });
     this.#refused.set(name, why);
   }
+}
+
+function noChanges(): Changes {
+  return { added: [], removed: [], changed: [], blocked: [], freed: [], refused: [] };
 }
 
 /** A model sees nothing of a definition that no operator approved, not even its description. */

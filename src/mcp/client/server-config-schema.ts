@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { risks } from "../../core/risk.ts";
+import type { KeyPath } from "../../core/schema-problems.ts";
 import { revisions } from "./revision.ts";
 
 /** `ServerConfig` as a file states it: snake_case, unknown keys refused. Only src/config reads it, so a library user does not load it. */
@@ -108,4 +109,35 @@ function risk() {
 
 function timeoutMs() {
   return z.int().min(1).max(86_400_000);
+}
+
+const environment = "Write the variables under `env`, where values may name variables of Postern's own environment.";
+const unasked = "Write `tools: { NAME: { risk: safe } }` for each tool that may run unasked.";
+const off = "Write `tools: { NAME: { enabled: false } }` for each of them.";
+
+/** Keys of a server in the `mcp.json` of other clients, with what to write here. */
+const otherKeys: Readonly<Record<string, string>> = {
+  type: "Remove it: `command` means stdio, and `url` HTTP. For HTTP+SSE add `transport: sse`.",
+  disabled: "Write `enabled: false` instead of `disabled: true`.",
+  timeout: "Write `call_timeout_ms`, in milliseconds.",
+  serverUrl: "Write `url`.",
+  httpUrl: "Write `url`.",
+  autoApprove: unasked,
+  alwaysAllow: unasked,
+  disabledTools: off,
+  excludeTools: off,
+  envFile: environment,
+};
+
+/** What to write instead of a key or a value of another client's `mcp.json`. */
+export function fixForOtherClients(
+  [section, server, key, ...rest]: KeyPath,
+  part: "key" | "value",
+): string | undefined {
+  if (section === "mcpServers" && server === undefined)
+    return "Write `servers`, and under it each server by its name: docs/reference/mcp.md says which keys it has.";
+  if (section !== "servers" || typeof key !== "string" || rest.length > 0) return undefined;
+  if (part === "key") return Object.hasOwn(otherKeys, key) ? otherKeys[key] : undefined;
+  if (key !== "transport") return undefined;
+  return "Write `http` for Streamable HTTP or `sse` for HTTP+SSE, or remove it: then both are tried. With `command` there is none.";
 }

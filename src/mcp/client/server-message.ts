@@ -102,7 +102,7 @@ function idOf(id: Json | undefined): number | string | undefined {
 }
 
 /** The server's refusal in the form of the protocol. */
-function errorOf(error: Json): JsonObject {
+export function errorOf(error: Json): JsonObject {
   if (!isJsonObject(error))
     return { code: -32_000, message: typeof error === "string" ? error : `the server gave the error ${brief(error)}` };
   const { code, message, data } = error;

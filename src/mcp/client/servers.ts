@@ -5,7 +5,7 @@ import { type NoteEvent, type ServerStatus, UpstreamConnection } from "./connect
 import type { Revisions } from "./known-servers.ts";
 import type { Pins } from "./pins.ts";
 import { SpokenRevision } from "./revision.ts";
-import { SdkUpstream } from "./sdk-upstream.ts";
+import { defaultStartTimeoutMs, SdkUpstream } from "./sdk-upstream.ts";
 import type { ToolRegistrar } from "./server-collection.ts";
 import { addressOf, checkProgram, checkServer, type ServerConfig } from "./server-config.ts";
 import type { Upstream, UpstreamEvents } from "./upstream.ts";
@@ -62,8 +62,15 @@ export async function connectServers(
     checkServer(name, config);
   }
   const connections = enabled.map(([name, config]) => connectionOf(name, config, { ...options, clock }));
-  for (const { name } of connections) options.registry.setServer(name, "down", "it is still being connected");
-  await firstAttempts(connections, clock, options.waitMs ?? mostWaitMs);
+  await Promise.all(connections.map((connection) => connection.showPinned()));
+  const started = connections.map((connection) => {
+    const attempt = connection.start();
+    const { startTimeoutMs = defaultStartTimeoutMs } = configs[connection.name] ?? {};
+    const bounded = atMost(startTimeoutMs, attempt, clock);
+    options.registry.setServer(connection.name, "down", "it is still being connected", bounded);
+    return { connection, attempt };
+  });
+  await firstAttempts(started, clock, options.waitMs ?? mostWaitMs);
   const close = async (): Promise<void> =>
     void (await Promise.all(connections.map((connection) => connection.close())));
   return {
@@ -74,13 +81,26 @@ export async function connectServers(
   };
 }
 
-async function firstAttempts(connections: readonly UpstreamConnection[], clock: Clock, mostMs: number): Promise<void> {
+interface StartedConnection {
+  readonly connection: UpstreamConnection;
+  /** Its first attempt. */
+  readonly attempt: Promise<void>;
+}
+
+async function atMost(ms: number, attempt: Promise<void>, clock: Clock): Promise<void> {
+  const { promise: waited, resolve } = Promise.withResolvers<void>();
+  const cancelWait = clock.in(ms, resolve);
+  await Promise.race([attempt, waited]);
+  cancelWait();
+}
+
+async function firstAttempts(started: readonly StartedConnection[], clock: Clock, mostMs: number): Promise<void> {
   const { promise: waited, resolve } = Promise.withResolvers<void>();
   const startedAt = clock.monotonic();
   const waits = [clock.in(mostMs, resolve)];
   let isFirst = true;
-  const attempts = connections.map(async (connection) => {
-    await connection.start();
+  const attempts = started.map(async ({ connection, attempt }) => {
+    await attempt;
     if (!isFirst || connection.status.status !== "connected") return;
     isFirst = false;
     waits.push(clock.in(Math.max(leastForOthersMs, clock.monotonic() - startedAt), resolve));

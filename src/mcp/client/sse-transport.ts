@@ -1,7 +1,7 @@
 import { SSEClientTransport } from "@modelcontextprotocol/client";
 import { boundedBody, withEndCallback } from "./bounded-body.ts";
 import { currentExchange, PendingRequests } from "./exchange.ts";
-import { type BoundedFetchOptions, httpFetch, pauseOf, readEvents, retryAfterOf } from "./http-fetch.ts";
+import { type BoundedFetchOptions, httpFetch, pauseOf, readEvents, refusalIn, retryAfterOf } from "./http-fetch.ts";
 import type { ServerAddress } from "./server-config.ts";
 
 /** The most that is read of a refusal. */
@@ -66,13 +66,16 @@ async function post(
   { clock }: Pick<BoundedFetchOptions, "clock">,
 ): Promise<Response> {
   const exchange = currentExchange();
-  if (exchange !== undefined) exchange.sent = true;
+  exchange?.sending();
   const response = await httpFetch(input, init);
   const { status } = response;
   if (status >= 300 && status < 400) return response; // the SDK reads the redirect itself
   const text = await beginningOf(response);
   if (response.ok) return new Response(null, { status: 202 }); // the answer comes on the stream
-  if (exchange !== undefined) exchange.resetsAt = retryAfterOf(response, clock);
+  if (exchange !== undefined) {
+    exchange.resetsAt = retryAfterOf(response, clock);
+    exchange.refused = refusalIn(text, status, undefined);
+  }
   throw Object.assign(new Error(`HTTP ${status}`), { data: { status, text } });
 }
 

@@ -1,4 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
+import { FakeClock } from "../../../test/fakes/clock.ts";
 import { rawHttp } from "../../../test/fakes/raw-http.ts";
 import { createRuntime, type ServerConfig } from "../../index.ts";
 
@@ -23,7 +24,10 @@ it("a slow server delays nobody: the others' tools are there, and its own come w
 });
 
 it("a tool of a server that was never connected is unavailable, with the reason; it is not unknown", async () => {
-  const servers = { gone: { command: "no-such-program" }, slow: raw({ startAfterMs: 60_000 }) } as const;
+  const servers = {
+    gone: { command: "no-such-program" },
+    slow: { ...raw({ startAfterMs: 60_000 }), startTimeoutMs: 1_000 },
+  } as const;
   const runtime = await createRuntime({ servers, serverWaitMs: 100 });
   onTestFinished(() => runtime.close(0));
   const of = async (tool: string) => (await runtime.invoke({ tool })).refusal;
@@ -36,9 +40,43 @@ it("a tool of a server that was never connected is unavailable, with the reason;
   });
   expect(await of("slow__search")).toMatchObject({
     code: "tool_unavailable",
-    message: "the server `slow` is not connected: it is still being connected",
+    message: expect.stringContaining("the server `slow` is not connected"),
   });
   expect(await of("other__search")).toMatchObject({ code: "tool_unknown" });
+});
+
+it("a call waits for its server's first attempt, and fails fast after it", async () => {
+  const slow = Promise.withResolvers<boolean>();
+  const { url } = await rawHttp(({ method }) => (method === "initialize" ? slow.promise : false));
+  const servers = { one: { url, revision: "2025-11-25", risk: "safe" } } as const;
+  const runtime = await createRuntime({ servers, serverWaitMs: 1 });
+  onTestFinished(() => runtime.close(0));
+  const waiting = runtime.invoke({ tool: "one__t" });
+  const cancel = new AbortController();
+  const left = runtime.invoke({ tool: "one__t" }, { signal: cancel.signal });
+  cancel.abort(new Error("enough"));
+  await expect(left).rejects.toThrow("enough");
+  slow.resolve(false);
+  expect(await waiting).toMatchObject({ status: "ok", text: "done" });
+});
+
+it("a call waits no longer than the server may take to start", async () => {
+  const { url } = await rawHttp(() => true);
+  const clock = new FakeClock();
+  const servers = { one: { url, revision: "2025-11-25", risk: "safe", startTimeoutMs: 5_000 } } as const;
+  const creating = createRuntime({ servers, serverWaitMs: 1, clock });
+  await clock.advance(1);
+  const runtime = await creating;
+  onTestFinished(() => runtime.close(0));
+  let isOver = false;
+  const call = runtime.invoke({ tool: "one__t" }).finally(() => {
+    isOver = true;
+  });
+  await clock.advance(4_900);
+  expect(isOver).toBe(false);
+  await clock.advance(200);
+  expect(await call).toMatchObject({ refusal: { code: "tool_unavailable" } });
+  expect(await runtime.invoke({ tool: "one__t" })).toMatchObject({ refusal: { code: "tool_unavailable" } });
 });
 
 it("a name that a connected server does not list is unknown", async () => {

@@ -4,21 +4,27 @@ import { headOf } from "../../results/cut.ts";
 import { withoutNullKeywords } from "../../tools/schema/tidy-schema.ts";
 import { withoutNulls } from "../protocol/null-members.ts";
 import { definitionFields } from "./definition.ts";
-import type { RefusedTool } from "./upstream.ts";
+import type { RefusedTool, UpstreamTool } from "./upstream.ts";
 
 const mostNameCharacters = 128;
 /** What is passed on of a tool. Icons and `_meta` are for clients and no model reads them, so they are not pinned. */
 const listedFields = [...definitionFields, "icons", "_meta"];
 
+/** The member of `_meta` in which a tool passes through the SDK, whose own schema of a tool depends on the revision. */
+const listedKey = "postern/listed";
+
+/** A tool of the SDK's list as it was listed here. */
+export function listedIn({
+  _meta: meta,
+}: {
+  readonly _meta?: { readonly [name: string]: unknown } | undefined;
+}): UpstreamTool {
+  return meta?.[listedKey] as UpstreamTool; // `ToolList.valid` put it there
+}
+
 /** Takes out of a list what is no tool, and reads null for an optional member as a member that is left out. */
 export class ToolList {
-  readonly #isOld: () => boolean;
   #malformed: RefusedTool[] = [];
-
-  /** @param isOld whether the connection speaks revision 2025-11-25 or older, which has stricter output schemas */
-  constructor(isOld: () => boolean) {
-    this.#isOld = isOld;
-  }
 
   /** The entries that are no tools, since `begin`: a list may have several pages. */
   get malformed(): readonly RefusedTool[] {
@@ -29,13 +35,17 @@ export class ToolList {
     this.#malformed = [];
   }
 
+  /** The entries that are tools, as the SDK takes them. */
   valid(entries: readonly Json[]): readonly Json[] {
-    return entries.flatMap((entry, place) => this.#tool(entry, place) ?? []);
+    return entries.flatMap((entry, place) => {
+      const tool = this.#tool(entry, place);
+      return tool === undefined ? [] : [forSdk(tool)];
+    });
   }
 
   #tool(entry: Json, place: number): JsonObject | undefined {
-    const tool = isJsonObject(entry) ? withoutNullFields(entry) : entry;
-    const { error } = (this.#isOld() ? oldTool : newTool).safeParse(tool);
+    const tool = isJsonObject(entry) ? withObjectInput(withoutNullFields(entry)) : entry;
+    const { error } = toolSchema.safeParse(tool);
     if (error === undefined && isJsonObject(tool)) {
       const listed: JsonObject = { ...tool, ...extrasOf(tool) };
       return Object.fromEntries(listedFields.flatMap((field) => memberOf(listed, field)));
@@ -45,6 +55,18 @@ export class ToolList {
     this.#malformed.push({ tool: known, why: error?.issues[0]?.message ?? "" });
     return undefined;
   }
+}
+
+function forSdk(tool: JsonObject): JsonObject {
+  const { name = "", inputSchema = {} } = tool;
+  return { name, inputSchema, _meta: { [listedKey]: tool } };
+}
+
+/** Arguments are an object, so a schema without a type means one. */
+function withObjectInput(tool: JsonObject): JsonObject {
+  const { inputSchema } = tool;
+  if (!isJsonObject(inputSchema) || inputSchema["type"] !== undefined) return tool;
+  return { ...tool, inputSchema: { ...inputSchema, type: "object" } };
 }
 
 /** Null stands for a member that is left out, and inside schemas for a keyword that is left out. */
@@ -61,9 +83,7 @@ function withoutNullFields(entry: JsonObject): JsonObject {
 
 /** Decoration that is malformed or too large is left out, and the tool stays. */
 function extrasOf({ icons, _meta: meta }: JsonObject): JsonObject {
-  const shown = Array.isArray(icons)
-    ? icons.filter((one) => icon.safeParse(one).success).map((one) => withoutNulls(one))
-    : [];
+  const shown = iconsIn(icons);
   const own = isJsonObject(meta) ? Object.entries(meta).filter(([name]) => !name.startsWith("postern/")) : [];
   return {
     icons: shown.length > 0 && fits(shown) ? shown : undefined,
@@ -82,6 +102,12 @@ function memberOf(entry: JsonObject, field: string): readonly (readonly [string,
   return value === undefined ? [] : [[field, value]];
 }
 
+/** The icons of a list that the protocol has. */
+export function iconsIn(icons: Json | undefined): readonly Json[] {
+  const list = Array.isArray(icons) ? (icons as readonly Json[]) : [];
+  return list.filter((one) => icon.safeParse(one).success).map((one) => withoutNulls(one));
+}
+
 const icon = z.object({
   src: z.string().regex(/^(?:https?:\/\/|data:image\/)/i),
   mimeType: z.string().nullish(),
@@ -89,48 +115,42 @@ const icon = z.object({
   theme: z.enum(["light", "dark"]).nullish(),
 });
 
-/** Members in the order in which a server's author would correct them: the first problem is reported. */
-function toolSchema(isOld: boolean) {
-  const text = (field: string) => z.string(`Its \`${field}\` is no text.`).exactOptional();
-  const hint = (name: string) => z.boolean(`Its \`annotations.${name}\` is neither true nor false.`).exactOptional();
-  return z.object(
-    {
-      name: z.string("It is listed without a `name`.").min(1, "It is listed without a `name`."),
-      title: text("title"),
-      description: text("description"),
-      inputSchema: jsonSchema("inputSchema", true),
-      outputSchema: jsonSchema("outputSchema", isOld).exactOptional(),
-      annotations: z
-        .object(
-          {
-            title: text("annotations.title"),
-            readOnlyHint: hint("readOnlyHint"),
-            destructiveHint: hint("destructiveHint"),
-            idempotentHint: hint("idempotentHint"),
-            openWorldHint: hint("openWorldHint"),
-          },
-          "Its `annotations` are no object.",
-        )
-        .exactOptional(),
-    },
-    "It is listed as something that is not an object.",
-  );
-}
+const text = (field: string) => z.string(`Its \`${field}\` is no text.`).exactOptional();
+const hint = (name: string) => z.boolean(`Its \`annotations.${name}\` is neither true nor false.`).exactOptional();
 
-function jsonSchema(field: string, ofObject: boolean) {
-  const its = `Its \`${field}\``;
-  const any = z.object(
+function jsonSchema(its: string) {
+  return z.object(
     { $schema: z.string(`${its} has a \`$schema\` that is no text.`).exactOptional() },
     { error: ({ input }) => `${its} is ${input === undefined ? "missing" : "no JSON Schema object"}.` },
   );
-  if (!ofObject) return any;
-  const names = `${its} has a \`required\` that is not a list of names.`;
-  return any.extend({
-    type: z.literal("object", `${its} does not say \`type: object\`.`),
-    properties: z.looseObject({}, `${its} has \`properties\` that are no object.`).exactOptional(),
-    required: z.array(z.string(names), names).exactOptional(),
-  });
 }
 
-const oldTool = toolSchema(true);
-const newTool = toolSchema(false);
+const notNames = "Its `inputSchema` has a `required` that is not a list of names.";
+
+/** Members in the order in which a server's author would correct them: the first problem is reported. */
+const toolSchema = z.object(
+  {
+    name: z.string("It is listed without a `name`.").min(1, "It is listed without a `name`."),
+    title: text("title"),
+    description: text("description"),
+    inputSchema: jsonSchema("Its `inputSchema`").extend({
+      type: z.literal("object", "Its `inputSchema` does not say `type: object`."),
+      properties: z.looseObject({}, "Its `inputSchema` has `properties` that are no object.").exactOptional(),
+      required: z.array(z.string(notNames), notNames).exactOptional(),
+    }),
+    outputSchema: jsonSchema("Its `outputSchema`").exactOptional(),
+    annotations: z
+      .object(
+        {
+          title: text("annotations.title"),
+          readOnlyHint: hint("readOnlyHint"),
+          destructiveHint: hint("destructiveHint"),
+          idempotentHint: hint("idempotentHint"),
+          openWorldHint: hint("openWorldHint"),
+        },
+        "Its `annotations` are no object.",
+      )
+      .exactOptional(),
+  },
+  "It is listed as something that is not an object.",
+);

@@ -6,6 +6,7 @@
  * Next: sdk-upstream.ts (the port with the official SDK), connection.ts (keeps one connected), adapter.ts (an MCP tool as a
  * local one), terms.ts (risk, effects, scopes), pins.ts (trusted definitions), servers.ts (all servers).
  */
+import type { ProgressCount } from "../../core/event.ts";
 import type { Json, JsonObject } from "../../core/json.ts";
 import type { LargeJson } from "../../results/large-json.ts";
 import type { LostAnswer } from "../../results/raw-result.ts";
@@ -48,7 +49,9 @@ export interface UpstreamCall {
   readonly signal: AbortSignal;
   /** The same for every attempt of one logical call. */
   readonly idempotencyKey: string;
-  readonly onProgress: (content: string, fraction?: number) => void;
+  readonly onProgress: (content: string, fraction: number | undefined, count: ProgressCount) => void;
+  /** What the caller sent beside the arguments, for the server. */
+  readonly meta?: JsonObject | undefined;
 }
 
 export interface UpstreamEvents {

@@ -1,4 +1,4 @@
-import type { CallToolResult, ContentBlock as McpBlock } from "@modelcontextprotocol/server";
+import type { CallToolResult, ContentBlock as McpBlock, Tool } from "@modelcontextprotocol/server";
 import { readArtifactName } from "../../builtin/read-artifact.ts";
 import { chainToolName } from "../../code-mode/names.ts";
 import { shortTrace } from "../../code-mode/result.ts";
@@ -6,6 +6,7 @@ import { isJsonObject, type Json } from "../../core/json.ts";
 import { type ContentBlock, type MediaBlock, type ToolOutcome, textOf } from "../../core/outcome.ts";
 import { isStandIn } from "../../results/cut.ts";
 import { type OpenRequest, openRequestOf, renderOutcome } from "../../results/render.ts";
+import { iconsIn } from "../client/tool-list.ts";
 
 /** The places where a reader finds more. */
 export interface Places {
@@ -74,9 +75,27 @@ function ownStructured(outcome: ToolOutcome): Json | undefined {
 }
 
 function blockOf(block: ContentBlock): McpBlock {
-  const { annotations, meta } = block;
-  const notes = { ...(annotations !== undefined && { annotations }), ...(meta !== undefined && { _meta: meta }) };
+  const { annotations = {}, meta } = block;
+  const known = Object.entries(annotations).filter(([name, value]) => isAnnotation(name, value));
+  const notes = {
+    ...(known.length > 0 && { annotations: Object.fromEntries(known) }),
+    ...(meta !== undefined && { _meta: meta }),
+  };
   return { ...bareBlockOf(block), ...notes } as McpBlock; // the notes are MCP's own, passed on unchanged
+}
+
+function isMoment(text: string): boolean {
+  return (
+    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/.test(text) && Number.isFinite(Date.parse(text))
+  );
+}
+
+/** Clients refuse a whole answer for one annotation that the protocol does not have. */
+function isAnnotation(name: string, value: Json): boolean {
+  if (name === "audience") return Array.isArray(value) && value.every((one) => one === "user" || one === "assistant");
+  if (name === "priority") return typeof value === "number" && value >= 0 && value <= 1;
+  if (name === "lastModified") return typeof value === "string" && isMoment(value);
+  return true;
 }
 
 function bareBlockOf(block: ContentBlock): McpBlock {
@@ -105,14 +124,16 @@ function bareBlockOf(block: ContentBlock): McpBlock {
         : { type: "resource", resource: { ...described, blob: data } };
     }
     case "link": {
-      const { uri, name, title, mediaType, type: _, annotations: _a, meta: _m, ...rest } = block;
+      const { uri, name, title, mediaType, icons, type: _, annotations: _a, meta: _m, ...rest } = block;
+      const shown = iconsIn(icons);
       return {
         type: "resource_link",
         uri,
         name: name ?? title ?? uri,
         ...(title !== undefined && { title }),
         ...(mediaType !== undefined && { mimeType: mediaType }),
-        ...(rest as { readonly description?: string; readonly size?: number }), // and icons, which are MCP's own
+        ...(shown.length > 0 && { icons: shown as unknown as Tool["icons"] }), // checked
+        ...(rest as { readonly description?: string; readonly size?: number }),
       };
     }
   }

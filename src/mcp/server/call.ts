@@ -2,7 +2,7 @@ import type { CallToolRequest, CallToolResult, ProgressToken, ServerContext } fr
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { readArtifactName } from "../../builtin/read-artifact.ts";
 import type { Clock } from "../../core/clock.ts";
-import type { AgentProgress } from "../../core/event.ts";
+import type { AgentProgress, ProgressCount } from "../../core/event.ts";
 import { RuntimeFault } from "../../core/fault.ts";
 import { faultStatus } from "../../core/fault-codes.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
@@ -50,7 +50,8 @@ export async function callTool({ request, context, source }: McpRequest, parts: 
     approvalWaitMs: listener === undefined ? approvalWaitMs : Math.max(listenerWaitMs, approvalWaitMs),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     ...(reason !== undefined && { reason }),
-    ...(listener !== undefined && { onProgress: (step: AgentProgress) => listener.report(messageFor(step)) }),
+    ...(listener !== undefined && { onProgress: (step: AgentProgress) => listener.take(step) }),
+    requestMeta: metaForServers(meta),
   } as const;
   try {
     const budgetKey = `${callerKey(source.caller)}\n${windows.today}`; // another session of the client has the same budget
@@ -90,6 +91,14 @@ function metaText(meta: Readonly<Record<string, unknown>> | undefined, name: str
   );
 }
 
+/** A trace and the client's own keys. Keys of this connection and of Postern are not for other servers. */
+function metaForServers(meta: Readonly<Record<string, unknown>> = {}): JsonObject {
+  const own = Object.entries(meta).filter(
+    ([name]) => name !== "progressToken" && !/^(?:postern|io\.modelcontextprotocol)\//.test(name),
+  );
+  return Object.fromEntries(own) as JsonObject; // it was read from JSON
+}
+
 /**
  * Before 2026-07-28 structured content must be an object. Any other value is in the text too.
  *
@@ -107,18 +116,15 @@ function textOf({ content }: CallToolResult): string {
   return content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
 }
 
-/** A line for people. The answer itself holds the result. */
-function messageFor({ step, content }: AgentProgress): string {
-  if (step === "TOOL_CALL") return `${content} runs`;
-  return readable(line(content));
-}
+/** What a message without a number adds to the progress, which must grow. */
+const ownStep = 0.001;
 
 /** Reports progress, and a heartbeat when there is none, because clients measure the time since the last report. */
 class Heartbeat {
   readonly #context: ServerContext;
   readonly #progressToken: ProgressToken;
   readonly #clock: Clock;
-  #count = 0;
+  #progress = -ownStep;
   #cancelWait: () => void;
 
   constructor(context: ServerContext, progressToken: ProgressToken, clock: Clock) {
@@ -128,9 +134,20 @@ class Heartbeat {
     this.#cancelWait = this.#later();
   }
 
-  report(message: string): void {
-    this.#count += 1;
-    const params = { progressToken: this.#progressToken, progress: this.#count, message };
+  /** A line for people. The answer itself holds the result. */
+  take({ step, content, count }: AgentProgress): void {
+    if (step === "TOOL_CALL") this.#report(`${content} runs`);
+    if (step === "TOOL_PROGRESS") this.#report(readable(line(content)), count);
+  }
+
+  /** Sends the tool's own numbers. A number below the last one is of another tool of a script. */
+  #report(message: string, count?: ProgressCount): void {
+    const own = count !== undefined && count.progress >= this.#progress ? count : undefined;
+    this.#progress = own?.progress ?? this.#progress + ownStep;
+    const params = {
+      ...{ progressToken: this.#progressToken, progress: this.#progress, message },
+      ...(own?.total !== undefined && { total: own.total }),
+    };
     this.#context.mcpReq.notify({ method: "notifications/progress", params }).catch(ignored); // the client has disconnected; its call continues
     this.#cancelWait();
     this.#cancelWait = this.#later();
@@ -141,7 +158,7 @@ class Heartbeat {
   }
 
   #later(): () => void {
-    return this.#clock.in(heartbeatMs, () => this.report("still waiting"));
+    return this.#clock.in(heartbeatMs, () => this.#report("still waiting"));
   }
 }
 

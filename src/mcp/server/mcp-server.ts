@@ -13,7 +13,7 @@ import { Windows } from "../../runtime/windows.ts";
 import { acceptBothForms, acceptedBy, inAcceptedForm } from "./accepted.ts";
 import { type CallParts, callTool } from "./call.ts";
 import { LineTransport, type Pipes } from "./line-transport.ts";
-import { readMessage } from "./message.ts";
+import { invalidParams, readMessage } from "./message.ts";
 import { isServer, toolList } from "./offer.ts";
 import { isOld, type McpCaller, type RequestSource } from "./request-source.ts";
 import { serveResources } from "./resources.ts";
@@ -96,7 +96,11 @@ class GatewayEndpoint implements McpGateway {
     if (accepted?.stream === true || (accepted !== undefined && request.method === "POST")) acceptBothForms(request);
     if (request.method !== "POST") return this.#sessions.handle(request, undefined, source);
     const read = readMessage(await request.text());
-    if ("refused" in read) return Response.json(read.refused, { status: 400 });
+    if ("refused" in read) {
+      // A client of 2025-11-25 reads an error of a request as the answer, and a status as a broken session.
+      const isAnswer = read.refused.error.code === invalidParams && request.headers.has("mcp-session-id");
+      return Response.json(read.refused, { status: isAnswer ? 200 : 400 });
+    }
     const { message } = read;
     const answered = await this.#respond(request, message, source);
     const staysOpen = isJsonObject(message) && message["method"] === "subscriptions/listen";

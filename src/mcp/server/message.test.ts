@@ -39,3 +39,16 @@ it("never throws, and gives what JSON.parse gives", async () => {
     }),
   );
 });
+
+it.each([
+  ["tools/call", { name: "echo", arguments: [1] }, "`arguments` of `tools/call` is [1]; it must be an object."],
+  ["tools/call", { name: 5 }, "`name` of `tools/call` is 5; it must be a text."],
+  ["tools/call", {}, "`tools/call` needs `name`, a text."],
+  ["tools/call", [1], "`params` of `tools/call` is [1]; it must be an object."],
+  ["tools/list", { cursor: 5 }, "`cursor` of `tools/list` is 5; it must be a text."],
+  ["tools/list", { _meta: "x" }, '`_meta` of `tools/list` is "x"; it must be an object.'],
+  ["resources/read", {}, "`resources/read` needs `uri`, a text."],
+])("refuses parameters of %s in a sentence: %j", (method, params, message) => {
+  const read = readMessage(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }));
+  expect(read).toEqual({ refused: { jsonrpc: "2.0", id: 1, error: { code: -32_602, message } } });
+});

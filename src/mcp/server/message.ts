@@ -1,4 +1,5 @@
-import { isJsonObject, type Json } from "../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { shown } from "../../core/shown.ts";
 import { parseStrict } from "../../core/strict-json.ts";
 import { withoutNulls } from "../protocol/null-members.ts";
 
@@ -19,7 +20,40 @@ export function readMessage(bytes: Uint8Array | string): ReadMessage {
   if ("problem" in read) return { refused: rpcError(-32_700, read.problem, idIn(text)) };
   if (Array.isArray(read.value))
     return { refused: rpcError(-32_600, "Batches are not part of the protocol; send one message at a time.") };
-  return { message: withoutNullParams(read.value) };
+  const message = withoutNullParams(read.value);
+  const problem = paramsProblem(message);
+  return problem === undefined ? { message } : { refused: rpcError(invalidParams, problem, idIn(text)) };
+}
+
+export const invalidParams = -32_602;
+
+type MemberKind = "a text" | "an object";
+
+/** The members of requests that this server reads. */
+const members: Readonly<Record<string, Readonly<Record<string, MemberKind>>>> = {
+  "tools/call": { name: "a text", arguments: "an object" },
+  "tools/list": { cursor: "a text" },
+  "resources/read": { uri: "a text" },
+  "resources/list": { cursor: "a text" },
+};
+
+/** What is wrong with the parameters of a request, in a sentence: the SDK would answer with the JSON of its schema's issues. */
+function paramsProblem(message: Json): string | undefined {
+  const { method, params = {}, id } = isJsonObject(message) ? message : ({} as JsonObject);
+  if (typeof method !== "string" || id === undefined || typeof params !== "object") return undefined;
+  if (!isJsonObject(params)) return `\`params\` of \`${method}\` is ${shown(params)}; it must be an object.`;
+  const read = Object.entries({ _meta: "an object", ...(Object.hasOwn(members, method) && members[method]) });
+  const wrong = read.find(([name, kind]) => params[name] !== undefined && kindOf(params[name]) !== kind);
+  if (wrong !== undefined)
+    return `\`${wrong[0]}\` of \`${method}\` is ${shown(params[wrong[0]])}; it must be ${wrong[1]}.`;
+  const needed = method === "tools/call" ? "name" : method === "resources/read" ? "uri" : undefined;
+  if (needed === undefined || params[needed] !== undefined) return undefined;
+  return `\`${method}\` needs \`${needed}\`, a text.`;
+}
+
+function kindOf(value: Json | undefined): MemberKind | undefined {
+  if (typeof value === "string") return "a text";
+  return isJsonObject(value ?? null) ? "an object" : undefined;
 }
 
 /** Null stands for an optional member that is left out. A tool's arguments stay as they are. */

@@ -166,3 +166,19 @@ it("spends one budget for a caller, however many sessions it opens", async () =>
   }
   expect(answers).toEqual(["looked for", "looked for", "used up", "looked for"]);
 });
+
+it("an `initialize` with the header of a session that ended, or of another caller's, begins a new one", async () => {
+  const { door } = await open();
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "c", version: "1" } };
+  const initialize = { jsonrpc: "2.0", id: 1, method: "initialize", params };
+  const opened = await ask(door, named("ada"), initialize);
+  const theirs = opened.headers.get("mcp-session-id") ?? "";
+  for (const old of ["ended-long-ago", theirs]) {
+    const again = await ask(door, named("bob"), initialize, old);
+    expect(again.status).toBe(200);
+    expect(again.headers.get("mcp-session-id")).not.toBe(old);
+    const list = { jsonrpc: "2.0", id: 2, method: "tools/list" };
+    expect((await ask(door, named("bob"), list, old)).status).toBe(404);
+    expect((await ask(door, named("bob"), list, again.headers.get("mcp-session-id") ?? "")).status).toBe(200);
+  }
+});

@@ -42,15 +42,18 @@ export class McpSessions {
 
   async handle(request: Request, body: unknown, source: RequestSource): Promise<Response> {
     const id = request.headers.get("mcp-session-id");
+    const begins = request.method === "POST" && isInitializeRequest(body);
     if (id !== null) {
       const session = this.#sessions.get(id);
-      if (session === undefined || session.sourceKey !== keyOf(source))
+      const isOwn = session?.sourceKey === keyOf(source);
+      if (!isOwn && begins) return this.#open(request, body, source); // some clients keep the header of an ended session
+      if (session === undefined || !isOwn)
         return rpcProblem(404, -32_001, "This session does not exist; send `initialize` again.");
       session.lastSeen = this.#clock.monotonic();
       return request.method === "POST" ? receive(session, request, body) : session.transport.handleRequest(request);
     }
     if (request.method !== "POST") return new Response(null, { status: 405, headers: { allow: "POST" } });
-    if (!isInitializeRequest(body))
+    if (!begins)
       return rpcProblem(
         400,
         -32_000,

@@ -1,8 +1,11 @@
 import type { ToolCall } from "../../core/call.ts";
+import type { Clock } from "../../core/clock.ts";
 import { type Ending, refuse } from "../../core/ending.ts";
 import { nearest } from "../../core/nearest.ts";
+import type { Caller } from "../../core/session.ts";
 import type { Controls } from "../../policy/controls.ts";
 import type { Offer, Tools } from "../../tools/tool.ts";
+import { callerGone } from "./claim.ts";
 import type { CountedCall, FoundCall } from "./stages.ts";
 
 export interface LookupParts {
@@ -10,6 +13,29 @@ export interface LookupParts {
   readonly controls: Pick<Controls, "state">;
   /** The tools that the caller may see; only these are suggested for an unknown name. */
   readonly visible?: (call: ToolCall) => readonly Offer[];
+}
+
+/**
+ * Waits for the first attempt to connect the tool's server, so that a call in the first seconds finds its tool. Returns an
+ * ending if the caller leaves meanwhile.
+ */
+export async function awaitServer(
+  call: CountedCall,
+  attempt: Promise<void>,
+  caller: Caller,
+  clock: Clock,
+): Promise<Ending | undefined> {
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  const { session, signal, deadline = Number.POSITIVE_INFINITY } = caller;
+  const leftMs = Math.min(session.remainingMs(), deadline - clock.monotonic());
+  const cancelWait = Number.isFinite(leftMs) ? clock.in(Math.max(0, leftMs), resolve) : undefined;
+  const leave = (): void => resolve();
+  signal?.addEventListener("abort", leave, { once: true });
+  if (signal?.aborted === true) leave();
+  await Promise.race([attempt, over]);
+  cancelWait?.();
+  signal?.removeEventListener("abort", leave);
+  return callerGone(call, caller, clock);
 }
 
 /** Finds the tool, and refuses if calls are paused or the tool is disabled or broken. */
