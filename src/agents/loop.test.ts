@@ -310,3 +310,21 @@ it("tells the model of a deferred tool once it was found, and lists all, some an
   expect(JSON.parse(read[3] ?? "")).toMatchObject([{ name: "send", parameters: { required: ["to"] } }]);
   expect(sent).toEqual(["ada"]);
 });
+
+it("stops when another process has continued the run meanwhile", async () => {
+  await using runtime = await opened();
+  const run = { principal: { tenant: "default", agent: "agent" }, runId: "r1" };
+  const script = scriptedModel([{ uses: [sends("ada")] }]);
+  const sent: string[] = [];
+  const model: AgentModel = {
+    ...script,
+    generate: async (request) => {
+      const { state, version } = (await runtime.agentRuns.load(run)) ?? { state: {}, version: 0 };
+      expect(await runtime.agentRuns.save(run, state, version)).toBe(true); // the other process
+      return script.generate(request);
+    },
+  };
+  const agent = createAgent({ runtime, model, tools: [sender(sent)] });
+  await expect(agent.run({ prompt: "Go.", runId: "r1" })).rejects.toMatchObject({ code: "run_contended" });
+  expect(sent).toEqual([]);
+});
