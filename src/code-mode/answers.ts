@@ -44,12 +44,13 @@ export function tooMuchAtOnce(place: number): SettledCall {
   return refused(place, "overloaded", message);
 }
 
-/** {text, structured, ref, files, status}: the prelude makes its ToolResult of it. */
-function handleOf({ status, text, structured, artifact, files, summary }: ToolOutcome): JsonObject {
+/** {text, structured, ref, files, notes, status}: the prelude makes its ToolResult of it. */
+function handleOf({ status, text, structured, artifact, files, summary, notes }: ToolOutcome): JsonObject {
   const handle: Record<string, Json> = { status, text };
   if (structured !== undefined) handle["structured"] = structured;
   if (artifact !== undefined) handle["ref"] = artifact;
   if (summary !== undefined) handle["summary"] = summary;
+  if (notes !== undefined) handle["notes"] = [...notes];
   if (files !== undefined)
     handle["files"] = files.map(({ path, mediaType, artifact: ref }) => ({ path, media_type: mediaType, ref }));
   return handle;

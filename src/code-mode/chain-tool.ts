@@ -137,7 +137,7 @@ const pythonHow =
 const javascriptHow =
   "JavaScript or TypeScript: `const r = await tools.server.tool({ name: value })`, `Promise.all` runs calls together; a refused or failed call throws ToolError (`.code`, `.advice`). `return` a value, or print with console.log.";
 const handleHow =
-  "A result has .text, .structured, .ref, .files and .status; a big one is only a preview with .ref: pass the result on to another tool, or read it with .materialize(). help(tools.x) tells more of a tool. If a call needs a person, the script waits and goes on later: send the same script again.";
+  "A result has .text, .structured, .ref, .files, .notes and .status; a big one is only a preview with .ref: pass the result on to another tool, or read it with .materialize(). help(tools.x) tells more of a tool. If a call needs a person, the script waits and goes on later: send the same script again.";
 
 function toolsPart(sketches: readonly ToolSketch[], languages: readonly ScriptProgram["language"][]): string {
   const sign = languages.includes("javascript") ? typescriptSignature : pythonSignature;

@@ -85,13 +85,15 @@ describe("a script that calls none of its functions", () => {
 describe("a name that a result does not have", () => {
   it("says what a result has, and where its data is", async () => {
     const text = await answerOf("const r = await tools.rows({}); r.rows.length", "javascript");
-    expect(text).toContain("A result has no .rows: it has text, structured, ref, files, status and materialize().");
+    expect(text).toContain(
+      "A result has no .rows: it has text, structured, ref, files, notes, status and materialize().",
+    );
     expect(text).toContain("read .structured.rows");
   });
 
   it.skipIf(!hasPython)("says the same in Python", async () => {
     expect(await answerOf("tools.rows().rows", "python")).toContain(
-      "it has text, structured, ref, files, status and materialize()",
+      "it has text, structured, ref, files, notes, status and materialize()",
     );
   });
 
@@ -137,5 +139,27 @@ describe("texts of a place", () => {
   it("are there in UTC and for plain numbers", async () => {
     const code = "[new Date(0).toLocaleDateString('en', { timeZone: 'UTC' }), (5).toLocaleString('de')]";
     expect(await answerOf(code, "javascript")).toBe('["01/01/1970","5"]');
+  });
+});
+
+describe("the notes of a result", () => {
+  it.each([
+    [
+      "javascript",
+      'const r = await tools.mail({ to: "ann" }); r.text + "|" + r.notes.join(" ") + "|" + (await tools.rows({})).notes.length',
+    ],
+    ["python", 'r = tools.mail(to="ann"); r.text + "|" + " ".join(r.notes) + "|" + str(len(tools.rows().notes))'],
+  ] as const)("are beside the text in %s", async (language, code) => {
+    if (language === "python" && !hasPython) return;
+    await using h = await scene();
+    const waits = await h.runtime.runChain({ code, language });
+    await h.runtime.approvals.decide(waits.approvalId ?? "", {
+      ...{ decision: "modified", arguments: { to: "bob" }, reason: "ann left" },
+      by: { user: "grace", via: "token:operator" },
+    });
+    const text = resultOf(await h.runtime.runChain({ code, language }))["output_text"];
+    expect(text).toBe(
+      'to bob|A person (grace) changed the arguments to {"to":"bob"} before it ran. Reason: ann left.|0',
+    );
   });
 });

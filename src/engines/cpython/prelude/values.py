@@ -151,6 +151,7 @@ class ToolResult(collections.abc.Coroutine):
 
     ref = property(lambda self: self._value().get("ref"))
     files = property(lambda self: self._value().get("files") or [])
+    notes = property(lambda self: self._value().get("notes") or [])
     status = property(lambda self: self._value().get("status") or "ok")
 
     def materialize(self, **options):
@@ -166,7 +167,7 @@ class ToolResult(collections.abc.Coroutine):
     def summary(self):
         value = self._value()
         names = ("text", "ref", "files", "status") if "unread" in value else ("text", "structured", "ref", "files", "status")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in (names + ("notes",) if self.notes else names)}
 
     def _data(self):
         if self.structured is not None:
@@ -197,7 +198,7 @@ class ToolResult(collections.abc.Coroutine):
     def __getattr__(self, name):
         if name in ("get", "keys", "values", "items") and isinstance(self._data(), dict):
             return getattr(self._data(), name)
-        raise AttributeError("a ToolResult has no attribute `%s`: it has text, structured, ref, files, status and materialize()" % name)
+        raise AttributeError("a ToolResult has no attribute `%s`: it has text, structured, ref, files, notes, status and materialize()" % name)
 
     def _awaiting(self):
         if self._settled is None:

@@ -54,7 +54,12 @@ class ToolResult {
     this.ref = given.ref;
     this.files = given.files ?? [];
     if (given.summary !== undefined) this.summary = given.summary;
+    if (given.notes !== undefined) Object.defineProperty(this, "notes", { enumerable: true, value: given.notes });
     weakSet(handles, this, { place, given });
+  }
+  /** Sentences that say how the result differs from what was asked. */
+  get notes() {
+    return [];
   }
   async materialize() {
     const { place, given } = weakGet(handles, this);
@@ -82,7 +87,7 @@ const unknownMember = {
     throw new Wrong(
       "A result has no ." +
         name +
-        ": it has text, structured, ref, files, status and materialize()." +
+        ": it has text, structured, ref, files, notes, status and materialize()." +
         (isWithin ? " Its data is in .structured: read .structured." + name + "." : ""),
     );
   },
