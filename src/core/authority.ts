@@ -124,7 +124,8 @@ function checkClaims({ runId, traceId, taskId, stepId, scopes, autonomy, tools }
   checkNames("tools", tools);
 }
 
-function checkNames(member: string, names: unknown): void {
+/** @throws RuntimeFault `context_invalid` */
+export function checkNames(member: string, names: unknown): void {
   if (names === undefined) return;
   if (!Array.isArray(names)) throw invalid(member, names, "a list of names");
   for (const name of names) checkName(member, name);

@@ -4,7 +4,7 @@ import type { AuditLog } from "../audit/log.ts";
 import type { Skills } from "../builtin/skills/skills.ts";
 import { chainToolName } from "../code-mode/names.ts";
 import type { AgentRuns } from "../core/agent-runs.ts";
-import { type CallClaims, narrower, type PerCall, perCallFault, withinOptions } from "../core/authority.ts";
+import { type CallClaims, checkNames, narrower, type PerCall, perCallFault, withinOptions } from "../core/authority.ts";
 import type { Authority, Principal, ToolCall } from "../core/call.ts";
 import { CallRefused } from "../core/call-refused.ts";
 import { checkMember } from "../core/checked-members.ts";
@@ -242,6 +242,7 @@ export class RunningRuntime implements Runtime {
   }
 
   offered(principal?: Principal, runId?: string, tools?: readonly string[]): readonly Offer[] {
+    checkNames("tools", tools);
     const visible = visibleTo({ principal, runId }, this.tools, this.#parts);
     const actions = tools === undefined ? visible : visible.filter(({ tool }) => tools.includes(tool));
     return this.chains?.described(actions) ?? actions;
