@@ -160,12 +160,15 @@ describe.each(cases)("a time-out around a call ($name)", ({ engine, store }) => 
     [0, "did slow"],
     [50, "too slow"],
   ])("stands still while the call waits for a person, and counts the %i ms after it", async (afterMs, first) => {
-    await using s = await scene(engine, { store: store(), approvals: { patience: "wait" } });
-    const { h, tools } = s;
     const asked = Promise.withResolvers<string>();
-    using _watched = h.runtime.watch((event) => {
-      if (event.moment === "held") asked.resolve(event.approvalId);
-    });
+    // Asked when the wait has begun. The decision comes from elsewhere.
+    const ask = ({ id }: { readonly id: string }): Promise<never> => {
+      asked.resolve(id);
+      return new Promise(() => {});
+    };
+    const approvals = { patience: "wait", approver: { name: "silent", ask } } as const;
+    await using s = await scene(engine, { store: store(), approvals });
+    const { h, tools } = s;
     const ended = h.runtime.runChain({ code: racing(language, "post", "slow"), language }, asker);
     const approvalId = await asked.promise;
     await settled();
