@@ -80,7 +80,7 @@ describe("the answer of a reconcile hook", () => {
     await using h = await lost(() => ({ found: "succeeded" }));
     await h.runtime.ledger.reconcile(h.id);
     const again = await h.runtime.invoke(call, keyed);
-    expect(again.text).toBe("Settled by tool:probe as succeeded: the tool found that it happened");
+    expect(again.text).toBe("Settled by tool:probe as succeeded: the tool found that it happened.");
   });
 });
 
