@@ -10,13 +10,24 @@ import { isRecord } from "../tools/kinds.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import type { AgentContext, AgentTools, RenderedToolAnswer } from "./agent-tools.ts";
 import {
+  type AiSdkApprovalMessage,
+  type AiSdkApprovalResponse,
+  type AiSdkMessage,
+  type AskedCall,
+  askedCalls,
+  isAnswered,
+  turnOf,
+} from "./ai-sdk-messages.ts";
+import { withImages, withoutBytes } from "./images.ts";
+import {
   type AnySchema,
   anySchema,
   type LibraryTool,
   offerToLibrary,
+  refusalOf,
   registerLibraryTools,
-  requestIfNeeded,
   resultOf,
+  stillWaits,
   type ToolStatements,
   textOrParts,
 } from "./library-tools.ts";
@@ -25,11 +36,14 @@ import {
 export interface AiSdkTool {
   readonly description: string;
   readonly inputSchema: AnySchema;
-  execute(
-    input: unknown,
-    options: { readonly toolCallId: string; readonly abortSignal?: AbortSignal },
-  ): Promise<unknown>;
-  toModelOutput(result: { readonly toolCallId: string; readonly output: unknown }): AiSdkModelOutput;
+  execute(input: unknown, options: AiSdkCallOptions): Promise<unknown>;
+  toModelOutput(result: { readonly output: unknown }): Promise<AiSdkModelOutput>;
+}
+
+export interface AiSdkCallOptions {
+  readonly toolCallId: string;
+  readonly messages?: readonly AiSdkMessage[];
+  readonly abortSignal?: AbortSignal;
 }
 
 export type AiSdkModelOutput = { type: "text"; value: string } | { type: "content"; value: AiSdkOutputPart[] };
@@ -46,49 +60,123 @@ export interface AiSdkSettings {
   readonly tools: Record<string, AiSdkTool>;
   readonly toolApproval: (options: {
     readonly toolCall: { readonly toolCallId: string; readonly toolName: string; readonly input: unknown };
+    readonly messages: readonly AiSdkMessage[];
   }) => Promise<AiSdkApproval>;
+  /** Withdraws the requests that the last message refuses. */
+  readonly onStart: (event: { readonly messages: readonly AiSdkMessage[] | undefined }) => Promise<void>;
 }
 
 /** The tools of one agent in one run, for the AI SDK. */
 export interface AiSdkAgent extends AsyncDisposable {
   readonly settings: AiSdkSettings;
   readonly agentTools: AgentTools;
+  /**
+   * The message that lets the AI SDK go on after the last step: an answer for each call that waited. Empty while a person
+   * must still decide one of them, and when none waited. Refusals that the messages hold already stay refusals.
+   */
+  responses(messages: readonly AiSdkMessage[]): Promise<AiSdkApprovalMessage[]>;
 }
 
 /**
  * Offers the runtime's tools to the AI SDK.
  *
- * A call that needs approval becomes the AI SDK's own `tool-approval-request`; its reason names Postern's request. The
- * answer in the message list does not decide: a person decides in Postern, and the call then runs once, however often the
- * messages are sent again.
+ * A call that needs approval becomes the AI SDK's own `tool-approval-request`; its reason names Postern's request. A yes in
+ * the message list does not decide: a person decides in Postern, and the call then runs once, however often the messages
+ * are sent again. A no withdraws Postern's request.
+ *
+ * @throws RuntimeFault `approval_waits` from `generateText`, for a yes in the messages before the decision. Nothing has run;
+ * send the same messages later.
  *
  * @example
  * await using agent = aiSdkTools(runtime, { principal, runId: chatId });
+ * messages.push(...(await agent.responses(messages)));
  * const result = await generateText({ model, messages, ...agent.settings });
+ * messages.push(...result.responseMessages);
  *
  * @public
  */
 export function aiSdkTools(runtime: Runtime, context: AgentContext = {}): AiSdkAgent {
-  /** The answer of each call, until the AI SDK asks for it. */
-  const answers = new Map<string, RenderedToolAnswer>();
   const { tools, agentTools, ...closing } = offerToLibrary(runtime, context, (tool, all): [string, AiSdkTool] => {
     const { name, description, parameters } = tool;
-    const execute: AiSdkTool["execute"] = async (input, { toolCallId, abortSignal: signal }) => {
-      const answer = await all.call({ id: toolCallId, name, arguments: input }, defined({ signal }));
-      const result = resultOf(answer);
-      answers.set(toolCallId, answer);
-      return result;
+    const execute: AiSdkTool["execute"] = async (input, { toolCallId: id, messages, abortSignal: signal }) => {
+      const use = { id, ...turnOf(id, messages), name, arguments: input };
+      return outputOf(await all.call(use, defined({ signal })));
     };
-    const toModelOutput: AiSdkTool["toModelOutput"] = ({ toolCallId, output }) =>
-      modelOutput(answers.get(toolCallId), output);
+    const toModelOutput: AiSdkTool["toModelOutput"] = async ({ output }) => {
+      if (!isMediaOutput(output)) return { type: "text", value: textOfOutput(output) };
+      const content = await withImages(output[mediaKey], runtime.artifacts, all.principal);
+      const value = textOrParts({ text: output.text, content }, partOf);
+      return typeof value === "string" ? { type: "text", value } : { type: "content", value };
+    };
     return [name, { description, inputSchema: anySchema(parameters), execute, toModelOutput }];
   });
-  const toolApproval: AiSdkSettings["toolApproval"] = async ({ toolCall: { toolCallId: id, toolName, input } }) => {
-    const request = await requestIfNeeded({ id, name: toolName, arguments: input }, agentTools);
-    if (request === undefined) return "not-applicable"; // `execute` returns the earlier decision
+  const toolApproval: AiSdkSettings["toolApproval"] = async ({ toolCall, messages }) => {
+    const { toolCallId: id, toolName: name, input } = toolCall;
+    const request = await agentTools.requestApproval({ id, ...turnOf(id, messages), name, arguments: input });
+    if (request === undefined) return "not-applicable"; // `execute` runs the call, or returns the earlier decision
+    if (isAnswered(id, messages)) throw stillWaits(name, request.id); // the library would run it now, and end the turn with an error
     return { type: "user-approval", reason: `A person must decide the request ${request.id} in Postern.` };
   };
-  return { ...closing, agentTools, settings: { tools: Object.fromEntries(tools), toolApproval } };
+  const onStart: AiSdkSettings["onStart"] = async ({ messages = [] }) => {
+    for (const { use, answer } of askedCalls(messages))
+      if (answer?.approved === false) await agentTools.withdraw(use, answer.reason);
+  };
+  const responses: AiSdkAgent["responses"] = async (messages) => {
+    await onStart({ messages });
+    const content: AiSdkApprovalResponse[] = [];
+    for (const asked of askedCalls(messages)) {
+      const response = await responseTo(asked, agentTools, runtime);
+      if (response === undefined) return [];
+      content.push(response);
+    }
+    return content.length === 0 ? [] : [{ role: "tool", content }];
+  };
+  return {
+    ...closing,
+    ...{ agentTools, responses },
+    settings: { tools: Object.fromEntries(tools), toolApproval, onStart },
+  };
+}
+
+/** Returns undefined while a person must decide, and for a tool of the caller's own that has no answer. */
+async function responseTo(
+  { approvalId, use, answer }: AskedCall,
+  agentTools: AgentTools,
+  runtime: Runtime,
+): Promise<AiSdkApprovalResponse | undefined> {
+  const answered = (approved: boolean, reason?: string): AiSdkApprovalResponse => ({
+    ...{ type: "tool-approval-response", approvalId, approved },
+    ...defined({ reason }),
+  });
+  if (answer?.approved === false) return answered(false, answer.reason);
+  if (agentTools.find(use.name) === undefined) return answer && answered(true, answer.reason);
+  const request = await agentTools.approvalOf(use);
+  if (request?.state === "pending") return undefined;
+  const refused = request && (await refusalOf(request, runtime));
+  return answered(refused === undefined, refused); // without a request, `toolApproval` makes one
+}
+
+/** A result with media: its blocks, so that a chat that was stored has them in another process too. */
+const mediaKey = "postern/content";
+
+interface MediaOutput {
+  readonly text: string;
+  readonly [mediaKey]: readonly ContentBlock[];
+}
+
+/** @throws CallRefused when the tool did not run or failed */
+function outputOf(answer: RenderedToolAnswer): unknown {
+  const result = resultOf(answer);
+  if (typeof textOrParts(answer, partOf) === "string") return result;
+  return { text: answer.text, [mediaKey]: answer.content.map(withoutBytes) } satisfies MediaOutput;
+}
+
+function isMediaOutput(output: unknown): output is MediaOutput {
+  return isRecord(output) && typeof output["text"] === "string" && Array.isArray(output[mediaKey]);
+}
+
+function textOfOutput(output: unknown): string {
+  return typeof output === "string" ? output : JSON.stringify(output);
 }
 
 /**
@@ -108,13 +196,6 @@ export async function wrapAiSdkTools(
 ): Promise<void> {
   const read = await Promise.all(Object.entries(tools).map(([name, tool]) => libraryTool(name, tool)));
   registerLibraryTools(runtime, read, statements);
-}
-
-function modelOutput(answer: RenderedToolAnswer | undefined, output: unknown): AiSdkModelOutput {
-  if (answer === undefined)
-    return { type: "text", value: typeof output === "string" ? output : JSON.stringify(output) };
-  const value = textOrParts(answer, partOf);
-  return typeof value === "string" ? { type: "text", value } : { type: "content", value };
 }
 
 function partOf(block: ContentBlock): AiSdkOutputPart | undefined {

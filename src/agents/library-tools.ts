@@ -7,9 +7,10 @@ import { RuntimeFault } from "../core/fault.ts";
 import type { JsonObject } from "../core/json.ts";
 import { type ContentBlock, lineOfBytes, textOf } from "../core/outcome.ts";
 import type { ApprovalRecord } from "../core/records.ts";
+import { asSentence } from "../core/sentence.ts";
 import type { RenderedOutcome } from "../results/render.ts";
 import type { Runtime } from "../runtime/api.ts";
-import type { ActionSpec, LocalTool } from "../tools/kinds.ts";
+import { type ActionSpec, isRecord, type LocalTool } from "../tools/kinds.ts";
 import type { ToolInput } from "../tools/schema/standard-schema.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import {
@@ -43,8 +44,36 @@ export function offerToLibrary<Tool>(
 }
 
 /** Asks for approval if the call needs it. Returns undefined when the call may run, or when it was decided before. */
-export async function requestIfNeeded(use: ToolUse, tools: AgentTools): Promise<ApprovalRecord | undefined> {
-  return (await tools.needsApproval(use)) ? tools.requestApproval(use) : undefined;
+export function requestIfNeeded(use: ToolUse, tools: AgentTools): Promise<ApprovalRecord | undefined> {
+  return tools.requestApproval(use);
+}
+
+/** For a library that lets a call go on before the decision, and has no way of its own to go on waiting. */
+export function stillWaits(tool: string, approvalId: string): RuntimeFault {
+  return new RuntimeFault(
+    "approval_waits",
+    `\`${tool}\` still waits: no person has decided the request ${approvalId} in Postern, so nothing ran. Resume the same stored state after the decision.`,
+  );
+}
+
+/** Why a decided request did not let its call run, for the model. Returns undefined when it does. */
+export async function refusalOf({ id, key, state }: ApprovalRecord, runtime: Runtime): Promise<string | undefined> {
+  if (state === "approved" || state === "used") return undefined;
+  return (await runtime.calls.get(key))?.outcome?.refusal?.message ?? `The request ${id} is ${state}.`;
+}
+
+/** The user's no, in what a paused run is resumed with: `false`, or `{ approved: false, reason }`. */
+export function noIn(resumed: unknown): { readonly reason?: string } | undefined {
+  if (resumed === false) return {};
+  if (!isRecord(resumed) || resumed["approved"] !== false) return undefined;
+  const { reason } = resumed;
+  return typeof reason === "string" ? { reason } : {};
+}
+
+/** For the model, after the user's no in the library. */
+export function refusedByUser(tool: string, reason = ""): string {
+  const why = reason === "" ? "" : ` Reason: ${asSentence(reason)}`;
+  return `Not run: the user refused this call of \`${tool}\`.${why}`;
 }
 
 /** The value that a library's tool returns. @throws CallRefused when the tool did not run or failed */
@@ -66,7 +95,7 @@ export function throwIfRefused({ isError, outcome, text }: RenderedToolAnswer): 
 
 /** A result as one text, or as parts if it holds media. A block that the library cannot take is one line of text. */
 export function textOrParts<Part extends { readonly type: string }>(
-  { text, content }: RenderedOutcome,
+  { text, content }: Pick<RenderedOutcome, "text" | "content">,
   partOf: (block: ContentBlock) => Part | undefined,
 ): string | Part[] {
   const parts = content.flatMap((block) => partOf(block) ?? partOf(asText(block)) ?? []);

@@ -4,14 +4,16 @@
  */
 import { defined } from "../core/defined.ts";
 import type { Runtime } from "../runtime/api.ts";
+import { isRecord } from "../tools/kinds.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import type { AgentContext, ToolUse } from "./agent-tools.ts";
 import {
   anySchema,
   type LibraryTools,
+  noIn,
   offerToLibrary,
+  refusedByUser,
   registerLibraryTools,
-  requestIfNeeded,
   resultOf,
   type ToolStatements,
 } from "./library-tools.ts";
@@ -26,15 +28,35 @@ export interface MastraParts<Tool> {
 /** The context that Mastra calls a tool with, as far as it is used here. */
 interface MastraContext {
   readonly abortSignal?: AbortSignal;
-  readonly agent?: { readonly toolCallId?: string };
+  /** Mastra's own id of the run. */
+  readonly runId?: string;
   readonly toolCallId?: string;
+  readonly agent?: {
+    readonly toolCallId?: string;
+    readonly suspend?: (payload: MastraSuspension) => Promise<unknown>;
+    /** What the suspended run is resumed with. */
+    readonly resumeData?: unknown;
+    /** What the call was suspended with. */
+    readonly suspendPayload?: unknown;
+  };
+}
+
+/** What a suspended run shows. */
+export interface MastraSuspension {
+  readonly approval_id: string;
+  readonly tool: string;
+  readonly arguments: unknown;
+  readonly expires_at: string;
+  /** The model's response that holds the call. The run gives it back when it is resumed. */
+  readonly turn: string;
 }
 
 /**
  * Offers the runtime's tools to Mastra.
  *
- * A call that needs approval suspends the run as Mastra's own `requireApproval` does. `approveToolCall` lets the run continue
- * and decides nothing: a person decides in Postern, and the call then runs once, however often it is approved.
+ * A call that needs approval suspends the run until a person has decided it in Postern. `approveToolCall` lets the run go on
+ * and decides nothing: a call that still waits suspends the run again, and an approved call runs once. `declineToolCall`
+ * withdraws Postern's request.
  *
  * @example
  * await using postern = mastraTools(runtime, { createTool }, { principal, runId });
@@ -47,19 +69,52 @@ export function mastraTools<Tool>(
   { createTool }: MastraParts<Tool>,
   context: AgentContext = {},
 ): LibraryTools<Record<string, Tool>> {
+  const turns = new Turns();
   const offered = offerToLibrary(runtime, context, ({ name, description, parameters }, agentTools): [string, Tool] => {
-    const useOf = (input: unknown, call?: MastraContext): ToolUse =>
-      defined({ name, arguments: input, id: call?.agent?.toolCallId ?? call?.toolCallId });
-    const tool = createTool({
-      ...{ id: name, description, inputSchema: anySchema(parameters) },
-      requireApproval: async (input: unknown, call?: MastraContext) =>
-        (await requestIfNeeded(useOf(input, call), agentTools)) !== undefined,
-      execute: async (input: unknown, call?: MastraContext) =>
-        resultOf(await agentTools.call(useOf(input, call), defined({ signal: call?.abortSignal }))),
-    });
-    return [name, tool];
+    const execute = async (input: unknown, call: MastraContext = {}): Promise<unknown> => {
+      const { agent, toolCallId: id = agent?.toolCallId, abortSignal: signal } = call;
+      const turn = turns.of(call, id);
+      const use: ToolUse = defined({ name, arguments: input, id, turn });
+      const no = noIn(agent?.resumeData);
+      if (no !== undefined) {
+        await agentTools.withdraw(use, no.reason);
+        throw new Error(refusedByUser(name, no.reason));
+      }
+      const answer = await agentTools.call(use, defined({ signal }));
+      const { outcome } = answer;
+      if (outcome.status === "pending" && agent?.suspend !== undefined && turn !== undefined) {
+        const expires_at = new Date(outcome.expiresAt).toISOString();
+        return agent.suspend({ approval_id: outcome.approvalId, tool: name, arguments: input, expires_at, turn });
+      }
+      turns.answered(call, id);
+      return resultOf(answer);
+    };
+    // With a schema for suspensions, Mastra runs the calls of a step one after the other: it cannot resume two at once.
+    const schemas = { inputSchema: anySchema(parameters), suspendSchema: anySchema({ type: "object" }) };
+    return [name, createTool({ id: name, description, ...schemas, execute })];
   });
   return { ...offered, tools: Object.fromEntries(offered.tools) };
+}
+
+/**
+ * Mastra shows a tool its run, but not the response. An id that was answered in the run before is a call of a later
+ * response. A suspended call gets its turn back from the stored run.
+ */
+class Turns {
+  readonly #answered = new Map<string, number>();
+
+  of({ runId, agent }: MastraContext, id: string | undefined): string | undefined {
+    const suspended = agent?.suspendPayload;
+    if (isRecord(suspended) && typeof suspended["turn"] === "string") return suspended["turn"];
+    if (runId === undefined || id === undefined) return undefined;
+    return `${runId}.${this.#answered.get(`${runId} ${id}`) ?? 0}`;
+  }
+
+  answered({ runId }: MastraContext, id: string | undefined): void {
+    if (runId === undefined || id === undefined) return;
+    const key = `${runId} ${id}`;
+    this.#answered.set(key, (this.#answered.get(key) ?? 0) + 1);
+  }
 }
 
 /** A tool of `createTool`, as far as it is used here. */

@@ -6,13 +6,15 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { defined } from "../core/defined.ts";
 import type { ContentBlock } from "../core/outcome.ts";
 import type { Runtime } from "../runtime/api.ts";
+import { modelCallsOf } from "../store/equal-calls.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import type { AgentContext, AgentTool, AgentTools, ToolUse } from "./agent-tools.ts";
 import {
   type LibraryTools,
   offerToLibrary,
+  refusalOf,
   registerLibraryTools,
-  requestIfNeeded,
+  stillWaits,
   type ToolStatements,
   textOrParts,
 } from "./library-tools.ts";
@@ -28,8 +30,45 @@ export interface OpenAiAgentsTool {
   deferLoading: boolean;
   // biome-ignore lint/suspicious/noExplicitAny: the library's run context is the user's own type
   invoke(runContext: any, input: string, details?: OpenAiCallDetails): Promise<string | OpenAiAgentsOutput[]>;
-  needsApproval(runContext: unknown, input: unknown, callId?: string): Promise<boolean>;
-  isEnabled(): Promise<boolean>;
+  // biome-ignore lint/suspicious/noExplicitAny: the library's run context is the user's own type
+  needsApproval(runContext: any, input: unknown, callId?: string): Promise<boolean>;
+  // biome-ignore lint/suspicious/noExplicitAny: the library's run context is the user's own type
+  isEnabled(runContext: any): Promise<boolean>;
+}
+
+/** The library's usage of a run. A stored state restores it. */
+interface Usage {
+  readonly requests: number;
+  readonly totalTokens: number;
+}
+
+/** The library's run context, as far as it is used here. */
+interface RunContext {
+  readonly usage: Usage;
+  isToolApproved(call: { readonly toolName: string; readonly callId: string }): boolean | undefined;
+}
+
+/** A `RunState` of the library, as far as it is used here. */
+export interface OpenAiRunState<Interruption extends OpenAiInterruption> {
+  readonly usage: Usage;
+  getInterruptions(): readonly Interruption[];
+  approve(interruption: Interruption): void;
+  reject(interruption: Interruption, options: { readonly message: string }): void;
+}
+
+export interface OpenAiInterruption {
+  readonly name?: string | undefined;
+  readonly arguments?: string | undefined;
+  readonly rawItem: object;
+}
+
+/** The tools of one agent in one run, for OpenAI Agents. */
+export interface OpenAiAgentsTools extends LibraryTools<OpenAiAgentsTool[]> {
+  /**
+   * Approves and rejects the interruptions of Postern's tools that a person has decided in Postern. The others stay open.
+   * Resolves to true when one was answered: run the agent with the state again.
+   */
+  answer<Interruption extends OpenAiInterruption>(state: OpenAiRunState<Interruption>): Promise<boolean>;
 }
 
 export interface OpenAiCallDetails {
@@ -47,23 +86,53 @@ export type OpenAiAgentsOutput =
  * Offers the runtime's tools to an `Agent` of OpenAI Agents.
  *
  * A call that needs approval becomes an interruption of the run. `state.approve` lets the run continue and decides nothing:
- * a person decides in Postern, and the call then runs once, however often the state is resumed.
+ * a person decides in Postern, and the call then runs once, however often the state is resumed. `state.reject` withdraws
+ * Postern's request.
+ *
+ * @throws RuntimeFault `approval_waits` from `run`, for an interruption that is approved before the decision. Nothing has
+ * run; resume the same stored state later.
  *
  * @example
  * await using postern = openaiAgentsTools(runtime, { principal, runId });
  * const agent = new Agent({ name: "assistant", instructions, tools: postern.tools });
+ * let result = await run(agent, "Tell Ada hello.");
+ * if (await postern.answer(result.state)) result = await run(agent, result.state);
  *
  * @public
  */
-export function openaiAgentsTools(runtime: Runtime, context: AgentContext = {}): LibraryTools<OpenAiAgentsTool[]> {
-  return offerToLibrary(runtime, context, functionTool);
+export function openaiAgentsTools(runtime: Runtime, context: AgentContext = {}): OpenAiAgentsTools {
+  const offered = offerToLibrary(runtime, context, (tool, agentTools) => functionTool(tool, agentTools, runtime));
+  const { agentTools } = offered;
+  const answer: OpenAiAgentsTools["answer"] = async (state) => {
+    let answered = false;
+    for (const interruption of state.getInterruptions()) {
+      const { name = "", arguments: given, rawItem } = interruption;
+      if (agentTools.find(name) === undefined) continue;
+      const { callId: id } = rawItem as { readonly callId?: string }; // the library's function call
+      const request = await agentTools.approvalOf(defined({ name, arguments: given, id, turn: turnOf(state) }));
+      if (request?.state === "pending") continue;
+      const refused = request && (await refusalOf(request, runtime));
+      if (refused === undefined) state.approve(interruption);
+      else state.reject(interruption, { message: refused });
+      answered = true;
+    }
+    return answered;
+  };
+  return { ...offered, answer };
 }
 
 /** The run context of the present call. A wrapped tool gets it back. */
 const runContexts = new AsyncLocalStorage<unknown>();
 
-function functionTool({ name, description, parameters, offer }: AgentTool, agentTools: AgentTools): OpenAiAgentsTool {
-  const useOf = (input: unknown, id: string | undefined): ToolUse => defined({ name, arguments: input, id });
+/** The count of responses, which a stored state restores. The tokens tell the runs of one conversation apart. */
+function turnOf({ usage }: Pick<RunContext, "usage">): string {
+  return `${usage.requests}.${usage.totalTokens}`;
+}
+
+function functionTool(tool: AgentTool, agentTools: AgentTools, runtime: Runtime): OpenAiAgentsTool {
+  const { name, description, parameters, offer } = tool;
+  const useOf = (runContext: RunContext, input: unknown, id: string | undefined): ToolUse =>
+    defined({ name, arguments: input, id, turn: turnOf(runContext) });
   return {
     type: "function",
     name,
@@ -71,16 +140,36 @@ function functionTool({ name, description, parameters, offer }: AgentTool, agent
     parameters: structuredClone(parameters),
     strict: false, // the gate validates
     deferLoading: false,
-    isEnabled: async () => agentTools.find(name)?.offer.definition === offer.definition,
-    needsApproval: async (_runContext, input, callId) =>
-      (await requestIfNeeded(useOf(input, callId), agentTools)) !== undefined,
-    invoke: async (runContext, input, details) => {
-      const use = useOf(input, details?.toolCall?.callId);
+    isEnabled: async (runContext: RunContext) => {
+      await withdrawRejected(tool, runContext, { agentTools, runtime }); // the library calls nothing else after a rejection
+      return agentTools.find(name)?.offer.definition === offer.definition;
+    },
+    needsApproval: async (runContext: RunContext, input, callId) =>
+      (await agentTools.requestApproval(useOf(runContext, input, callId))) !== undefined,
+    invoke: async (runContext: RunContext, input, details) => {
+      const use = useOf(runContext, input, details?.toolCall?.callId);
       const signal = defined({ signal: details?.signal });
-      // Failures and refusals are text for the model, as the library's own are.
-      return textOrParts(await runContexts.run(runContext, () => agentTools.call(use, signal)), partOf);
+      const answer = await runContexts.run(runContext, () => agentTools.call(use, signal));
+      const { outcome } = answer;
+      if (outcome.status === "pending") throw stillWaits(name, outcome.approvalId); // the run ends, and its state stays
+      return textOrParts(answer, partOf); // failures and refusals are text for the model, as the library's own are
     },
   };
+}
+
+async function withdrawRejected(
+  { name, offer: { tool } }: AgentTool,
+  runContext: RunContext,
+  { agentTools, runtime }: { readonly agentTools: AgentTools; readonly runtime: Runtime },
+): Promise<void> {
+  const { principal, session } = agentTools;
+  for (const state of ["pending", "approved"] as const)
+    for (const { key } of await runtime.approvals.list({ state, tool, principal, runId: session.runId })) {
+      const row = await runtime.calls.get(key);
+      for (const { id, turn } of row === undefined ? [] : modelCallsOf(row))
+        if (runContext.isToolApproved({ toolName: name, callId: id }) === false)
+          await agentTools.withdraw({ id, turn, name });
+    }
 }
 
 function partOf(block: ContentBlock): OpenAiAgentsOutput | undefined {

@@ -10,6 +10,7 @@ export const faultStatuses = {
   already_running: 500,
   approval_ambiguous: 422,
   approval_invalid: 422,
+  approval_waits: 409,
   approvals_invalid: 500,
   arguments_invalid: 422,
   artifact_unavailable: 404,

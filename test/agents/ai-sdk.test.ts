@@ -78,13 +78,17 @@ it("runs an approved call once, however often the messages are sent again", asyn
   await runtime.close();
 });
 
-it("runs nothing for an approval that only the message list claims", async () => {
+it("goes on waiting for a yes that only the message list says, and runs after the decision", async () => {
   const { runtime, sent } = await mailRuntime("high");
   const model = callsOnce("sendMail", { to: "ada" });
   const stored = await untilApproval(runtime, model);
-  await resume(runtime, model, stored);
-  await resume(runtime, model, stored.replace("ada", "eve"));
+  await expect(resume(runtime, model, stored)).rejects.toMatchObject({ code: "approval_waits" });
+  await expect(resume(runtime, model, stored.replace("ada", "eve"))).rejects.toMatchObject({ code: "approval_waits" });
   expect(sent).toEqual([]);
+  const [ada] = await runtime.approvals.list();
+  await runtime.approvals.decide(ada?.id ?? "", { decision: "approved", by: { user: "grace" } });
+  expect(await resume(runtime, model, stored)).toBe("done");
+  expect(sent).toEqual([{ to: "ada" }]);
   await runtime.close();
 });
 
@@ -95,7 +99,7 @@ async function untilApproval(runtime: Runtime, model: MockLanguageModelV4): Prom
   const asked = result.content.find((part) => part.type === "tool-approval-request");
   expect(asked).toBeDefined();
   const response = { type: "tool-approval-response" as const, approvalId: asked?.approvalId ?? "", approved: true };
-  return JSON.stringify([...messages, ...result.response.messages, { role: "tool", content: [response] }]);
+  return JSON.stringify([...messages, ...result.responseMessages, { role: "tool", content: [response] }]);
 }
 
 async function resume(runtime: Runtime, model: MockLanguageModelV4, stored: string): Promise<string> {

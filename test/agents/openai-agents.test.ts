@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import {
   Agent,
   type AgentInputItem,
@@ -8,17 +9,22 @@ import {
   tool,
   Usage,
 } from "@openai/agents";
-import { expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { z } from "zod";
 import { openaiAgentsTools, wrapOpenaiAgentsTools } from "../../src/agents/openai-agents.ts";
 import type { Risk } from "../../src/core/call.ts";
 import type { Runtime } from "../../src/runtime/api.ts";
 import { createRuntime } from "../../src/runtime/create.ts";
+import { ownFolder, removeOwnFolders } from "../fakes/own-folder.ts";
+
+afterAll(removeOwnFolders);
 
 /** Asks for the calls of one turn and ends when it has read an answer. */
 class OneTurn implements Model {
   readonly #calls: readonly { readonly name: string; readonly arguments: string }[];
   read: unknown;
+  /** What the model has read of all calls. */
+  results: readonly unknown[] = [];
 
   constructor(calls: readonly { readonly name: string; readonly arguments: string }[]) {
     this.#calls = calls;
@@ -26,6 +32,8 @@ class OneTurn implements Model {
 
   async getResponse({ input }: { readonly input: string | AgentInputItem[] }): Promise<ModelResponse> {
     const last = Array.isArray(input) ? input.at(-1) : undefined;
+    const items = Array.isArray(input) ? input : [];
+    this.results = items.filter((item) => item.type === "function_call_result").map(({ output }) => output);
     if (last?.type === "function_call_result") {
       this.read = last.output;
       const content = [{ type: "output_text" as const, text: "done" }];
@@ -48,7 +56,11 @@ class OneTurn implements Model {
 }
 
 function answer(output: ModelResponse["output"]): ModelResponse {
-  return { usage: new Usage(), responseId: "r", output };
+  return {
+    usage: new Usage({ requests: 1, inputTokens: 5, outputTokens: 2, totalTokens: 7 }),
+    responseId: "r",
+    output,
+  };
 }
 
 const runner = new Runner({ tracingDisabled: true });
@@ -57,9 +69,9 @@ interface Mail {
   readonly to: string;
 }
 
-async function mailRuntime(risk: Risk): Promise<{ runtime: Runtime; sent: Mail[] }> {
+async function mailRuntime(risk: Risk, store = "memory"): Promise<{ runtime: Runtime; sent: Mail[] }> {
   const sent: Mail[] = [];
-  const runtime = await createRuntime({ approvals: { patience: "suspend" } });
+  const runtime = await createRuntime({ store, approvals: { patience: "suspend" } });
   const sendMail = tool({
     name: "send_mail",
     description: "Sends a mail.",
@@ -103,15 +115,17 @@ it("runs an approved call once when a stored state is resumed twice", async () =
   await runtime.close();
 });
 
-it("runs nothing when the stored arguments were edited or no person decided", async () => {
+it("goes on waiting for a yes before the decision, and runs the stored state after it", async () => {
   const { runtime, sent } = await mailRuntime("high");
   const agent = agentOf(runtime, new OneTurn([toAda]));
   const state = (await runner.run(agent, "go")).state.toString();
-  await resume(agent, state);
-  const [request] = await runtime.approvals.list();
-  await runtime.approvals.decide(request?.id ?? "", { decision: "approved", by: { user: "grace" } });
-  await resume(agent, state.replaceAll("ada", "eve"));
+  const waits = { error: { code: "approval_waits" } };
+  await expect(resume(agent, state)).rejects.toMatchObject(waits);
+  await decideAll(runtime, "approved");
+  await expect(resume(agent, state.replaceAll("ada", "eve"))).rejects.toMatchObject(waits); // edited arguments
   expect(sent).toEqual([]);
+  expect(await resume(agent, state)).toBe("done");
+  expect(sent).toEqual([{ to: "ada" }]);
   await runtime.close();
 });
 
@@ -121,13 +135,94 @@ async function resume(agent: Agent, stored: string): Promise<unknown> {
   return (await runner.run(agent, state)).finalOutput;
 }
 
-it("says to the model in words that a person must decide", async () => {
-  const { runtime } = await mailRuntime("high");
-  const model = new OneTurn([toAda]);
-  const agent = agentOf(runtime, model);
-  await resume(agent, (await runner.run(agent, "go")).state.toString());
-  expect(JSON.stringify(model.read)).toContain("needs a person's approval");
-  expect(JSON.stringify(model.read)).not.toContain("postern approvals");
+async function decideAll(runtime: Runtime, decision: "approved" | "denied", to?: string): Promise<void> {
+  for (const { id, asked } of await runtime.approvals.list({ state: "pending" }))
+    if (to === undefined || asked["to"] === to) await runtime.approvals.decide(id, { decision, by: { user: "grace" } });
+}
+
+it("answers the interruptions that a person has decided, in another process too", async () => {
+  const store = `sqlite:${join(ownFolder(), "postern.db")}`;
+  const calls = ["ann", "bob"].map((to) => ({ name: "send_mail", arguments: JSON.stringify({ to }) }));
+  const first = await mailRuntime("high", store);
+  const { state } = await runner.run(agentOf(first.runtime, new OneTurn(calls)), "go");
+  const postern = openaiAgentsTools(first.runtime, { runId: "run-1" });
+  expect(await postern.answer(state)).toBe(false);
+  const stored = state.toString();
+  await decideAll(first.runtime, "denied", "ann");
+  await first.runtime.close();
+
+  const { runtime, sent } = await mailRuntime("high", store);
+  const again = openaiAgentsTools(runtime, { runId: "run-1" });
+  const model = new OneTurn(calls);
+  const agent = new Agent({ name: "assistant", instructions: "i", model, tools: again.tools });
+  const restored = await RunState.fromString(agent, stored);
+  expect(await again.answer(restored)).toBe(true);
+  const held = await runner.run(agent, restored);
+  expect(held.interruptions).toHaveLength(1); // bob's goes on waiting
+  await decideAll(runtime, "approved", "bob");
+  expect(await again.answer(held.state)).toBe(true);
+  expect((await runner.run(agent, held.state)).finalOutput).toBe("done");
+  expect(JSON.stringify(model.results)).toMatch(/A person \(grace\) denied.*messageId/);
+  expect(sent).toEqual([{ to: "bob" }]);
+  expect(await runtime.calls.list({ tool: "send_mail" })).toHaveLength(2);
+  await runtime.close();
+});
+
+it("withdraws Postern's request when the stored state is rejected in the library", async () => {
+  const { runtime, sent } = await mailRuntime("high");
+  const agent = agentOf(runtime, new OneTurn([toAda]));
+  const state = await RunState.fromString(agent, (await runner.run(agent, "go")).state.toString());
+  for (const interruption of state.getInterruptions()) state.reject(interruption);
+  expect((await runner.run(agent, state)).finalOutput).toBe("done");
+  expect(await runtime.approvals.list()).toMatchObject([{ state: "withdrawn" }]);
+  await decideAll(runtime, "approved");
+  await runner.run(agentOf(runtime, new OneTurn([toAda])), "go");
+  expect(await runtime.approvals.list({ state: "pending" })).toHaveLength(1); // an equal call asks again
+  expect(sent).toEqual([]);
+  await runtime.close();
+});
+
+it("makes two requests for two equal calls of one response, and runs both", async () => {
+  const { runtime, sent } = await mailRuntime("high");
+  const agent = agentOf(runtime, new OneTurn([toAda, toAda]));
+  const state = (await runner.run(agent, "go")).state.toString();
+  expect(await runtime.approvals.list({ state: "pending" })).toHaveLength(2);
+  await decideAll(runtime, "approved");
+  await resume(agent, state);
+  expect(sent).toHaveLength(2);
+  await runtime.close();
+});
+
+it("runs an equal call of a later response again, also under the same id", async () => {
+  const { runtime, sent } = await mailRuntime("safe");
+  const { tools } = openaiAgentsTools(runtime, { runId: "run-1" });
+  const send = tools.find(({ name }) => name === "send_mail");
+  const toolCall = { callId: "call_0" };
+  const usage = new Usage({ requests: 1, totalTokens: 7 });
+  await send?.invoke({ usage }, toAda.arguments, { toolCall });
+  await send?.invoke({ usage }, toAda.arguments, { toolCall }); // the same stored state again
+  usage.add(new Usage({ requests: 1, totalTokens: 9 }));
+  await send?.invoke({ usage }, toAda.arguments, { toolCall });
+  expect(sent).toHaveLength(2);
+  await runtime.close();
+});
+
+it("gives the model a line for a file, a sound and embedded bytes", async () => {
+  const runtime = await createRuntime();
+  const content = [
+    { type: "file", mediaType: "text/csv", name: "orders.csv", data: "aWQK" },
+    { type: "audio", mediaType: "audio/wav", data: "UklGRg==" },
+    { type: "resource", uri: "scan://1", mediaType: "application/x-scan", data: "AAEC" },
+  ] as const;
+  runtime.tools.register({
+    ...{ name: "files", description: "Files.", risk: "safe", effects: "read", idempotent: true },
+    execute: () => ({ content }),
+  });
+  const model = new OneTurn([{ name: "files", arguments: "{}" }]);
+  await runner.run(agentOf(runtime, model), "go");
+  expect(JSON.stringify(model.read)).toMatch(/orders\.csv/);
+  expect(JSON.stringify(model.read)).toMatch(/audio\/wav/);
+  expect(JSON.stringify(model.read)).toMatch(/scan:\/\/1/);
   await runtime.close();
 });
 

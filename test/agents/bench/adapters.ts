@@ -79,9 +79,9 @@ const aiSdk: AdapterRow = {
       alone: (i) => own.execute?.(input(i), { toolCallId: idOf(i), messages: [], abortSignal: never, context: {} }),
       withPostern: async (i) => {
         const toolCallId = idOf(i);
-        await toolApproval({ toolCall: { toolCallId, toolName: "add", input: input(i) } });
-        const output = await gated.execute(input(i), { toolCallId, abortSignal: never });
-        return gated.toModelOutput({ toolCallId, output });
+        await toolApproval({ toolCall: { toolCallId, toolName: "add", input: input(i) }, messages: [] });
+        const output = await gated.execute(input(i), { toolCallId, messages: [], abortSignal: never });
+        return gated.toModelOutput({ output });
       },
     };
   },
