@@ -11,10 +11,12 @@ import type { Principal } from "../core/call.ts";
 import { defined } from "../core/defined.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import type { JsonObject } from "../core/json.ts";
+import { modelCallOf, statedRunOf } from "../core/model-call.ts";
 import type { ApprovalRecord } from "../core/records.ts";
 import { rankOf } from "../core/risk.ts";
 import type { Limits } from "../core/session.ts";
-import type { CallContext, Runtime, RuntimeSession } from "../runtime/api.ts";
+import type { CallContext, Explanation, Runtime, RuntimeSession } from "../runtime/api.ts";
+import { isNamedBy } from "../store/equal-calls.ts";
 import type { Offer } from "../tools/tool.ts";
 import { Toolbox } from "../tools/toolbox.ts";
 import { AttachedSkills } from "./attached-skills.ts";
@@ -22,6 +24,7 @@ import { withImages } from "./images.ts";
 import { commonNames, type NameRule } from "./names.ts";
 import {
   callingTools,
+  ofProvider,
   type RenderedToolAnswer,
   type RunTool,
   RunTools,
@@ -32,6 +35,9 @@ import { toolSearchName } from "./tool-search.ts";
 import { activeTraceId } from "./traces.ts";
 
 export type { RenderedToolAnswer, ToolUse, ToolUseContext } from "./run-tools.ts";
+
+/** How a withdrawal names its place: the user's answer in an agent library. */
+export const libraryAnswer = "agent-library";
 
 /** Who the agent is and what it may do. Everything here can only narrow what the runtime grants. */
 export interface AgentContext
@@ -64,6 +70,7 @@ export interface AgentTool extends RunTool<Offer> {
 /** The tools of one agent in one run. */
 export interface AgentTools extends AsyncDisposable {
   readonly session: RuntimeSession;
+  readonly principal: Principal;
   /** The tools the agent may be shown now. The list changes when tools come and go and when skills are activated. */
   list(): readonly AgentTool[];
   /** By its name, or by the type under which its provider's calls arrive. */
@@ -75,10 +82,17 @@ export interface AgentTools extends AsyncDisposable {
   /** Whether a person must approve this call before it runs. Runs, counts and records nothing. */
   needsApproval(use: ToolUse): Promise<boolean>;
   /**
-   * Asks for approval without waiting, and returns the request. Returns undefined when the call needs none: it has run
-   * then, and `call` replays its outcome.
+   * Asks for approval without waiting, and returns the open request. Returns undefined when the call needs none, or was
+   * decided before. It does not run the call.
    */
   requestApproval(use: ToolUse): Promise<ApprovalRecord | undefined>;
+  /** The request of this call of the model (its id and turn), open or decided. Returns undefined when none was made. */
+  approvalOf(use: ToolUse): Promise<ApprovalRecord | undefined>;
+  /**
+   * Withdraws the request of this call, because the user refused it in the agent library. An approval that is not used
+   * yet is withdrawn too. Resolves to false when there is nothing to withdraw.
+   */
+  withdraw(use: ToolUse, reason?: string): Promise<boolean>;
   /** The end of the system prompt: the instructions of the skills that are active in the run. Empty when none is. */
   instructions(): Promise<string>;
   /** Removes a skill from the run. Resolves to false when it was not active. A skill that the operator attached to the agent stays. */
@@ -159,6 +173,7 @@ interface SessionToolsOptions {
 
 class SessionTools extends RunTools<Offer> implements AgentTools {
   override readonly session: RuntimeSession;
+  readonly principal: Principal;
   readonly #options: SessionToolsOptions;
 
   constructor(options: SessionToolsOptions) {
@@ -172,6 +187,7 @@ class SessionTools extends RunTools<Offer> implements AgentTools {
       images: (content) => withImages(content, runtime.artifacts, principal),
     });
     this.session = session;
+    this.principal = principal;
     this.#options = options;
   }
 
@@ -180,15 +196,44 @@ class SessionTools extends RunTools<Offer> implements AgentTools {
   }
 
   async needsApproval(use: ToolUse): Promise<boolean> {
-    await this.#options.attached.ready;
-    const explanation = await this.session.explain(this.requestOf(use), this.claimsOf(use));
+    const explanation = await this.#explain(use);
     return explanation.reached === "verdict" && explanation.decision.verdict === "CONFIRM";
   }
 
   async requestApproval(use: ToolUse): Promise<ApprovalRecord | undefined> {
+    const explanation = await this.#explain(use);
+    if (explanation.reached !== "verdict" || !explanation.waits) return undefined;
     const { outcome } = await this.call(use, { patience: "suspend" });
     if (outcome.status !== "pending") return undefined;
     return this.#options.runtime.approvals.get(outcome.approvalId);
+  }
+
+  async approvalOf(use: ToolUse): Promise<ApprovalRecord | undefined> {
+    const { approvals, calls } = this.#options.runtime;
+    const modelCall = modelCallOf(ofProvider(use));
+    if (modelCall === undefined) return undefined;
+    const { tool } = this.requestOf(use);
+    const runId = statedRunOf(this.session);
+    const made = await approvals.list({ tool, principal: this.principal, ...defined({ runId }) });
+    for (const approval of made.toReversed()) {
+      const row = await calls.get(approval.key);
+      if (row?.approvalId === approval.id && isNamedBy(row, modelCall)) return approval;
+    }
+    return undefined;
+  }
+
+  async withdraw(use: ToolUse, reason = ""): Promise<boolean> {
+    const approval = await this.approvalOf(use);
+    if (approval?.state !== "pending" && approval?.state !== "approved") return false;
+    const { tenant, agent, user = agent } = this.principal;
+    const why = `The user refused it in the agent library.${reason === "" ? "" : ` ${reason}`}`;
+    const by = { user, tenant, via: libraryAnswer };
+    return (await this.#options.runtime.approvals.withdraw(approval.id, by, why)).decided;
+  }
+
+  async #explain(use: ToolUse): Promise<Explanation> {
+    await this.#options.attached.ready;
+    return this.session.explain(this.requestOf(use), { ...this.claimsOf(use), ...ofProvider(use) });
   }
 
   instructions(): Promise<string> {

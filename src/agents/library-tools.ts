@@ -43,8 +43,8 @@ export function offerToLibrary<Tool>(
 }
 
 /** Asks for approval if the call needs it. Returns undefined when the call may run, or when it was decided before. */
-export async function requestIfNeeded(use: ToolUse, tools: AgentTools): Promise<ApprovalRecord | undefined> {
-  return (await tools.needsApproval(use)) ? tools.requestApproval(use) : undefined;
+export function requestIfNeeded(use: ToolUse, tools: AgentTools): Promise<ApprovalRecord | undefined> {
+  return tools.requestApproval(use);
 }
 
 /** The value that a library's tool returns. @throws CallRefused when the tool did not run or failed */
@@ -73,7 +73,7 @@ export function throwIfRefused({ isError, outcome, text }: RenderedToolAnswer): 
 
 /** A result as one text, or as parts if it holds media. A block that the library cannot take is one line of text. */
 export function textOrParts<Part extends { readonly type: string }>(
-  { text, content }: RenderedOutcome,
+  { text, content }: Pick<RenderedOutcome, "text" | "content">,
   partOf: (block: ContentBlock) => Part | undefined,
 ): string | Part[] {
   const parts = content.flatMap((block) => partOf(block) ?? partOf(asText(block)) ?? []);

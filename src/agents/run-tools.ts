@@ -189,7 +189,8 @@ export class RunTools<Offered extends RunOffer = RunOffer> implements AsyncDispo
   }
 }
 
-function ofProvider({ id, turn, item }: ToolUse): Pick<SessionCall, "toolCallId" | "turn" | "providerItem"> {
+/** What a call tells of its place in the model's responses. */
+export function ofProvider({ id, turn, item }: ToolUse): Pick<SessionCall, "toolCallId" | "turn" | "providerItem"> {
   return {
     ...(id !== undefined && id !== "" && { toolCallId: id, ...(turn !== undefined && { turn }) }),
     ...(item !== undefined && { providerItem: item }),

@@ -13,7 +13,9 @@ import type { Decision, ToolFacts } from "../policy/policy.ts";
 import type { Parts } from "./dependencies.ts";
 import { grantFor } from "./gates/approval.ts";
 import { uncountedCall } from "./gates/budget.ts";
+import { recordOf, replay } from "./gates/once.ts";
 import { mayAsk } from "./gates/run.ts";
+import type { WeighedCall } from "./gates/stages.ts";
 import { assess } from "./invoke.ts";
 
 /** What would be decided and every rule that took part, or why the call does not get that far. */
@@ -25,6 +27,8 @@ export type Explanation = (
       readonly counting: readonly Reason[];
       readonly facts: ToolFacts;
       readonly summary?: string;
+      /** Whether a person would be asked, or is being asked. False when a grant or an earlier decision or end of the same call answers. */
+      readonly waits: boolean;
     }
   | { readonly reached: "refused"; readonly refusal: Refusal; readonly decision?: Decision }
 ) & {
@@ -77,12 +81,22 @@ export async function explain(call: ToolCall, parts: Parts, sessionId?: string):
       },
       counting,
       facts: found.facts,
+      waits: verdict === "CONFIRM" && grant === undefined && !(await isAnswered(weighed, parts)),
       ...(suggestion?.summary !== undefined && { summary: suggestion.summary }),
     };
   }
   const decision = weighed.weighing as Decision | undefined; // only the verdict gate refuses with a decision
   const refused = weighed.ending === "refused" ? weighed.refusal : refusal("internal");
   return { reached: "refused", refusal: refused, ...(decision !== undefined && { decision }) };
+}
+
+/** Whether the call's record answers it, or has an approval that is not used yet. */
+async function isAnswered(call: WeighedCall, parts: Parts): Promise<boolean> {
+  const record = await recordOf(call, parts.ledger);
+  if (record === undefined) return false;
+  if (record.state === "suspended" || (await replay(record, parts)) !== undefined) return true;
+  const approval = record.approvalId === undefined ? undefined : await parts.approvals.get(record.approvalId);
+  return approval?.state === "approved";
 }
 
 /** What would be decided today about a recorded call, with the arguments that run. */

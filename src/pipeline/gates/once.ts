@@ -36,9 +36,8 @@ export async function once(call: WeighedCall, parts: OnceParts): Promise<FreshCa
       `\`${call.tool}\` needs an idempotency key; send one that is the same for every attempt of this call.`,
     );
   }
-  const key = keyOf(call) ?? modelCallKey(call) ?? call.id;
-  const match = matchOf(call);
-  return judge(call, await findRecord(call, { key, match }, parts.ledger), { key, match }, parts);
+  const names = namesOf(call);
+  return judge(call, await findRecord(call, names, parts.ledger), names, parts);
 }
 
 interface CallNames {
@@ -46,18 +45,30 @@ interface CallNames {
   readonly match: string | undefined;
 }
 
+function namesOf(call: WeighedCall): CallNames {
+  return { key: keyOf(call) ?? modelCallKey(call) ?? call.id, match: matchOf(call) };
+}
+
 /** The row of this call, by its key or as the row that answers an equal call. */
-async function findRecord(
-  call: WeighedCall,
-  { key, match }: CallNames,
-  ledger: Ledger,
-): Promise<CallRecord | undefined> {
-  const { resumes, idempotencyKey, batch } = call;
-  if (resumes !== undefined || idempotencyKey !== undefined || match === undefined) return ledger.find({ key });
+async function findRecord(call: WeighedCall, names: CallNames, ledger: Ledger): Promise<CallRecord | undefined> {
   const modelCall = modelCallOf(call);
-  const equal = { match, runId: statedRunOf(call.authority), modelCall, except: batch };
-  if (modelCall === undefined) return ledger.find(equal);
-  return (await ledger.find({ key })) ?? joinEqual({ ...equal, modelCall }, ledger);
+  const equal = equalOf(call, names);
+  if (equal === undefined || modelCall === undefined) return ledger.find(equal ?? { key: names.key });
+  return (await ledger.find({ key: names.key })) ?? joinEqual({ ...equal, modelCall }, ledger);
+}
+
+/** The row that would answer the call now. The call does not join it, so nothing is written. */
+export async function recordOf(call: WeighedCall, ledger: Ledger): Promise<CallRecord | undefined> {
+  const names = namesOf(call);
+  const equal = equalOf(call, names);
+  return (await ledger.find({ key: names.key })) ?? (equal && ledger.find(equal));
+}
+
+/** Undefined for a call that is found by its key alone. */
+function equalOf(call: WeighedCall, { match }: CallNames): EqualCall | undefined {
+  const { resumes, idempotencyKey, batch } = call;
+  if (resumes !== undefined || idempotencyKey !== undefined || match === undefined) return undefined;
+  return { match, runId: statedRunOf(call.authority), modelCall: modelCallOf(call), except: batch };
 }
 
 /**
