@@ -3,11 +3,17 @@
  * passes `FunctionTool` in, so that the package itself is not needed here.
  */
 import { defined } from "../core/defined.ts";
-import { digestOf, type Json, type JsonObject } from "../core/json.ts";
+import type { JsonObject } from "../core/json.ts";
 import type { Runtime } from "../runtime/api.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import type { AgentContext, ToolUse } from "./agent-tools.ts";
-import { type LibraryTools, offerToLibrary, registerLibraryTools, type ToolStatements } from "./library-tools.ts";
+import {
+  type LibraryTools,
+  offerToLibrary,
+  registerLibraryTools,
+  structuredOrText,
+  type ToolStatements,
+} from "./library-tools.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: the options depend on the kind of schema
 type AdkToolClass<Tool> = new (options: any) => Tool;
@@ -21,13 +27,30 @@ export interface AdkParts<Tool> {
 /** The context that the kit calls a tool with, as far as it is used here. */
 interface AdkContext {
   readonly functionCallId?: string;
+  /** The user's answer to the kit's question. Undefined before it. */
+  readonly toolConfirmation?: { readonly confirmed: boolean };
+  readonly actions: { skipSummarization?: boolean };
+  readonly invocationContext: { endInvocation: boolean; readonly session: { readonly events: readonly AdkEvent[] } };
+  requestConfirmation(question: { readonly hint: string; readonly payload: object }): void;
+}
+
+interface AdkEvent {
+  readonly id: string;
+  readonly content?: { readonly parts?: readonly { readonly functionCall?: AdkCall }[] };
+}
+
+interface AdkCall {
+  readonly id?: string;
+  readonly name?: string;
+  readonly args?: { readonly originalFunctionCall?: { readonly id?: string } };
 }
 
 /**
  * Offers the runtime's tools to the kit.
  *
- * A call that needs approval requests the kit's own confirmation. Confirming it lets the agent continue and decides nothing: a
- * person decides in Postern, and the call then runs once.
+ * A call that waits for a person requests the kit's own confirmation. Confirming it decides nothing: a person decides in
+ * Postern, and the confirmation then runs the call once. If it comes before the decision, the run of the agent ends
+ * without an answer, and the same confirmation can be sent again. Rejecting it withdraws Postern's request.
  *
  * @example
  * await using postern = adkTools(runtime, { FunctionTool }, { principal, runId });
@@ -40,21 +63,40 @@ export function adkTools<Tool extends object>(
   { FunctionTool }: AdkParts<Tool>,
   context: AgentContext = {},
 ): LibraryTools<Tool[]> {
-  return offerToLibrary(runtime, context, ({ name, description, parameters, offer }, agentTools) => {
+  return offerToLibrary(runtime, context, ({ name, description, parameters }, agentTools) => {
     const useOf = (input: unknown, call?: AdkContext): ToolUse =>
-      defined({ name, arguments: input ?? {}, id: call?.functionCallId });
+      defined({ name, arguments: input ?? {}, id: call?.functionCallId, turn: call && placeOf(call).turn });
+    let hasNoResult = false;
     const tool = new FunctionTool({
       ...{ name, description },
+      // The kit asks this again when it continues, and refuses a confirmation that is not needed.
       requireConfirmation: async (input: unknown, call?: AdkContext) => {
-        const use = useOf(input, call);
-        if (!(await agentTools.needsApproval(use))) return false;
-        // The kit asks again when it continues, and refuses a confirmation that is no longer needed.
-        if (await wasRequested(use, { runtime, runId: agentTools.session.runId, tool: offer.tool })) return true;
-        return (await agentTools.requestApproval(use)) !== undefined;
+        if (call?.toolConfirmation?.confirmed === false) await agentTools.withdraw(useOf(input, call));
+        return call !== undefined && placeOf(call).isAsked;
       },
       execute: async (input: unknown, call?: AdkContext) => {
-        const { isError, text, structured } = await agentTools.call(useOf(input, call));
-        return isError ? { error: text } : (structured ?? { output: text });
+        const answer = await agentTools.call(useOf(input, call), { patience: "suspend" });
+        const { outcome, isError, text, message = text } = answer;
+        if (outcome.status === "pending" && call?.toolConfirmation !== undefined) {
+          call.invocationContext.endInvocation = true;
+          hasNoResult = true;
+          return undefined;
+        }
+        if (outcome.status === "pending" && call !== undefined) {
+          call.requestConfirmation({ hint: message, payload: { tool: name, approval_id: outcome.approvalId } });
+          call.actions.skipSummarization = true;
+        }
+        const result = structuredOrText(answer);
+        if (isError) return { error: text };
+        return typeof result === "string" ? { output: result } : result;
+      },
+    });
+    // The kit reads this after each call of the tool. A long-running tool may give no result, so that the question stays open.
+    Object.defineProperty(tool, "isLongRunning", {
+      get: () => {
+        const was = hasNoResult;
+        hasNoResult = false;
+        return was;
       },
     });
     // The kit converts only zod schemas; a JSON Schema is declared unchanged.
@@ -63,13 +105,21 @@ export function adkTools<Tool extends object>(
   });
 }
 
-/** Whether Postern has a request for this call, open or decided. */
-async function wasRequested(
-  use: ToolUse,
-  { runtime, runId, tool }: { readonly runtime: Runtime; readonly runId: string; readonly tool: string },
-): Promise<boolean> {
-  const digest = digestOf(use.arguments as Json); // the model's arguments, as the kit read them
-  return (await runtime.approvals.list({ runId, tool })).some(({ asked }) => digestOf(asked) === digest);
+/** The event that holds the call names its turn. The kit's question about the call is in a later event. */
+function placeOf({ functionCallId: id, invocationContext: { session } }: AdkContext): {
+  readonly turn: string | undefined;
+  readonly isAsked: boolean;
+} {
+  const at = session.events.findLastIndex((event) => callsOf(event).some((call) => call.id === id));
+  const later = session.events.slice(at + 1).flatMap(callsOf);
+  const isAsked = later.some(({ name, args }) => name === confirmation && args?.originalFunctionCall?.id === id);
+  return { turn: session.events[at]?.id, isAsked };
+}
+
+const confirmation = "adk_request_confirmation";
+
+function callsOf({ content }: AdkEvent): readonly AdkCall[] {
+  return (content?.parts ?? []).flatMap(({ functionCall }) => functionCall ?? []);
 }
 
 /** The members that are used of a tool that you have. */

@@ -8,6 +8,7 @@ import { isRecord } from "../tools/kinds.ts";
 import type { AgentTool, RenderedToolAnswer, ToolUse } from "./agent-tools.ts";
 import { type DeclareOptions, declareTools, type FunctionDeclarationParts, type ProviderRules } from "./declare.ts";
 import { textOrParts } from "./library-tools.ts";
+import { inTurn } from "./run-tools.ts";
 import { anthropicStrict } from "./strict.ts";
 
 const anthropic: ProviderRules = { name: "anthropic", strict: anthropicStrict, defers: true };
@@ -65,16 +66,24 @@ function encodeTool({ name, description, decision, deferred }: FunctionDeclarati
   };
 }
 
+/** A message of the model. Its id names the turn. */
+export interface AnthropicMessage {
+  readonly id?: string;
+  readonly content: readonly unknown[];
+}
+
 /**
  * The calls in a message. What the provider runs itself (`server_tool_use`) is not among them. A member of a toolset is
  * called by the toolset's name, with its own name as `action` and the id of its block as `call_id`: two clicks at one point
  * are two calls.
  *
- * @param content `message.content`
+ * @param message the whole message, or its `content`
+ * @param turn names the message. Default: its id; of a `content` alone, the id of the first call
  * @public
  */
-export function anthropicToolUses(content: readonly unknown[]): ToolUse[] {
-  return content.flatMap((block) => {
+export function anthropicToolUses(message: AnthropicMessage | readonly unknown[], turn?: string): ToolUse[] {
+  const { id: messageId, content } = "content" in message ? message : { content: message };
+  const uses = content.flatMap((block) => {
     if (!isRecord(block) || block["type"] !== "tool_use") return [];
     const { id, name, input, toolset_name: toolset } = block as JsonObject; // it was parsed from JSON
     const item = block as JsonObject;
@@ -82,6 +91,7 @@ export function anthropicToolUses(content: readonly unknown[]): ToolUse[] {
     const members = isRecord(input) ? input : {};
     return [{ id: text(id), name: toolset, arguments: { ...members, action: text(name), call_id: text(id) }, item }];
   });
+  return inTurn(uses, turn ?? messageId);
 }
 
 /**

@@ -18,7 +18,7 @@ import {
   type ToolUse,
 } from "./agent-tools.ts";
 import { HostCalls, hostToolNames, registerHostTools } from "./host-calls.ts";
-import { requestIfNeeded, type ToolStatements } from "./library-tools.ts";
+import { asText, requestIfNeeded, type ToolStatements } from "./library-tools.ts";
 
 const host = "the Claude Agent SDK";
 const serverName = "postern";
@@ -292,8 +292,7 @@ function mcpServer(agentTools: AgentTools, hidden: ReadonlySet<string>): Server 
 }
 
 function mcpBlock(block: ContentBlock): McpBlock {
-  if (block.type === "text") return { type: "text", text: block.text };
   if ((block.type === "image" || block.type === "audio") && block.data !== undefined)
     return { type: block.type, data: block.data, mimeType: block.mediaType };
-  return { type: "text", text: JSON.stringify(block) };
+  return asText(block);
 }

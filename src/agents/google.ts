@@ -7,6 +7,8 @@ import type { ContentBlock } from "../core/outcome.ts";
 import { isRecord } from "../tools/kinds.ts";
 import type { AgentTool, RenderedToolAnswer, ToolUse } from "./agent-tools.ts";
 import { type DeclareOptions, declareTools, type FunctionDeclarationParts, type ProviderRules } from "./declare.ts";
+import { structuredOrText } from "./library-tools.ts";
+import { inTurn } from "./run-tools.ts";
 
 const google: ProviderRules = { name: "google" };
 
@@ -54,19 +56,38 @@ function isFunction(declared: GoogleFunction | Json): declared is GoogleFunction
   return isRecord(declared) && typeof declared["name"] === "string" && isRecord(declared["parametersJsonSchema"]);
 }
 
+/** A response of Gemini. Its id names the turn. */
+export interface GoogleResponse {
+  readonly responseId?: string;
+  readonly candidates?: readonly { readonly content?: { readonly parts?: readonly unknown[] } }[];
+}
+
 /**
- * The calls in a response.
+ * The calls in the first candidate of a response. A call without an id is named by its position, if the turn is known.
  *
- * @param parts `response.candidates[0].content.parts`
+ * @param response the whole response, or `response.candidates[0].content.parts`
+ * @param turn names the response. Default: its id; of parts alone, the id of the first call
  * @public
  */
-export function googleToolUses(parts: readonly unknown[]): ToolUse[] {
-  return parts.flatMap((part) => {
-    if (!isRecord(part) || !isRecord(part["functionCall"])) return [];
-    const call = part["functionCall"] as JsonObject; // it was parsed from JSON
-    const { id, name, args } = call;
-    return [{ ...(typeof id === "string" && { id }), name: String(name), arguments: args, item: call }];
+export function googleToolUses(response: GoogleResponse | readonly unknown[], turn?: string): ToolUse[] {
+  const { responseId, candidates } = isParts(response) ? { candidates: [{ content: { parts: response } }] } : response;
+  const named = turn ?? responseId;
+  const calls = (candidates?.[0]?.content?.parts ?? []).flatMap(
+    (part) => (isRecord(part) && isRecord(part["functionCall"]) ? [part["functionCall"] as JsonObject] : []), // it was parsed from JSON
+  );
+  const uses = calls.map((item, i) => {
+    const id = idOf(item) ?? (named === undefined ? undefined : `call ${i + 1}`);
+    return { ...(id !== undefined && { id }), name: String(item["name"]), arguments: item["args"], item };
   });
+  return inTurn(uses, named);
+}
+
+function isParts(response: GoogleResponse | readonly unknown[]): response is readonly unknown[] {
+  return Array.isArray(response);
+}
+
+function idOf({ id }: JsonObject): string | undefined {
+  return typeof id === "string" ? id : undefined;
 }
 
 /**
@@ -75,20 +96,26 @@ export function googleToolUses(parts: readonly unknown[]): ToolUse[] {
  * @public
  */
 export function googleResult(use: ToolUse, answer: RenderedToolAnswer): GoogleFunctionResponse {
-  const { text, structured, content, isError } = answer;
+  const { text, content, isError } = answer;
   const media = content.flatMap(partOf);
+  const id = use.item === undefined ? use.id : idOf(use.item); // the provider has not seen another id
   return {
-    ...(use.id !== undefined && { id: use.id }),
+    ...(id !== undefined && { id }),
     name: use.name,
-    response: isError ? { error: text } : (ownResponse(structured) ?? { output: structured ?? text }),
+    response: isError ? { error: text } : (ownResponse(answer) ?? { output: structuredOrText(answer, isSent) }),
     ...(media.length > 0 && { parts: media }),
   };
 }
 
 /** A provider-defined tool may answer with the whole response: Gemini's computer needs `url` in it. */
-function ownResponse(structured: Json | undefined): JsonObject | undefined {
+function ownResponse({ structured, outcome: { notes } }: RenderedToolAnswer): JsonObject | undefined {
   const { type, response } = isJsonObject(structured) ? structured : {};
-  return type === "function_response" && isJsonObject(response) ? response : undefined;
+  if (type !== "function_response" || !isJsonObject(response)) return undefined;
+  return notes === undefined ? response : { notes, ...response };
+}
+
+function isSent(block: ContentBlock): boolean {
+  return partOf(block).length > 0;
 }
 
 function partOf(block: ContentBlock): GooglePart[] {

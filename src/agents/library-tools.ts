@@ -82,10 +82,17 @@ export function resultOf(answer: RenderedToolAnswer): unknown {
   return structuredOrText(answer);
 }
 
-/** The structured content, unless the model must also read what only the text says: notes, and lines for files. */
-export function structuredOrText({ structured, text, content, outcome }: RenderedToolAnswer): unknown {
-  const saysMore = outcome.notes !== undefined || content.some((block) => lineOfBytes(block) !== undefined);
-  return saysMore ? text : (structured ?? text);
+/**
+ * The structured content, unless the model must also read what only the text says: notes, and lines for files.
+ *
+ * @param takes whether the library sends this block of bytes beside the result
+ */
+export function structuredOrText(
+  { structured, text, content, outcome }: RenderedToolAnswer,
+  takes: (block: ContentBlock) => boolean = () => false,
+): unknown {
+  const hasMore = content.some((block) => lineOfBytes(block) !== undefined && !takes(block));
+  return hasMore || outcome.notes !== undefined ? text : (structured ?? text);
 }
 
 /** @throws CallRefused with the text for the model */
@@ -102,7 +109,8 @@ export function textOrParts<Part extends { readonly type: string }>(
   return parts.every(({ type }) => type === "text" || type === "input_text") ? text : parts;
 }
 
-function asText(block: ContentBlock): ContentBlock {
+/** A block as one block of text. */
+export function asText(block: ContentBlock): ContentBlock & { readonly type: "text" } {
   return { type: "text", text: lineOfBytes(block) ?? textOf([block]) };
 }
 

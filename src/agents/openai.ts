@@ -8,6 +8,7 @@ import { isRecord } from "../tools/kinds.ts";
 import type { AgentTool, RenderedToolAnswer, ToolUse } from "./agent-tools.ts";
 import { type DeclareOptions, declareTools, type FunctionDeclarationParts, type ProviderRules } from "./declare.ts";
 import { textOrParts } from "./library-tools.ts";
+import { inTurn } from "./run-tools.ts";
 import { openaiStrict } from "./strict.ts";
 
 const responses: ProviderRules = { name: "openai", strict: openaiStrict, defers: true };
@@ -125,34 +126,55 @@ const answered: ReadonlyMap<string, ItemReader> = new Map<string, ItemReader>([
   ["computer_call", (item) => ({ ...base(item), name: "computer_call", arguments: item })],
 ]);
 
+/** A response of the Responses API. Its id names the turn. */
+export interface OpenAiResponse {
+  readonly id?: string;
+  readonly output: readonly unknown[];
+}
+
 /**
- * The calls in a response's output. Messages, reasoning and what the provider has run itself are not among them.
+ * The calls in a response. Messages, reasoning and what the provider has run itself are not among them.
  *
- * @param output `response.output`
+ * @param response the whole response, or its `output`
+ * @param turn names the response. Default: its id; of an `output` alone, the id of the first call
  * @public
  */
-export function openaiToolUses(output: readonly unknown[]): ToolUse[] {
-  return output.flatMap((item) => {
+export function openaiToolUses(response: OpenAiResponse | readonly unknown[], turn?: string): ToolUse[] {
+  const { id, output } = "output" in response ? response : { output: response };
+  const uses = output.flatMap((item) => {
     if (!isRecord(item)) return [];
     const read = answered.get(text(item["type"]));
     return read === undefined ? [] : [read(item as JsonObject)]; // it was parsed from JSON
   });
+  return inTurn(uses, turn ?? id);
+}
+
+/** A message of Chat Completions. */
+export interface OpenAiChatMessage {
+  readonly tool_calls?: readonly unknown[] | null | undefined;
+}
+
+/** A response of Chat Completions. Its id names the turn. */
+export interface OpenAiChatCompletion {
+  readonly id?: string;
+  readonly choices: readonly { readonly message: OpenAiChatMessage }[];
 }
 
 /**
- * The calls in a message of Chat Completions.
+ * The calls in the first choice of a completion.
  *
- * @param message `completion.choices[0].message`
+ * @param completion the whole completion, or `completion.choices[0].message`
+ * @param turn names the completion. Default: its id; of a message alone, the id of the first call
  * @public
  */
-export function openaiChatToolUses(message: {
-  readonly tool_calls?: readonly unknown[] | null | undefined;
-}): ToolUse[] {
-  return (message.tool_calls ?? []).flatMap((call) => {
+export function openaiChatToolUses(completion: OpenAiChatCompletion | OpenAiChatMessage, turn?: string): ToolUse[] {
+  const { id, choices } = "choices" in completion ? completion : { choices: [{ message: completion }] };
+  const uses = (choices[0]?.message.tool_calls ?? []).flatMap((call) => {
     if (!isRecord(call) || !isRecord(call["function"])) return [];
     const { name, arguments: given } = call["function"];
     return [{ id: text(call["id"]), name: text(name), arguments: given, item: call as JsonObject }];
   });
+  return inTurn(uses, turn ?? id);
 }
 
 /** The content of the request without the item's ids, so that the same call sent again has the same arguments. */
@@ -175,7 +197,7 @@ function functionName({ name, namespace }: JsonObject): string {
  */
 export function openaiResult(use: ToolUse, answer: RenderedToolAnswer): OpenAiResultItem[] {
   const own = ownResult(use, answer);
-  if (own !== undefined) return [own];
+  if (own !== undefined) return [own, ...notesItem(answer)];
   const call_id = use.id ?? "";
   switch (use.item?.["type"]) {
     case "shell_call":
@@ -183,6 +205,7 @@ export function openaiResult(use: ToolUse, answer: RenderedToolAnswer): OpenAiRe
     case "local_shell_call":
       return [
         { type: "local_shell_call_output", id: text(use.item["id"]), output: JSON.stringify(shellOutputs(answer)[0]) },
+        ...(ownOutputs(answer) === undefined ? [] : notesItem(answer)),
       ];
     case "apply_patch_call":
       return [
@@ -224,11 +247,16 @@ function ownResult(use: ToolUse, { structured, isError }: RenderedToolAnswer): O
 }
 
 /** The output of each command, if a shell tool states it; otherwise the text. */
-function shellOutputs({ text: stdout, structured, isError }: RenderedToolAnswer): OpenAiShellOutput[] {
+function shellOutputs(answer: RenderedToolAnswer): OpenAiShellOutput[] {
+  const { text: stdout, isError } = answer;
   if (isError) return [{ stdout: "", stderr: stdout, outcome: { type: "exit", exit_code: 1 } }];
-  const own = isRecord(structured) && structured["type"] === "shell_call_output" ? structured["output"] : undefined;
-  if (Array.isArray(own) && own.length > 0) return own as unknown as OpenAiShellOutput[]; // the tool's author gave it this type
-  return [{ stdout, stderr: "", outcome: { type: "exit", exit_code: 0 } }];
+  return ownOutputs(answer) ?? [{ stdout, stderr: "", outcome: { type: "exit", exit_code: 0 } }];
+}
+
+function ownOutputs({ structured, isError }: RenderedToolAnswer): OpenAiShellOutput[] | undefined {
+  if (isError || !isRecord(structured) || structured["type"] !== "shell_call_output") return undefined;
+  const { output } = structured;
+  return Array.isArray(output) && output.length > 0 ? (output as unknown as OpenAiShellOutput[]) : undefined; // the tool's author gave it this type
 }
 
 /** A computer call must be answered with a picture. A refusal is an empty picture with a message beside it. */
@@ -241,7 +269,16 @@ function computerResult(call_id: string, answer: RenderedToolAnswer): OpenAiResu
     output: { type: "computer_screenshot", image_url },
     ...acknowledgedChecks(answer),
   };
-  return answer.isError ? [output, { type: "message", role: "user", content: answer.text }] : [output];
+  return [output, ...(answer.isError ? [userMessage(answer.text)] : notesItem(answer))];
+}
+
+/** The notes of an outcome, beside an item that has no place for them. */
+function notesItem({ outcome: { notes } }: RenderedToolAnswer): OpenAiResultItem[] {
+  return notes === undefined ? [] : [userMessage(notes.join(" "))];
+}
+
+function userMessage(content: string): OpenAiResultItem {
+  return { type: "message", role: "user", content };
 }
 
 /** The safety checks that a person approved, as the tool states. No others are acknowledged. */

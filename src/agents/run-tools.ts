@@ -57,6 +57,11 @@ export interface ToolUse {
   readonly item?: JsonObject;
 }
 
+/** The calls of one response, in its turn. Without a name for the turn, the id of the first call names it. */
+export function inTurn(uses: readonly ToolUse[], turn = uses[0]?.id): ToolUse[] {
+  return uses.map((use) => ({ ...use, ...(turn !== undefined && { turn }) }));
+}
+
 /** How a tool use ended: the text for the model, and the outcome. */
 export interface RenderedToolAnswer extends RenderedOutcome {
   readonly outcome: ToolOutcome;

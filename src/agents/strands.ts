@@ -2,8 +2,9 @@
  * Strands Agents: Postern's tools for an `Agent`, and the gate around tools you have. The caller passes `tool` in, so
  * that the package itself is not needed here.
  */
+import { defined } from "../core/defined.ts";
 import type { Runtime } from "../runtime/api.ts";
-import type { AgentContext } from "./agent-tools.ts";
+import type { AgentContext, AgentTools, ToolUse } from "./agent-tools.ts";
 import {
   type LibraryTools,
   offerToLibrary,
@@ -22,14 +23,17 @@ export interface StrandsParts<Tool> {
 /** The context that Strands calls a tool with, as far as it is used here. */
 interface StrandsContext {
   readonly toolUse: { readonly toolUseId: string };
-  interrupt(params: { readonly name: string; readonly reason: object }): unknown;
+  readonly agent: { readonly messages: readonly { readonly trackingId?: string }[] };
+  /** Returns the user's answer, or `response` to a new question. Throws when the user must answer first. */
+  interrupt(question: { readonly name: string; readonly reason: object; readonly response?: string }): unknown;
 }
 
 /**
  * Offers the runtime's tools to Strands.
  *
- * A call that needs approval raises an interrupt whose reason names Postern's request. Answering the interrupt lets the agent
- * continue and decides nothing: a person decides in Postern, and the call then runs once.
+ * A call that waits for a person raises an interrupt whose reason names Postern's request. Answering the interrupt decides
+ * nothing: a person decides in Postern, and the call then runs once. An answer before the decision raises another
+ * interrupt. The answers `false`, `"n"` and `"no"` withdraw Postern's request.
  *
  * @example
  * await using postern = strandsTools(runtime, { tool }, { principal, runId });
@@ -46,15 +50,46 @@ export function strandsTools<Tool>(
     tool({
       ...{ name, description, inputSchema: structuredClone(parameters) },
       callback: async (input: unknown, call: StrandsContext) => {
-        const use = { id: call.toolUse.toolUseId, name, arguments: input };
+        // The response that holds the call is not among the messages yet, so the message before it names the turn.
+        const turn = call.agent.messages.at(-1)?.trackingId;
+        const use = defined({ id: call.toolUse.toolUseId, turn, name, arguments: input });
+        const request = await agentTools.approvalOf(use);
+        // The user's answers come first: what they refused does not run, even if it was approved meanwhile.
+        if (request !== undefined && hasRefused(call, { name, id: request.id, waits: request.state === "pending" }))
+          return refused(use, agentTools);
         const answer = await agentTools.call(use);
         const { outcome } = answer;
         if (outcome.status !== "pending") return resultOf(answer);
-        call.interrupt({ name: outcome.approvalId, reason: { tool: name, approval_id: outcome.approvalId } }); // throws the first time
-        return resultOf(await agentTools.call(use));
+        hasRefused(call, { name, id: outcome.approvalId, waits: true });
+        return refused(use, agentTools);
       },
     }),
   );
+}
+
+const notAsked = "postern: not asked";
+
+/** Whether the user has refused the call. As long as the call waits, other answers lead to another interrupt, which is thrown. */
+function hasRefused(
+  call: StrandsContext,
+  { name, id, waits }: { readonly name: string; readonly id: string; readonly waits: boolean },
+): boolean {
+  for (let round = 1; ; round += 1) {
+    const question = { name: round === 1 ? id : `${id} ${round}`, reason: { tool: name, approval_id: id } };
+    const answer = call.interrupt(waits ? question : { ...question, response: notAsked });
+    if (answer === notAsked && !waits) return false;
+    if (isNo(answer)) return true;
+  }
+}
+
+/** Strands has no fixed form for an answer. These are the opposites of what its own approvals accept. */
+function isNo(answer: unknown): boolean {
+  return answer === false || (typeof answer === "string" && /^\s*no?\s*$/i.test(answer));
+}
+
+async function refused(use: ToolUse, agentTools: AgentTools): Promise<never> {
+  await agentTools.withdraw(use);
+  throw new Error(`The user refused \`${use.name}\`, so it was not run. Do something else, or ask the user.`);
 }
 
 /** A tool of `tool()`, as far as it is used here. */

@@ -6,9 +6,10 @@ import type { Risk } from "../../src/core/call.ts";
 import type { Runtime } from "../../src/runtime/api.ts";
 import { createRuntime } from "../../src/runtime/create.ts";
 
-/** Calls the tool once and ends when it has read an answer. */
+/** Calls the tool for each prompt, with the same ids every time, and ends when it has read an answer. */
 class OneCall extends BaseLlm {
   read: string[] = [];
+  ids = ["fc_1"];
 
   constructor() {
     super({ model: "one-call" });
@@ -20,7 +21,7 @@ class OneCall extends BaseLlm {
     if (isAnswered) this.read.push(last);
     const parts = isAnswered
       ? [{ text: "done" }]
-      : [{ functionCall: { id: "fc_1", name: "send_mail", args: { to: "ada" } } }];
+      : this.ids.map((id) => ({ functionCall: { id, name: "send_mail", args: { to: "ada" } } }));
     yield { content: { role: "model", parts } };
   }
 
@@ -73,18 +74,95 @@ it("runs a wrapped tool and gives the model its result", async () => {
   await runtime.close();
 });
 
+/** The kit's questions in the events of a run. */
+function questionsIn(events: string): readonly string[] {
+  const parts = events.split("\n").flatMap((event) => (event === "" ? [] : (JSON.parse(event).content?.parts ?? [])));
+  return parts.flatMap(({ functionCall }) =>
+    functionCall?.name === "adk_request_confirmation" ? [functionCall.id as string] : [],
+  );
+}
+
+function answers(questions: readonly string[], confirmed: boolean): object[] {
+  return questions.map((id) => ({
+    functionResponse: { id, name: "adk_request_confirmation", response: { confirmed } },
+  }));
+}
+
+async function decidePending(runtime: Runtime, decision: "approved" | "denied"): Promise<number> {
+  const pending = await runtime.approvals.list({ state: "pending" });
+  for (const { id } of pending) await runtime.approvals.decide(id, { decision, by: { user: "grace" } });
+  return pending.length;
+}
+
 it("asks for the kit's confirmation, and runs an approved call once", async () => {
   const { runtime, sent } = await mailRuntime("high");
-  const { say } = await conversation(runtime);
-  const events = await say([{ text: "go" }]);
-  const parts = events.split("\n").flatMap((event) => JSON.parse(event).content?.parts ?? []);
-  const asked = parts.find(({ functionCall }) => functionCall?.name === "adk_request_confirmation");
+  const { model, say } = await conversation(runtime);
+  const questions = questionsIn(await say([{ text: "go" }]));
   expect(sent).toEqual([]);
-  const [request] = await runtime.approvals.list();
-  await runtime.approvals.decide(request?.id ?? "", { decision: "approved", by: { user: "grace" } });
-  const confirmed = { id: asked.functionCall.id, name: "adk_request_confirmation", response: { confirmed: true } };
-  await say([{ functionResponse: confirmed }]);
-  await say([{ functionResponse: confirmed }]).catch(() => undefined);
+  expect(await decidePending(runtime, "approved")).toBe(1);
+  await say(answers(questions, true));
+  await say(answers(questions, true)).catch(() => undefined);
   expect(sent).toEqual(["ada"]);
+  expect(model.read[0]).toContain('"sentTo":"ada"');
+  await runtime.close();
+});
+
+it("waits again when the kit's confirmation comes before the decision", async () => {
+  const { runtime, sent } = await mailRuntime("high");
+  const { model, say } = await conversation(runtime);
+  const questions = questionsIn(await say([{ text: "go" }]));
+  for (let i = 0; i < 2; i += 1) expect(await say(answers(questions, true))).toBe("");
+  expect(model.read).toEqual([]);
+  expect(await decidePending(runtime, "approved")).toBe(1);
+  await say(answers(questions, true));
+  expect(sent).toEqual(["ada"]);
+  expect(model.read[0]).toContain('"sentTo":"ada"');
+  await runtime.close();
+});
+
+it("gives the model a denial of Postern as an error", async () => {
+  const { runtime, sent } = await mailRuntime("high");
+  const { model, say } = await conversation(runtime);
+  const questions = questionsIn(await say([{ text: "go" }]));
+  await decidePending(runtime, "denied");
+  await say(answers(questions, true));
+  expect(sent).toEqual([]);
+  expect(model.read.join()).toContain('"error":"A person (grace) denied this call');
+  await runtime.close();
+});
+
+it("asks Postern before the kit about each call with the same id and arguments", async () => {
+  const { runtime, sent } = await mailRuntime("high");
+  const { say } = await conversation(runtime);
+  for (const round of [1, 2, 3]) {
+    const questions = questionsIn(await say([{ text: "go" }]));
+    expect(questions).toHaveLength(1);
+    expect(await decidePending(runtime, "approved")).toBe(1);
+    await say(answers(questions, true));
+    expect(sent).toHaveLength(round);
+  }
+  await runtime.close();
+});
+
+it("asks twice about two equal calls of one response", async () => {
+  const { runtime, sent } = await mailRuntime("high");
+  const { model, say } = await conversation(runtime);
+  model.ids = ["fc_1", "fc_2"];
+  const questions = questionsIn(await say([{ text: "go" }]));
+  expect(await decidePending(runtime, "approved")).toBe(2);
+  await say(answers(questions, true));
+  expect(sent).toEqual(["ada", "ada"]);
+  await runtime.close();
+});
+
+it("withdraws Postern's request when the user rejects the call in the kit", async () => {
+  const { runtime, sent } = await mailRuntime("high");
+  const { model, say } = await conversation(runtime);
+  await say(answers(questionsIn(await say([{ text: "go" }])), false));
+  expect(model.read.join()).toContain('"error"');
+  expect(await runtime.approvals.list()).toMatchObject([{ state: "withdrawn" }]);
+  expect(await decidePending(runtime, "approved")).toBe(0);
+  expect(questionsIn(await say([{ text: "go" }]))).toHaveLength(1);
+  expect(sent).toEqual([]);
   await runtime.close();
 });

@@ -6,9 +6,10 @@ import type { Risk } from "../../src/core/call.ts";
 import type { Runtime } from "../../src/runtime/api.ts";
 import { createRuntime } from "../../src/runtime/create.ts";
 
-/** Calls the tool once and ends when it has read an answer. */
+/** Calls the tool for each prompt, with the same ids every time, and ends when it has read an answer. */
 class OneCall extends Model {
   read: string[] = [];
+  ids = ["tu_1"];
 
   updateConfig(): void {}
 
@@ -24,14 +25,13 @@ class OneCall extends Model {
     if (isAnswered) {
       yield { type: "modelContentBlockStartEvent" };
       yield { type: "modelContentBlockDeltaEvent", delta: { type: "textDelta", text: "done" } };
-    } else {
-      yield {
-        type: "modelContentBlockStartEvent",
-        start: { type: "toolUseStart", name: "send_mail", toolUseId: "tu_1" },
-      };
-      yield { type: "modelContentBlockDeltaEvent", delta: { type: "toolUseInputDelta", input: '{"to":"ada"}' } };
+      yield { type: "modelContentBlockStopEvent" };
     }
-    yield { type: "modelContentBlockStopEvent" };
+    for (const toolUseId of isAnswered ? [] : this.ids) {
+      yield { type: "modelContentBlockStartEvent", start: { type: "toolUseStart", name: "send_mail", toolUseId } };
+      yield { type: "modelContentBlockDeltaEvent", delta: { type: "toolUseInputDelta", input: '{"to":"ada"}' } };
+      yield { type: "modelContentBlockStopEvent" };
+    }
     yield { type: "modelMessageStopEvent", stopReason: isAnswered ? "endTurn" : "toolUse" };
   }
 }
@@ -79,13 +79,77 @@ it("interrupts the agent, and runs an approved call once", async () => {
   await runtime.close();
 });
 
-it("runs nothing when only the interrupt was answered", async () => {
+type Result = Awaited<ReturnType<Agent["invoke"]>>;
+
+/** Answers every interrupt of a result. */
+function answered(agent: Agent, { interrupts = [] }: Result, response: string | boolean): Promise<Result> {
+  return agent.invoke(interrupts.map(({ id }) => ({ interruptResponse: { interruptId: id, response } })));
+}
+
+async function approvePending(runtime: Runtime): Promise<number> {
+  const pending = await runtime.approvals.list({ state: "pending" });
+  for (const { id } of pending) await runtime.approvals.decide(id, { decision: "approved", by: { user: "grace" } });
+  return pending.length;
+}
+
+it("interrupts again when the interrupt is answered before the decision", async () => {
   const { runtime, sent } = await mailRuntime("high");
   const model = new OneCall();
   const agent = agentOf(runtime, model);
-  const { interrupts = [] } = await agent.invoke("go");
-  await agent.invoke([{ interruptResponse: { interruptId: interrupts[0]?.id ?? "", response: "yes" } }]);
+  let result = await agent.invoke("go");
+  for (let i = 0; i < 3; i += 1) {
+    result = await answered(agent, result, "go on");
+    expect(result.interrupts).toHaveLength(1);
+  }
+  expect([sent, model.read]).toEqual([[], []]);
+  expect(await approvePending(runtime)).toBe(1);
+  expect(await answered(agent, result, "go on")).toMatchObject({ stopReason: "endTurn" });
+  expect(sent).toEqual(["ada"]);
+  await runtime.close();
+});
+
+it("runs an approved call once after the stored agent was restored, twice", async () => {
+  const { runtime, sent } = await mailRuntime("high");
+  const first = agentOf(runtime, new OneCall());
+  const result = await first.invoke("go");
+  const stored = JSON.stringify(first.takeSnapshot({ preset: "session" }));
+  await approvePending(runtime);
+  for (let i = 0; i < 2; i += 1) {
+    const agent = agentOf(runtime, new OneCall());
+    agent.loadSnapshot(JSON.parse(stored));
+    await answered(agent, result, "go on");
+  }
+  expect(sent).toEqual(["ada"]);
+  await runtime.close();
+});
+
+it("asks about each response of a model that repeats its ids, and twice in one response", async () => {
+  const { runtime, sent } = await mailRuntime("high");
+  const model = new OneCall();
+  const agent = agentOf(runtime, model);
+  for (const ids of [["tu_1"], ["tu_1"], ["tu_1", "tu_2"]]) {
+    model.ids = ids;
+    const result = await agent.invoke("go");
+    expect(await approvePending(runtime)).toBe(ids.length);
+    await answered(agent, result, "go on");
+  }
+  expect(sent).toHaveLength(4);
+  await runtime.close();
+});
+
+it.each([
+  ["no", false],
+  [false, true],
+])("withdraws Postern's request when the user answers %s, approved: %s", async (no, isApproved) => {
+  const { runtime, sent } = await mailRuntime("high");
+  const model = new OneCall();
+  const agent = agentOf(runtime, model);
+  const result = await answered(agent, await agent.invoke("go"), "go on");
+  if (isApproved) await approvePending(runtime);
+  await answered(agent, result, no);
+  expect(model.read.join()).toMatch(/"status":"error".*The user refused `send_mail`/);
+  expect(await runtime.approvals.list()).toMatchObject([{ state: "withdrawn" }]);
+  expect((await agent.invoke("go")).interrupts).toHaveLength(1);
   expect(sent).toEqual([]);
-  expect(model.read.join()).toContain("needs a person's approval");
   await runtime.close();
 });
