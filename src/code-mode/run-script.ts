@@ -73,6 +73,7 @@ function factsOf({ script, context, inside, host }: Calling): ScriptFacts {
   return {
     ...{ host, context, caller, offer, begunAt: parts.clock.monotonic(), usedMs: 0, requests: new Set() },
     parent: { id, key, authority: withinScript(authority, terms.limits.maxRiskUnapproved) },
+    used: call.artifacts,
     limits: scriptLimits(terms.limits, session.limits, { remainingMs: session.remainingMs(), timeoutMs }),
     program: { language, source, tools: offer.sketches, chainId, startedAt, owner },
     sourceDigest: sha256(source),
