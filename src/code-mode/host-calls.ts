@@ -107,6 +107,7 @@ async function materialized(asked: AskedCall, run: ScriptRun): Promise<SettledCa
     );
   if (!run.journal.budget.bring(meta.bytes)) return tooMuchAtOnce(place);
   const { bytes } = await artifacts.open(digest, principal);
+  run.facts.used.opened.add(digest);
   const text = utf8(bytes);
   const body = text === undefined ? { base64: Buffer.from(bytes).toString("base64") } : { text };
   const path = pathOf(place, text === undefined ? "bin" : "txt");
@@ -137,7 +138,10 @@ async function put(asked: AskedCall, run: ScriptRun): Promise<SettledCall> {
   if ((await findsIn(bytes.toString(), redactor)) || (await findsIn(bytes.toString("latin1"), redactor)))
     return refused(place, "secret_in_arguments", "The bytes hold a secret; nothing was kept.");
   const digest = await keep(bytes, mediaType, run);
-  if (given["piece"] !== true) run.journal.file({ artifact: digest, mediaType, put: true });
+  if (given["piece"] !== true) {
+    run.journal.file({ artifact: digest, mediaType, put: true });
+    run.facts.used.stored.add(digest); // it is judged with the script's result
+  }
   return answered(asked, { ref: digest, media_type: mediaType, bytes: bytes.byteLength, text: "" });
 }
 

@@ -76,6 +76,7 @@ function factsOf({ script, context, inside, host }: Calling): ScriptFacts {
     ...{ host, context, caller, offer, begunAt: parts.clock.monotonic(), usedMs: 0, requests: new Set() },
     timers: new TimerRecord(host.frozen, key),
     parent: { id, key, authority: withinScript(authority, terms.limits.maxRiskUnapproved) },
+    used: call.artifacts,
     limits: scriptLimits(terms.limits, session.limits, { remainingMs: session.remainingMs(), timeoutMs }),
     program: { language, source, tools: offer.sketches, chainId, startedAt, owner },
     sourceDigest: sha256(source),

@@ -3,6 +3,7 @@ import type { JsonObject } from "../core/json.ts";
 import type { Caller, Limits } from "../core/session.ts";
 import type { ScriptProgram } from "../engines/sandbox.ts";
 import type { Parts } from "../pipeline/dependencies.ts";
+import type { UsedArtifacts } from "../pipeline/result-bytes.ts";
 import type { Offer, ToolContext } from "../tools/tool.ts";
 import type { ChainTerms } from "./chain-options.ts";
 import type { Engines } from "./engines.ts";
@@ -44,6 +45,8 @@ export interface ScriptFacts {
   readonly context: ToolContext;
   readonly caller: Caller;
   readonly parent: ParentCall;
+  /** What the result of the script may hold beside its own words. */
+  readonly used: UsedArtifacts;
   readonly limits: Limits;
   readonly program: ScriptProgram;
   readonly sourceDigest: string;

@@ -9,6 +9,7 @@ import { tooLarge } from "../engines/large-arguments.ts";
 import type { AskedCall } from "../engines/sandbox.ts";
 import type { Parts } from "../pipeline/dependencies.ts";
 import { keyOf } from "../pipeline/gates/once.ts";
+import { isFromOutside } from "../pipeline/history.ts";
 import { invoke } from "../pipeline/invoke.ts";
 import type { Journal } from "./journal.ts";
 import type { ScriptWatch } from "./live-scripts.ts";
@@ -210,6 +211,8 @@ export class ScriptRun {
 
   #note({ asked, call, outcome, durationMs }: EndedCall): void {
     if (outcome.status === "pending") return;
+    const { openWorld } = this.parts.tools.find(call.tool, call.action)?.facts ?? {};
+    if (isFromOutside(openWorld, outcome)) this.facts.used.openWorld = true;
     const { place, line } = asked;
     this.journal.note(lineOf(call, outcome, { place, durationMs, line, callId: this.#rowId(asked, call) }));
     const { artifact, files = [] } = outcome;

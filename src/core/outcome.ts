@@ -124,6 +124,8 @@ interface OutcomeFields {
   readonly notes?: readonly string[];
   /** Guardrails marked the result: its text begins with the marks, and its run is tainted. */
   readonly marks?: readonly Mark[];
+  /** It may hold bytes of an artifact that third parties have written, so its run is tainted, whatever the tool is. */
+  readonly openWorld?: true;
   readonly refusal?: Refusal;
   readonly approvalId?: string;
   /** Wall clock, milliseconds: until when a pending approval can be decided. */

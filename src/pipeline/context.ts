@@ -5,13 +5,18 @@ import { RuntimeFault } from "../core/fault.ts";
 import { copyOf, type JsonObject } from "../core/json.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
 import type { Caller } from "../core/session.ts";
+import { coversTool, type Guardrails } from "../policy/guardrails/guardrails.ts";
 import { type ArtifactStore, referenceKey } from "../results/artifact-store.ts";
 import { lend } from "../secrets/lend.ts";
 import { redactJson } from "../secrets/redact-json.ts";
 import type { Redactor, SecretStore } from "../secrets/secret-store.ts";
 import type { LazySignal } from "../tools/run-foreign.ts";
-import type { ToolArtifacts, ToolContext } from "../tools/tool.ts";
+import type { ToolArtifacts, ToolContext, Tools } from "../tools/tool.ts";
 import type { ClaimedCall } from "./gates/stages.ts";
+import { isFromOutside } from "./history.ts";
+
+/** Guardrails examine a result as a whole; single sentences of it would pass them. */
+const hiddenProgress = "It goes on. Its words are not shown, because guardrails examine what the tool answers.";
 
 /** Makes a child call with its parent's authority. */
 export type CallChild = (
@@ -28,6 +33,8 @@ export interface ContextParts {
   readonly clock: Clock;
   readonly announce: Announce;
   readonly child: CallChild;
+  readonly tools: Tools;
+  readonly guardrails?: Guardrails | undefined;
 }
 
 /** What a tool sees of its call. Its members also work when destructured. Signal and secrets are made on first use; secrets stop working when the run ends. */
@@ -110,7 +117,8 @@ export class ToolCallContext implements ToolContext {
 
   get artifacts(): ToolArtifacts {
     const { session } = this.#caller;
-    return artifactsFor(this.#call, session.limits.maxInlineResultBytes, this.#parts);
+    const { artifacts, authority } = this.#call;
+    return artifactsFor({ authority, opened: artifacts.opened }, session.limits.maxInlineResultBytes, this.#parts);
   }
 
   get progress(): ToolContext["progress"] {
@@ -131,7 +139,8 @@ export class ToolCallContext implements ToolContext {
 
   #progress(content: string, fraction?: number, count?: ProgressCount): void {
     if (this.#run.over) return;
-    const clean = this.#parts.redactor.redact(String(content));
+    const isShown = !this.#parts.guardrails?.onResults.some((guard) => coversTool(guard, this.#call.tool));
+    const clean = isShown ? this.#parts.redactor.redact(String(content)) : hiddenProgress;
     // A fraction that is not a number is left out; one above 1 counts as 1.
     const done = Number.isFinite(fraction) ? { fraction: Math.min(1, Math.max(0, Number(fraction))) } : {};
     const kept = this.#call.record?.call.id;
@@ -157,7 +166,10 @@ export class ToolCallContext implements ToolContext {
   async #child(request: Parameters<ToolContext["call"]>[0]): Promise<ToolOutcome> {
     this.#check();
     this.#children += 1;
-    return this.#parts.child(this.#call, this.#children, request, this.#caller);
+    const outcome = await this.#parts.child(this.#call, this.#children, request, this.#caller);
+    const { openWorld } = this.#parts.tools.find(request.tool, request.action ?? "default")?.facts ?? {};
+    if (isFromOutside(openWorld, outcome)) this.#call.artifacts.openWorld = true;
+    return outcome;
   }
 }
 
@@ -167,19 +179,18 @@ function countOf({ progress, total }: Partial<ProgressCount> = {}): { readonly c
   return { count: { progress: Number(progress), ...(Number.isFinite(total) && { total: Number(total) }) } };
 }
 
-/** A tool may read the artifacts that its caller may read. */
+/** A tool may read the artifacts that its caller may read. Its result has their judgement, so they are noted in `opened`. */
 export function artifactsFor(
-  { authority }: Pick<ToolCall, "authority">,
+  { authority, opened }: Pick<ToolCall, "authority"> & { readonly opened: Set<string> },
   inlineBytes: number,
   { artifacts }: Pick<ContextParts, "artifacts">,
 ): ToolArtifacts {
   return {
     inlineBytes,
-    open: (artifact, range) =>
-      artifacts.openStream(
-        typeof artifact === "string" ? artifact : artifact[referenceKey],
-        authority.principal,
-        range,
-      ),
+    open: (artifact, range) => {
+      const digest = typeof artifact === "string" ? artifact : artifact[referenceKey];
+      opened.add(digest);
+      return artifacts.openStream(digest, authority.principal, range);
+    },
   };
 }

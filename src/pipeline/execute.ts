@@ -2,14 +2,17 @@ import type { ToolCall } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Announce } from "../core/event.ts";
 import type { Caller } from "../core/session.ts";
+import type { Guardrails } from "../policy/guardrails/guardrails.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 import { mostAnswerBytes } from "../results/raw-result.ts";
 import { holdsStream, mostArtifactBytes, withStoredStreams } from "../results/stored-streams.ts";
 import type { Redactor, SecretStore } from "../secrets/secret-store.ts";
 import { failureOf } from "../tools/failure.ts";
 import { type LazySignal, type Ran, runForeign } from "../tools/run-foreign.ts";
+import type { Tools } from "../tools/tool.ts";
 import { type CallChild, ToolCallContext } from "./context.ts";
 import type { ClaimedCall } from "./gates/stages.ts";
+import { originOf } from "./guard-result.ts";
 import { inputOf } from "./input.ts";
 
 export interface ExecuteParts {
@@ -22,6 +25,8 @@ export interface ExecuteParts {
   readonly clock: Clock;
   readonly announce: Announce;
   readonly child: CallChild;
+  readonly tools: Tools;
+  readonly guardrails?: Guardrails | undefined;
   readonly log: (problem: string, call?: ToolCall) => void;
 }
 
@@ -53,7 +58,17 @@ function keptStreams(
   const owner = call.authority.principal;
   const { session } = caller;
   const signal = (): AbortSignal => run.signal;
-  return withStoredStreams(answer, { owner, session, redactor, artifacts, artifactBytes, answerBytes, signal });
+  const kept = { judgement: originOf(call), stored: call.artifacts.stored };
+  return withStoredStreams(answer, {
+    owner,
+    session,
+    redactor,
+    artifacts,
+    artifactBytes,
+    answerBytes,
+    signal,
+    ...kept,
+  });
 }
 
 /** An operator who settles an `unknown` call needs this line. A tool that stopped because it was aborted is not logged. */

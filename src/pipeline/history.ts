@@ -6,7 +6,8 @@
  * again. An entered call is in the past at once; `began` keeps it, `leave` takes it out. The comparison is made here,
  * because one process writes an embedded store.
  */
-import type { Authority, Risk } from "../core/call.ts";
+import { runOfTheDay } from "../core/authority.ts";
+import type { Authority, Principal, Risk } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
@@ -67,6 +68,8 @@ class ScopedHistory implements History {
     this.windowMs = windowMs;
   }
 }
+
+type RunAuthority = Pick<Authority, "principal" | "runId">;
 
 /** Scopes kept in memory; the longest unused are dropped and read again when needed. */
 const mostScopes = 10_000;
@@ -187,13 +190,23 @@ export class CallHistory {
     run.version += 1;
   }
 
+  /** A principal read by itself, without a call, what third parties wrote. Its run of the day is tainted until this process ends. */
+  async sawThirdParties(principal: Principal): Promise<void> {
+    if (this.#reads.run === undefined) return;
+    const runId = runOfTheDay(principal, this.#clock.now());
+    const scope = this.#scope("run", { principal, runId });
+    await scope.loading;
+    scope.tainted = true;
+    scope.version += 1;
+  }
+
   /** An `unknown` call was settled. */
   settled({ key, call, state, outcome }: CallRecord): void {
     for (const name of scopeNames) {
       const entries = this.#scopes.get(this.#nameOf(name, call.authority))?.calls ?? [];
       for (const entry of entries) if (entry.key === key) entry.state = pastState(state);
     }
-    this.ended(key, state, call.authority, outcome?.marks !== undefined);
+    this.ended(key, state, call.authority, isFromOutside(false, outcome));
   }
 
   #pastOf(wanted: readonly WantedHistory[]): Past {
@@ -214,7 +227,7 @@ export class CallHistory {
     scope.calls = scope.calls.filter(({ at }) => at > after);
   }
 
-  #scope(name: HistoryScope, authority: Authority): ScopedHistory {
+  #scope(name: HistoryScope, authority: RunAuthority): ScopedHistory {
     const id = this.#nameOf(name, authority);
     const known = this.#scopes.get(id);
     if (known !== undefined) {
@@ -241,7 +254,7 @@ export class CallHistory {
     return scope;
   }
 
-  async #load(scope: ScopedHistory, name: HistoryScope, authority: Authority): Promise<void> {
+  async #load(scope: ScopedHistory, name: HistoryScope, authority: RunAuthority): Promise<void> {
     const { principal, runId } = authority;
     const id = this.#nameOf(name, authority);
     const isWholeRun = id.startsWith("run\0");
@@ -271,7 +284,7 @@ export class CallHistory {
   }
 
   /** Names contain no NUL (core/authority.ts), so this is unambiguous. */
-  #nameOf(scope: HistoryScope, authority: Authority, at: number = this.#clock.now()): string {
+  #nameOf(scope: HistoryScope, authority: RunAuthority, at: number = this.#clock.now()): string {
     const { tenant, agent, user = "" } = authority.principal;
     if (scope === "run") return this.#runs.countedIn(authority, at);
     return scope === "tenant" ? `tenant\0${tenant}` : `principal\0${tenant}\0${agent}\0${user}`;
@@ -303,9 +316,10 @@ export class CallHistory {
   }
 }
 
-/** Whether the outcome has text of third parties: of an open-world tool, or marked by a guardrail. A withheld result does not count. */
+/** Whether the outcome has text of third parties: of an open-world tool or an artifact of one, or marked. A withheld result does not count. */
 export function isFromOutside(openWorld: boolean | undefined, outcome: ToolOutcome | undefined): boolean {
-  return (openWorld === true || outcome?.marks !== undefined) && outcome?.refusal?.code !== "result_withheld";
+  const { marks, openWorld: isOfArtifact, refusal } = outcome ?? {};
+  return (openWorld === true || marks !== undefined || isOfArtifact === true) && refusal?.code !== "result_withheld";
 }
 
 interface WantedHistory {

@@ -20,9 +20,10 @@ import { uncountedCall } from "./gates/budget.ts";
 import type { GuardrailParts } from "./gates/guardrails.ts";
 import { type LookupParts, lookup } from "./gates/lookup.ts";
 import type { ValidCall } from "./gates/stages.ts";
-import { guardResult, withheldText, withMarks } from "./guard-result.ts";
+import { guardResult, withheldText, withJudgement } from "./guard-result.ts";
 import { inputOf } from "./input.ts";
 import { readOnlyContext } from "./read-only-context.ts";
+import { noArtifactsUsed, type UsedArtifacts } from "./result-bytes.ts";
 
 export interface ReconcileParts extends LookupParts, GuardrailParts {
   readonly artifacts: ArtifactStore;
@@ -54,12 +55,13 @@ export async function askTool(record: CallRecord, session: Session, parts: Recon
   if (hook === undefined) return unknown(`\`${record.call.tool}\` has no reconcile hook; settle the call by hand`);
   const valid = await checkArguments(found, parts);
   if (isEnding(valid)) return unknown("its arguments do not fit the tool's schema any more");
+  const used = noArtifactsUsed();
   const loan = lend(parts.secrets, parts.redactor);
   const body = async (lazy: { readonly signal: AbortSignal }): Promise<unknown> =>
     hook(
       await inputOf(valid, parts.artifacts),
       Object.assign(contextOf(record, lazy, loan), {
-        artifacts: artifactsFor(record.call, session.limits.maxInlineResultBytes, parts),
+        artifacts: artifactsFor({ ...record.call, opened: used.opened }, session.limits.maxInlineResultBytes, parts),
       }),
     );
   const ran = await runForeign<unknown>(body, { limitMs: reconcileTimeoutMs, clock: parts.clock });
@@ -72,7 +74,10 @@ export async function askTool(record: CallRecord, session: Session, parts: Recon
   if (what === "failed") return { found: what, reason: typeof reason === "string" ? reason : undefined };
   if (what !== "succeeded")
     return unknown(what === "unknown" ? undefined : "its reconcile hook returned an unknown value of `found`");
-  return { found: what, outcome: answer === undefined ? undefined : await shapeAnswer(valid, answer, session, parts) };
+  return {
+    found: what,
+    outcome: answer === undefined ? undefined : await shapeAnswer(valid, { answer, used }, session, parts),
+  };
 }
 
 function unknown(problem: string | undefined): FoundOutcome {
@@ -82,22 +87,22 @@ function unknown(problem: string | undefined): FoundOutcome {
 /** Guarded, redacted and shaped as if the call had returned it. */
 async function shapeAnswer(
   call: ValidCall,
-  answer: unknown,
+  { answer, used }: { readonly answer: unknown; readonly used: UsedArtifacts },
   session: Session,
   parts: ReconcileParts,
 ): Promise<ToolOutcome> {
   const { id: callId, tool, authority } = call;
   const raw = toRawResult(answer, parts.answerBytes);
-  const guards = raw.unusable === true ? [] : (parts.guardrails?.onResults ?? []);
-  const { withheld, marks } = await guardResult(call, raw, guards, parts);
+  const order = { callId, limitBytes: session.limits.maxInlineResultBytes, owner: authority.principal, session, tool };
+  if (raw.unusable === true)
+    return refusedOutcome(callId, "error", refusal("result_unavailable", (await shape(raw, order, parts)).text));
+  const guarded = await guardResult(call, raw, used, parts);
+  const { withheld, judgementOf } = guarded;
   if (withheld !== undefined) {
     const message = `\`${tool}\` ran, but ${withheldText(withheld)}`;
     return refusedOutcome(callId, "error", refusal("result_withheld", message));
   }
-  const limitBytes = session.limits.maxInlineResultBytes;
-  const shaped = await shape(raw, { callId, limitBytes, owner: authority.principal, session, tool }, parts);
-  if (raw.unusable === true) return refusedOutcome(callId, "error", refusal("result_unavailable", shaped.text));
-  return withMarks(shaped, marks);
+  return withJudgement(await shape(raw, { ...order, judgementOf }, parts), guarded);
 }
 
 function contextOf(

@@ -2,7 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import { type Ending, outcomeOf, refuse } from "../core/ending.ts";
 import type { EndName } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
-import { type Mark, refusedOutcome, type ToolOutcome } from "../core/outcome.ts";
+import { refusedOutcome, type ToolOutcome } from "../core/outcome.ts";
 import { type RefusalCode, refusal } from "../core/refusals.ts";
 import { isOnRecord, isRepeatable } from "../core/repeatable.ts";
 import type { Caller } from "../core/session.ts";
@@ -21,7 +21,7 @@ import type { Ran } from "../tools/run-foreign.ts";
 import type { Tools } from "../tools/tool.ts";
 import type { GuardrailParts } from "./gates/guardrails.ts";
 import type { ClaimedCall } from "./gates/stages.ts";
-import { guardResult, withheldText, withMarks } from "./guard-result.ts";
+import { type Guarded, guardResult, isUnguarded, originOf, withheldText, withJudgement } from "./guard-result.ts";
 import type { Ledger, Settlement } from "./ledger.ts";
 
 export interface SettleParts extends GuardrailParts {
@@ -50,8 +50,7 @@ export async function settle(
   const concluded = await conclude(call, ran, caller, parts).catch((fault: unknown) =>
     settleAfterBug(call, fault, parts),
   );
-  const { notes } = call;
-  const end = notes === undefined ? concluded : { ...concluded, outcome: { ...concluded.outcome, notes } };
+  const end = call.notes === undefined ? concluded : withNotes(concluded, call.notes);
   const kept = await parts.ledger.settle(call, call.claimed, end, parts.clock.monotonic() - call.claimedAt);
   const { session } = caller;
   if (session.closed && session.hasPins) await releasePins(session, parts.artifacts, parts.log); // the session ended while the tool ran
@@ -68,6 +67,10 @@ export async function settle(
       "The tool ran, but its outcome could not be recorded; it may have happened. Check before you repeat it.",
     ),
   );
+}
+
+function withNotes(end: Settlement, notes: readonly string[]): Settlement {
+  return { ...end, outcome: { ...end.outcome, notes: [...notes, ...(end.outcome.notes ?? [])] } };
 }
 
 async function conclude(call: ClaimedCall, ran: Ran<unknown>, caller: Caller, parts: SettleParts): Promise<Settlement> {
@@ -131,10 +134,12 @@ async function guardAndShape(
   caller: Caller,
   parts: SettleParts,
 ): Promise<Settlement> {
-  const guards = parts.guardrails?.onResults ?? [];
-  if (guards.length === 0 || raw.unusable === true) return shapeAnswer(call, raw, caller, parts);
-  const { withheld, marks } = await guardResult(call, raw, guards, parts);
-  if (withheld === undefined) return markSettlement(await shapeAnswer(call, raw, caller, parts), marks);
+  if (raw.unusable === true || isUnguarded(call, raw, call.artifacts, parts))
+    return shapeAnswer(call, raw, { caller, judgementOf: () => originOf(call) }, parts);
+  const guarded = await guardResult(call, raw, call.artifacts, parts);
+  const { withheld, judgementOf } = guarded;
+  if (withheld === undefined)
+    return judgedSettlement(await shapeAnswer(call, raw, { caller, judgementOf }, parts), guarded);
   if (raw.isError)
     return failedSettlement(call, { message: withheldText(withheld), retryable: raw.retryable === true }, parts);
   parts.tools.report(call.found, wentWell);
@@ -142,13 +147,18 @@ async function guardAndShape(
   return { state: "ok", as: "succeeded", retryable: false, outcome };
 }
 
-function markSettlement(end: Settlement, marks: readonly Mark[]): Settlement {
-  return marks.length === 0 ? end : { ...end, outcome: withMarks(end.outcome, marks) };
+function judgedSettlement(end: Settlement, guarded: Guarded): Settlement {
+  return { ...end, outcome: withJudgement(end.outcome, guarded) };
 }
 
-async function shapeAnswer(call: ClaimedCall, raw: RawResult, caller: Caller, parts: SettleParts): Promise<Settlement> {
-  const { session } = caller;
+async function shapeAnswer(
+  call: ClaimedCall,
+  raw: RawResult,
+  { caller: { session }, judgementOf }: { readonly caller: Caller } & Pick<Guarded, "judgementOf">,
+  parts: SettleParts,
+): Promise<Settlement> {
   const order = {
+    judgementOf,
     callId: call.id,
     limitBytes: session.limits.maxInlineResultBytes,
     owner: call.authority.principal,
@@ -181,13 +191,14 @@ const wentWell = { well: true } as const;
 
 /** The error text of a tool is untrusted too, so guardrails check it. */
 async function settleThrown(call: ClaimedCall, error: unknown, parts: SettleParts): Promise<Settlement> {
-  const guards = parts.guardrails?.onResults ?? [];
-  if (guards.length === 0) return failedSettlement(call, error, parts);
   const failure = failureOf(error);
-  const raw: RawResult = { content: [{ type: "text", text: failure.message }], isError: true };
-  const { withheld, marks } = await guardResult(call, raw, guards, parts);
-  if (withheld !== undefined) return failedSettlement(call, { ...failure, message: withheldText(withheld) }, parts);
-  return markSettlement(failedSettlement(call, error, parts), marks);
+  const { message: text, details: structured } = failure;
+  const raw: RawResult = { content: [{ type: "text", text }], isError: true, ...(structured && { structured }) };
+  if (isUnguarded(call, raw, call.artifacts, parts)) return failedSettlement(call, error, parts);
+  const guarded = await guardResult(call, raw, call.artifacts, parts);
+  const { withheld } = guarded;
+  if (withheld === undefined) return judgedSettlement(failedSettlement(call, error, parts), guarded);
+  return failedSettlement(call, { ...failure, message: withheldText(withheld), details: undefined }, parts);
 }
 
 function failedSettlement(call: ClaimedCall, error: unknown, parts: SettleParts): Settlement {

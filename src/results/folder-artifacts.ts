@@ -9,7 +9,8 @@ import { makeFolder, placeDraft, writeDraft, writeWhole } from "../core/system/w
 import type { ArtifactMeta, ArtifactStream, ByteRange, FindNeeded, SharedArtifactStore } from "./artifact-store.ts";
 import { checkDigest, checkNeeded, checkPut, checkPutStream, checkUse } from "./checks.ts";
 import { ArtifactHolds } from "./holds.ts";
-import { isDigest, type Release, releasedTo, releaseTo, shared, unavailable } from "./releases.ts";
+import type { Judgement } from "./judgement.ts";
+import { isDigest, judged, mayRead, metaFor, type Release, releasedTo, shared, unavailable } from "./releases.ts";
 import { collectSoon, digestOf, pieceBytes } from "./streams.ts";
 
 export interface FolderArtifactsOptions {
@@ -59,14 +60,21 @@ class FolderArtifacts implements SharedArtifactStore {
     this.#holds = new ArtifactHolds(clock);
   }
 
-  async put(bytes: Uint8Array, mediaType: string, owner: Principal): Promise<ArtifactMeta> {
+  // biome-ignore lint/complexity/useMaxParams: the bytes, and what is stored with them
+  async put(bytes: Uint8Array, mediaType: string, owner: Principal, judgement?: Judgement): Promise<ArtifactMeta> {
     checkPut(bytes, mediaType, owner);
     const digest = await digestOf(bytes);
     const write = (path: string): Promise<void> => writeWhole(path, bytes, this.#temporary);
-    return this.#keep({ digest, mediaType, bytes: bytes.length }, owner, write);
+    return this.#keep({ digest, mediaType, bytes: bytes.length }, { owner, judgement }, write);
   }
 
-  async putStream(chunks: AsyncIterable<Uint8Array>, mediaType: string, owner: Principal): Promise<ArtifactMeta> {
+  // biome-ignore lint/complexity/useMaxParams: the bytes, and what is stored with them
+  async putStream(
+    chunks: AsyncIterable<Uint8Array>,
+    mediaType: string,
+    owner: Principal,
+    judgement?: Judgement,
+  ): Promise<ArtifactMeta> {
     checkPutStream(chunks, mediaType, owner);
     const hash = createHash("sha256");
     let bytes = 0;
@@ -76,14 +84,18 @@ class FolderArtifacts implements SharedArtifactStore {
     });
     try {
       const meta = { digest: hash.digest("hex"), mediaType, bytes };
-      return await this.#keep(meta, owner, (path) => placeDraft(draft, path));
+      return await this.#keep(meta, { owner, judgement }, (path) => placeDraft(draft, path));
     } finally {
       await rm(draft, { force: true });
     }
   }
 
   /** Pinned before it is written, so that no sweep removes it. */
-  async #keep(meta: ArtifactMeta, owner: Principal, write: (path: string) => Promise<void>): Promise<ArtifactMeta> {
+  async #keep(
+    meta: ArtifactMeta,
+    { owner, judgement }: { readonly owner: Principal; readonly judgement: Judgement | undefined },
+    write: (path: string) => Promise<void>,
+  ): Promise<ArtifactMeta> {
     const { digest, bytes, mediaType } = meta;
     this.#holds.pin(digest);
     try {
@@ -95,7 +107,7 @@ class FolderArtifacts implements SharedArtifactStore {
           await makeFolder(dirname(path));
           await write(path);
         }
-        const releases = releasedTo(found?.releases ?? [], owner, mediaType);
+        const releases = releasedTo(found?.releases ?? [], owner, { mediaType, ...(judgement && { judgement }) });
         const storedAt = new Date(this.#clock.now()).toISOString();
         await this.#write(digest, { bytes, storedAt, releases });
       });
@@ -110,7 +122,7 @@ class FolderArtifacts implements SharedArtifactStore {
     checkUse(digest, principal);
     try {
       const sidecar = await this.#used(digest);
-      return releaseTo(sidecar?.releases ?? [], principal) !== undefined;
+      return mayRead(sidecar?.releases ?? [], principal);
     } catch {
       return false; // an unreadable artifact cannot be used; `open` gives the reason
     }
@@ -119,23 +131,22 @@ class FolderArtifacts implements SharedArtifactStore {
   async meta(digest: string, principal: Principal): Promise<ArtifactMeta> {
     checkUse(digest, principal);
     const found = await this.#used(digest);
-    const release = releaseTo(found?.releases ?? [], principal);
-    if (found === undefined || release === undefined) throw unavailable(digest);
-    return { digest, mediaType: release.mediaType, bytes: found.bytes };
+    if (found === undefined) throw unavailable(digest);
+    return metaFor({ digest, bytes: found.bytes }, found.releases, principal);
   }
 
   async open(
     digest: string,
     principal: Principal,
   ): Promise<{ readonly meta: ArtifactMeta; readonly bytes: Uint8Array }> {
-    const { mediaType } = await this.meta(digest, principal);
+    const meta = await this.meta(digest, principal);
     const bytes = await readFile(this.#path(digest)).catch((error: unknown) => {
       throw unavailable(digest, error);
     });
     if ((await digestOf(bytes)) !== digest) {
       throw unavailable(digest, damaged());
     }
-    return { meta: { digest, mediaType, bytes: bytes.length }, bytes };
+    return { meta: { ...meta, bytes: bytes.length }, bytes };
   }
 
   async openStream(digest: string, principal: Principal, range: ByteRange = {}): Promise<ArtifactStream> {
@@ -159,10 +170,19 @@ class FolderArtifacts implements SharedArtifactStore {
 
   async release(digest: string, principal: Principal): Promise<void> {
     checkUse(digest, principal);
+    return this.#change(digest, (releases) => shared(digest, releases, principal));
+  }
+
+  async judge(digest: string, principal: Principal, judgement: Judgement): Promise<void> {
+    checkUse(digest, principal);
+    return this.#change(digest, (releases) => judged(digest, releases, { principal, judgement }));
+  }
+
+  #change(digest: string, change: (releases: readonly Release[]) => readonly Release[]): Promise<void> {
     return this.#changes.with([digest], async () => {
       const found = await this.#sidecar(digest);
       if (found === undefined) throw unavailable(digest);
-      await this.#write(digest, { ...found, releases: shared(digest, found.releases, principal) });
+      await this.#write(digest, { ...found, releases: change(found.releases) });
     });
   }
 

@@ -5,6 +5,7 @@ import type { Session } from "../core/session.ts";
 import { type ArtifactMeta, type ArtifactStore, referenceKey } from "./artifact-store.ts";
 import type { CleanJson, CleanResult } from "./clean.ts";
 import { describeWhole } from "./describe-outcome.ts";
+import type { Judgement } from "./judgement.ts";
 import { factsOf, type JsonFacts, LargeJson, summaryOf } from "./large-json.ts";
 import { mediaPath } from "./media.ts";
 import { cutReadable, readableBytes } from "./readable.ts";
@@ -18,6 +19,8 @@ export interface ShapeOrder {
   /** Gets every pin, and its close removes them. */
   readonly session: Session;
   readonly tool: string;
+  /** What is stored with each artifact of the result. */
+  readonly judgementOf?: ((bytes: Uint8Array, mediaType: string) => Judgement) | undefined;
 }
 
 /** The part of an outcome that has the tool's answer. */
@@ -176,10 +179,10 @@ function isRepeatedInText(result: CleanResult): boolean {
 
 async function put(
   { bytes, mediaType }: { readonly bytes: Uint8Array; readonly mediaType: string },
-  { owner, session }: ShapeOrder,
+  { owner, session, judgementOf }: ShapeOrder,
   artifacts: ArtifactStore,
 ): Promise<ArtifactMeta> {
-  const meta = await artifacts.put(bytes, mediaType, owner);
+  const meta = await artifacts.put(bytes, mediaType, owner, judgementOf?.(bytes, mediaType));
   await pinOnce(meta.digest, session, artifacts);
   return meta;
 }

@@ -3,8 +3,9 @@ import type { Clock } from "../core/clock.ts";
 import type { ArtifactMeta, ArtifactStream, ByteRange, FindNeeded, SharedArtifactStore } from "./artifact-store.ts";
 import { checkDigest, checkNeeded, checkPut, checkPutStream, checkUse } from "./checks.ts";
 import { ArtifactHolds } from "./holds.ts";
+import type { Judgement } from "./judgement.ts";
 import { streamOf } from "./own-artifacts.ts";
-import { type Release, releasedTo, releaseTo, shared, unavailable } from "./releases.ts";
+import { judged, mayRead, metaFor, type Release, releasedTo, shared, unavailable } from "./releases.ts";
 import { collected, digestOf } from "./streams.ts";
 
 export interface MemoryArtifactsOptions {
@@ -33,21 +34,34 @@ export class MemoryArtifacts implements SharedArtifactStore {
     this.#holds = new ArtifactHolds(clock);
   }
 
-  async put(bytes: Uint8Array, mediaType: string, owner: Principal): Promise<ArtifactMeta> {
+  // biome-ignore lint/complexity/useMaxParams: the bytes, and what is stored with them
+  async put(bytes: Uint8Array, mediaType: string, owner: Principal, judgement?: Judgement): Promise<ArtifactMeta> {
     checkPut(bytes, mediaType, owner);
     const own = bytes.slice();
     const digest = await digestOf(own);
     const kept = this.#all.get(digest) ?? { bytes: own, storedAt: 0, releases: [] };
     kept.storedAt = this.#clock.now();
-    kept.releases = releasedTo(kept.releases, owner, mediaType);
+    kept.releases = releasedTo(kept.releases, owner, { mediaType, ...(judgement && { judgement }) });
     this.#all.set(digest, kept);
     this.#holds.pin(digest);
     return { digest, mediaType, bytes: bytes.length };
   }
 
-  async putStream(chunks: AsyncIterable<Uint8Array>, mediaType: string, owner: Principal): Promise<ArtifactMeta> {
+  // biome-ignore lint/complexity/useMaxParams: the bytes, and what is stored with them
+  async putStream(
+    chunks: AsyncIterable<Uint8Array>,
+    mediaType: string,
+    owner: Principal,
+    judgement?: Judgement,
+  ): Promise<ArtifactMeta> {
     checkPutStream(chunks, mediaType, owner);
-    return this.put(await collected(chunks), mediaType, owner);
+    return this.put(await collected(chunks), mediaType, owner, judgement);
+  }
+
+  async judge(digest: string, principal: Principal, judgement: Judgement): Promise<void> {
+    checkUse(digest, principal);
+    const kept = this.#find(digest);
+    kept.releases = judged(digest, kept.releases, { principal, judgement });
   }
 
   async openStream(digest: string, principal: Principal, range?: ByteRange): Promise<ArtifactStream> {
@@ -59,16 +73,15 @@ export class MemoryArtifacts implements SharedArtifactStore {
     checkUse(digest, principal);
     const kept = this.#all.get(digest);
     if (kept !== undefined) this.#holds.use(digest);
-    return releaseTo(kept?.releases ?? [], principal) !== undefined;
+    return mayRead(kept?.releases ?? [], principal);
   }
 
   async meta(digest: string, principal: Principal): Promise<ArtifactMeta> {
     checkUse(digest, principal);
     const { bytes, releases } = this.#find(digest);
-    const release = releaseTo(releases, principal);
-    if (release === undefined) throw unavailable(digest);
+    const meta = metaFor({ digest, bytes: bytes.length }, releases, principal);
     this.#holds.use(digest);
-    return { digest, mediaType: release.mediaType, bytes: bytes.length };
+    return meta;
   }
 
   async open(

@@ -1,26 +1,87 @@
 import type { Principal } from "../core/call.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import type { ArtifactMeta, ArtifactStore, ArtifactStream, ByteRange, OwnArtifactStore } from "./artifact-store.ts";
-import { unavailable } from "./releases.ts";
+import type { Judgement } from "./judgement.ts";
+import { checkReadable, type Release, releasedTo, releaseTo, unavailable } from "./releases.ts";
 import { collected, piecesOf } from "./streams.ts";
 
 /** An artifact store of the application, completed by the methods that it leaves out. */
 export function completeStore(own: OwnArtifactStore): ArtifactStore {
-  const open: ArtifactStore["open"] = async (digest, principal) =>
-    orUnavailable(digest, () => own.open(digest, principal));
+  const judgements = new Judgements(own);
+  const open: ArtifactStore["open"] = async (digest, principal) => {
+    const opened = await orUnavailable(digest, () => own.open(digest, principal));
+    return { ...opened, meta: judgements.in(opened.meta, principal) };
+  };
+  const meta: ArtifactStore["meta"] = async (digest, principal) => {
+    const asked = async () => own.meta?.(digest, principal) ?? (await own.open(digest, principal)).meta;
+    return judgements.in(await orUnavailable(digest, asked), principal);
+  };
   return {
     open,
-    put: async (bytes, mediaType, owner) => own.put(bytes, mediaType, owner),
+    meta,
+    // biome-ignore lint/complexity/useMaxParams: the bytes, and what is stored with them
+    put: async (bytes, mediaType, owner, judgement) =>
+      judgements.kept(await own.put(bytes, mediaType, owner), owner, judgement),
     pin: async (digest) => own.pin(digest),
     unpin: async (digest) => own.unpin(digest),
-    mayUse: (digest, principal) => own.mayUse?.(digest, principal) ?? isThere(own, digest, principal),
-    meta: async (digest, principal) =>
-      orUnavailable(digest, async () => own.meta?.(digest, principal) ?? (await own.open(digest, principal)).meta),
-    putStream: async (chunks, mediaType, owner) =>
-      own.putStream?.(chunks, mediaType, owner) ?? own.put(await collected(chunks), mediaType, owner),
-    openStream: async (digest, principal, range) =>
-      own.openStream?.(digest, principal, range) ?? streamOf(await open(digest, principal), range),
+    judge: (digest, principal, judgement) => judgements.add(digest, principal, judgement),
+    mayUse: async (digest, principal) =>
+      judgements.mayRead(digest, principal) &&
+      (await (own.mayUse?.(digest, principal) ?? isThere(own, digest, principal))),
+    // biome-ignore lint/complexity/useMaxParams: the bytes, and what is stored with them
+    putStream: async (chunks, mediaType, owner, judgement) => {
+      const made = own.putStream?.(chunks, mediaType, owner) ?? own.put(await collected(chunks), mediaType, owner);
+      return judgements.kept(await made, owner, judgement);
+    },
+    openStream: async (digest, principal, range) => {
+      if (own.openStream === undefined) return streamOf(await open(digest, principal), range);
+      const stream = await own.openStream(digest, principal, range);
+      return { ...stream, meta: judgements.in(stream.meta, principal) };
+    },
   };
+}
+
+const mostJudgements = 100_000;
+
+/** The judgements of a store that cannot keep them. They end with the process; the oldest are dropped. */
+class Judgements {
+  readonly #own: OwnArtifactStore;
+  readonly #releases = new Map<string, readonly Release[]>();
+
+  constructor(own: OwnArtifactStore) {
+    this.#own = own;
+  }
+
+  async add(digest: string, principal: Principal, judgement: Judgement): Promise<void> {
+    if (this.#own.judge !== undefined) return this.#own.judge(digest, principal, judgement);
+    const before = this.#releases.get(digest) ?? [];
+    this.#releases.delete(digest);
+    this.#releases.set(digest, releasedTo(before, principal, { mediaType: "", judgement }));
+    for (const oldest of this.#releases.keys()) {
+      if (this.#releases.size <= mostJudgements) return;
+      this.#releases.delete(oldest);
+    }
+  }
+
+  async kept(meta: ArtifactMeta, owner: Principal, judgement: Judgement | undefined): Promise<ArtifactMeta> {
+    if (judgement !== undefined) await this.add(meta.digest, owner, judgement);
+    return meta;
+  }
+
+  mayRead(digest: string, principal: Principal): boolean {
+    return this.#of(digest, principal)?.withheld === undefined;
+  }
+
+  /** @throws RuntimeFault `artifact_unavailable` if guardrails withhold it */
+  in(meta: ArtifactMeta, principal: Principal): ArtifactMeta {
+    const judgement = meta.judgement ?? this.#of(meta.digest, principal);
+    checkReadable(meta.digest, judgement);
+    return judgement === undefined ? meta : { ...meta, judgement };
+  }
+
+  #of(digest: string, principal: Principal): Judgement | undefined {
+    return releaseTo(this.#releases.get(digest) ?? [], principal)?.judgement;
+  }
 }
 
 /** Turns every failure to read an artifact into the same fault. */
@@ -53,6 +114,7 @@ export function streamOf(
 export const noArtifacts: ArtifactStore = {
   put: refuse,
   putStream: refuse,
+  judge: missing,
   mayUse: () => false,
   meta: missing,
   open: missing,

@@ -2,6 +2,7 @@ import type { Principal } from "../core/call.ts";
 import type { Session } from "../core/session.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import type { ArtifactStore } from "./artifact-store.ts";
+import type { Judgement } from "./judgement.ts";
 import { pinOnce } from "./keep.ts";
 import { noArtifacts } from "./own-artifacts.ts";
 import { briefOf, LostAnswer, tooManyBytes, withBrief } from "./raw-result.ts";
@@ -23,6 +24,10 @@ export interface StreamOrder {
   readonly artifactBytes: number;
   /** Without a store, a stream becomes inline bytes, up to this many. */
   readonly answerBytes: number;
+  /** What is stored with each artifact before its bytes are examined. */
+  readonly judgement: Judgement;
+  /** Gets the digest of each artifact. */
+  readonly stored: Set<string>;
   /** Aborted at the end of the call: reading stops. */
   readonly signal: () => AbortSignal;
 }
@@ -64,7 +69,8 @@ async function stored(block: StreamBlock, stream: ByteStream, order: StreamOrder
   const named = typeof mediaType === "string" && mediaType !== "" ? mediaType : "application/octet-stream";
   try {
     if (order.artifacts === noArtifacts) return { ...rest, mediaType: named, data: await collected(chunks) };
-    const { digest } = await order.artifacts.putStream(chunks, named, order.owner);
+    const { digest } = await order.artifacts.putStream(chunks, named, order.owner, order.judgement);
+    order.stored.add(digest);
     await pinOnce(digest, order.session, order.artifacts);
     return { ...rest, mediaType: named, artifact: digest };
   } catch (error) {

@@ -27,7 +27,7 @@ import type { OpenChannels } from "../observe/notify/open-channels.ts";
 import type { Runs } from "../observe/runs/runs.ts";
 import type { Explanation, RecordedVerdict } from "../pipeline/explain.ts";
 import type { Controls } from "../policy/controls.ts";
-import type { ArtifactStore } from "../results/artifact-store.ts";
+import type { ArtifactStore, ArtifactStream } from "../results/artifact-store.ts";
 import type { ApprovalFilter, CallFilter } from "../store/store.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Offer } from "../tools/tool.ts";
@@ -244,6 +244,11 @@ export interface Runtime extends AsyncDisposable {
   /** The trusted definition of each upstream tool, and what changed. */
   readonly pins: ToolPins;
   readonly artifacts: ArtifactStore;
+  /**
+   * As `artifacts.openStream`, for an agent that reads by itself. What third parties wrote taints its run of the day, and
+   * `notes` says what guardrails found in the bytes, or did not examine.
+   */
+  readArtifact(digest: string, reader: Principal): Promise<ArtifactStream & { readonly notes: readonly string[] }>;
   readonly controls: Controls;
   /** People, their sessions and their tokens. */
   readonly accounts: Accounts;

@@ -27,6 +27,7 @@ import { shownEvent } from "../observe/shown-event.ts";
 import type { Stream } from "../observe/stream.ts";
 import type { Parts } from "../pipeline/dependencies.ts";
 import { type Explanation, explain } from "../pipeline/explain.ts";
+import { readByItself } from "../pipeline/guard-result.ts";
 import { invoke } from "../pipeline/invoke.ts";
 import { resume } from "../pipeline/resume.ts";
 import type { Controls } from "../policy/controls.ts";
@@ -319,6 +320,10 @@ export class RunningRuntime implements Runtime {
     if (this.#reEntry.closed)
       return Promise.resolve(refusedOutcome(call.id, "error", refusal("session_closed", closedMessage)));
     return invoke(call, this.#factory.caller(session, per), this.#parts).then(readableOutcome);
+  }
+
+  readArtifact(digest: string, reader: Principal): ReturnType<Runtime["readArtifact"]> {
+    return readByItself(digest, reader, this.#parts);
   }
 
   /** Releases the artifacts that the session held; rows that need them keep them. */

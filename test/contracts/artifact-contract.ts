@@ -147,6 +147,36 @@ export function artifactContract(
     expect(await store.mayUse(digest, stranger)).toBe(false);
   });
 
+  it("stores what is known of the bytes, for each principal the stricter of all that was said", async () => {
+    const store = await open();
+    const mark = { guardrail: "g", why: "an order" };
+    await store.put(bytes, "text/plain", anna, { openWorld: true, notExamined: "no text" });
+    await store.put(bytes, "text/plain", anna, { examined: true });
+    await store.put(bytes, "text/plain", stranger);
+    await store.judge(digest, anna, { marks: [mark] });
+    await store.judge(digest, anna, { marks: [mark] });
+    const judgement = { openWorld: true, examined: true, marks: [mark] };
+    expect((await store.meta(digest, anna)).judgement).toEqual(judgement);
+    expect((await store.openStream(digest, anna)).meta.judgement).toEqual(judgement);
+    await store.release(digest, ben);
+    expect((await store.open(digest, ben)).meta.judgement).toEqual(judgement);
+    expect((await store.open(digest, stranger)).meta.judgement).toBeUndefined();
+    await expect(store.judge(missing, anna, {})).rejects.toMatchObject(refusedAs);
+    await expect(store.judge(digest, { ...anna, user: "eve" }, {})).rejects.toMatchObject(refusedAs);
+  });
+
+  it("lets nobody use withheld bytes, also after they were put again", async () => {
+    const store = await open();
+    await store.put(bytes, "text/plain", anna);
+    await store.put(bytes, "text/plain", stranger);
+    await store.judge(digest, anna, { withheld: "guardrail `g`: a secret" });
+    await store.put(bytes, "text/plain", anna);
+    expect(await store.mayUse(digest, anna)).toBe(false);
+    for (const verb of ["open", "meta", "openStream"] as const)
+      await expect(store[verb](digest, anna)).rejects.toThrow("is withheld by guardrail `g`: a secret.");
+    expect(await store.mayUse(digest, stranger)).toBe(true);
+  });
+
   it("gives each owner of equal bytes its own media type", async () => {
     const store = await open();
     await store.put(bytes, "text/plain", anna);

@@ -26,12 +26,27 @@ const ordinary = [
 ];
 const ordinaryOrNot = new RegExp(`(${ordinary.map(({ source }) => source).join("|")})|${invisible.source}`, "gv");
 
+/** Letters of Greek, Cyrillic, Armenian and other scripts, each with the Latin letter that it looks like. */
+const alike = [
+  "ΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧXνvοoρpυuιiϲcϳjϜFϺM",
+  "АAВBЕEԌGЅSІIЈJКKМMНHОOРPСCТTУYԜWХXѴVаaеeоoрpсcуyхxѕsіiјjһhԁdԛqԝwѡwӏlѵvүy",
+  "սuոnցgհhօoքpՕOՏSԼLՍU",
+  "ᎠDᎡRᎢTᎥIᎩYᎪAᎫJᎬEᎳWᎷMᎻHᏀGᏃZᏙVᏚSᏞLᏟCᏢPᏦKᏴB",
+  "ⲀAⲂBⲈEⲎHⲒIⲔKⲘMⲚNⲞOⲢPⲤCⲦTⲨYⲬXⲟoⲣpⲥcⲩyⲭx",
+  "ꓐBꓑPꓓDꓔTꓖGꓗKꓙJꓚCꓜZꓝFꓟMꓠNꓡLꓢSꓣRꓦVꓧHꓪWꓫXꓬYꓮAꓰEꓲIꓳOꓴU",
+].join("");
+export const latinLetters: ReadonlyMap<string, string> = new Map(
+  [...alike.matchAll(/(.)(.)/gu)].map(([, other = "", latin = ""]) => [other, latin]),
+);
+
 /**
  * Letters that look like Latin ones: some of Greek, Cyrillic and Armenian, those of scripts that are not written within
  * a Latin word, and Latin in full width or as mathematics.
  */
-export const lookAlike: RegExp =
-  /[ΑΒΕΖΗΙΚΜΝΟΡΤΥΧνορυιϲϳϜϺАВЕԌЅІЈКМНОРСТУԜХѴаеорсухѕіјһԁԛԝѡӏѵүսոցհօքՕՏԼՍ\p{sc=Cherokee}\p{sc=Coptic}\p{sc=Lisu}\p{sc=Cans}\p{sc=Wara}\p{sc=Lyci}\p{sc=Cari}\p{sc=Ital}\p{sc=Elba}\p{sc=Tfng}\p{sc=Runic}\p{sc=Plrd}\p{sc=Dsrt}\p{sc=Osge}\u{2102}-\u{2149}\u{2160}-\u{217f}\u{ff21}-\u{ff3a}\u{ff41}-\u{ff5a}\u{1d400}-\u{1d7ff}]/v;
+export const lookAlike: RegExp = new RegExp(
+  `[${[...latinLetters.keys()].join("")}\\p{sc=Cherokee}\\p{sc=Coptic}\\p{sc=Lisu}\\p{sc=Cans}\\p{sc=Wara}\\p{sc=Lyci}\\p{sc=Cari}\\p{sc=Ital}\\p{sc=Elba}\\p{sc=Tfng}\\p{sc=Runic}\\p{sc=Plrd}\\p{sc=Dsrt}\\p{sc=Osge}\\u{2102}-\\u{2149}\\u{2160}-\\u{217f}\\u{ff21}-\\u{ff3a}\\u{ff41}-\\u{ff5a}\\u{1d400}-\\u{1d7ff}]`,
+  "v",
+);
 const words = /[\p{L}\p{M}\p{N}_]+/gv;
 const otherLetters = new RegExp(lookAlike.source, "gv");
 /** Letters that are neither Latin nor look like it: a word with one of them is a word of that script. */

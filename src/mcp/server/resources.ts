@@ -2,7 +2,7 @@ import { ProtocolError, ProtocolErrorCode, type ReadResourceResult, type Server 
 import { readArtifactName } from "../../builtin/read-artifact.ts";
 import type { Principal } from "../../core/call.ts";
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
-import type { ArtifactStore } from "../../results/artifact-store.ts";
+import { collected } from "../../results/streams.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { internalsOf } from "../../tools/registry.ts";
 import { uiReaderOf } from "../../tools/ui.ts";
@@ -34,26 +34,27 @@ export function serveResources<Context>(
   }));
   server.setRequestHandler("resources/read", ({ params: { uri } }, context) => {
     const source = sourceOf(context as Context); // the SDK's context of this server
-    return uri.startsWith("ui://")
-      ? readUi(uri, runtime, source)
-      : readArtifact(uri, runtime.artifacts, source.caller.principal);
+    return uri.startsWith("ui://") ? readUi(uri, runtime, source) : readArtifact(uri, runtime, source.caller.principal);
   });
 }
 
-async function readArtifact(uri: string, artifacts: ArtifactStore, caller: Principal): Promise<ReadResourceResult> {
+/** What guardrails found or did not examine is a text before the bytes. */
+async function readArtifact(uri: string, runtime: Runtime, caller: Principal): Promise<ReadResourceResult> {
   const [, digest] = /^artifact:([0-9a-f]{64})$/.exec(uri) ?? [];
   if (digest === undefined)
     throw invalid(
       `There is no resource \`${uri.slice(0, 200)}\`; only artifacts and the pages of tools (ui://…) can be read here.`,
     );
   try {
-    const { bytes: size, mediaType } = await artifacts.meta(digest, caller);
+    const { bytes: size, mediaType } = await runtime.artifacts.meta(digest, caller);
     if (size > mostBytes)
       throw invalid(
         `The artifact has ${size} bytes and a resource is read up to ${mostBytes}; read it by parts with the tool \`${readArtifactName}\`.`,
       );
-    const { bytes } = await artifacts.open(digest, caller);
-    return { contents: [{ uri, mimeType: mediaType, ...bodyOf(bytes) }] };
+    const { chunks, notes } = await runtime.readArtifact(digest, caller);
+    const own = { uri, mimeType: mediaType, ...bodyOf(await collected(chunks)) };
+    const about = { uri: `${uri}#notes`, mimeType: "text/plain", text: notes.join("\n") };
+    return { contents: notes.length === 0 ? [own] : [about, own] };
   } catch (error) {
     if (error instanceof RuntimeFault && error.code === "artifact_unavailable") throw invalid(error.message);
     throw error;

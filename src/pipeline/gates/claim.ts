@@ -6,6 +6,7 @@ import { RuntimeFault } from "../../core/fault.ts";
 import type { Caller } from "../../core/session.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
 import type { Claim, Ledger } from "../ledger.ts";
+import { noArtifactsUsed } from "../result-bytes.ts";
 import { inProgress, replay } from "./once.ts";
 import type { Again, ApprovedCall, ClaimedCall } from "./stages.ts";
 
@@ -50,7 +51,13 @@ async function judge(call: ApprovedCall, made: Claim, parts: ClaimParts): Promis
   const { claimed } = made;
   if (claimed !== undefined)
     // The content of artifacts may be large, and the tool reads it itself.
-    return { ...call, resolved: undefined, claimed, claimedAt: parts.clock.monotonic() } as unknown as ClaimedCall;
+    return {
+      ...call,
+      resolved: undefined,
+      claimed,
+      claimedAt: parts.clock.monotonic(),
+      artifacts: noArtifactsUsed(),
+    } as unknown as ClaimedCall;
   if (made.moved === true) return { again: arrivalOf({ ...call, resumes: call.key }) };
   const { call: prior, approval } = made;
   const answer = await replay(prior, parts);

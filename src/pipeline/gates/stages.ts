@@ -10,6 +10,7 @@ import type { CallRecord } from "../../core/records.ts";
 import type { Decision, Facts, Suggestion } from "../../policy/policy.ts";
 import type { Action } from "../../tools/tool.ts";
 import type { Past } from "../ledger.ts";
+import type { UsedArtifacts } from "../result-bytes.ts";
 import type { ResolvedArguments } from "./references.ts";
 
 declare const passed: unique symbol;
@@ -51,7 +52,13 @@ export type ApprovedCall = FreshCall &
     readonly notes?: readonly string[];
   };
 export type ClaimedCall = ApprovedCall &
-  Passed<"claim"> & { readonly claimed: CallRecord /** Monotonic milliseconds. */; readonly claimedAt: number };
+  Passed<"claim"> & {
+    readonly claimed: CallRecord;
+    /** Monotonic milliseconds. */
+    readonly claimedAt: number;
+    /** Filled while the tool runs. */
+    readonly artifacts: UsedArtifacts;
+  };
 
 /** The call enters the gates again, because a person was waited for or changed the arguments. */
 export interface Again {

@@ -10,6 +10,7 @@ import type { Principal } from "../../core/call.ts";
 import { RuntimeFault } from "../../core/fault.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import type { ToolFacts } from "../policy.ts";
+import { globMatcher } from "../rules/glob.ts";
 
 /** The call that a guardrail examines. */
 export interface GuardedCall {
@@ -33,7 +34,7 @@ export interface GuardedArguments extends GuardedCall {
 export interface GuardedResult extends GuardedCall {
   readonly isError: boolean;
   readonly structured?: Json;
-  /** All text in it: of its blocks, and of its structured content, one a line. */
+  /** All text in it, one a line: of its blocks and their bytes, of artifacts in it, and of its structured content. */
   readonly text: string;
 }
 
@@ -133,6 +134,11 @@ function checkGuardrail(one: Guardrail, at: string): void {
 
 export function invalid(message: string): RuntimeFault {
   return new RuntimeFault("guardrail_invalid", message);
+}
+
+/** Whether the guardrail is for the tool, as far as it says for which tools it is. */
+export function coversTool({ tools }: Pick<Guardrail, "tools">, tool: string): boolean {
+  return tools === undefined || tools.some((pattern) => globMatcher(pattern)(tool));
 }
 
 /** Every text and number in a value, one a line, so patterns see words without JSON escapes. */

@@ -1,4 +1,5 @@
 import { type Guardrail, invalid } from "./guardrails.ts";
+import { withoutDisguise } from "./plain-text.ts";
 import { type TextGuardrailOptions, textGuardrail } from "./text-guardrail.ts";
 
 export type PersonalDataKind = "card" | "iban" | "email" | "phone";
@@ -22,8 +23,12 @@ export function personalData(options: PersonalDataOptions = {}): Guardrail {
   for (const kind of kinds)
     if (!finders.has(kind))
       throw invalid(`\`${String(kind)}\` is not a kind of personal data; there are ${[...finders.keys()].join(", ")}.`);
-  const find = (text: string): readonly string[] =>
-    kinds.filter((kind) => finders.get(kind)?.(text) === true).map((kind) => `it has ${names[kind]}`);
+  const find = (given: string): readonly string[] => {
+    const text = withoutDisguise(given)
+      .replaceAll(/\p{Pd}/gu, "-")
+      .replaceAll(/[^\S\n]/gu, " ");
+    return kinds.filter((kind) => finders.get(kind)?.(text) === true).map((kind) => `it has ${names[kind]}`);
+  };
   const says = { arguments: "CONFIRM", result: "MARK" } as const;
   return textGuardrail({ name: "personal-data", on: "arguments", says, find }, options);
 }
@@ -36,11 +41,17 @@ const names: Readonly<Record<PersonalDataKind, string>> = {
 };
 
 const finders: ReadonlyMap<PersonalDataKind, (text: string) => boolean> = new Map([
-  ["card", (text: string) => any(text, /(?<![\d.-])\d(?:[ -]?\d){12,18}(?![\d.-]?\d)/g, isCard)],
-  ["iban", (text: string) => any(text, /(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}(?![A-Za-z0-9])/g, isIban)],
+  ["card", (text: string) => cards.some((pattern) => any(text, pattern, isCard))],
+  ["iban", (text: string) => any(text, /(?<![a-z0-9])[a-z]{2}\d{2}(?:[ -]{0,2}[a-z0-9]){11,30}(?![a-z0-9])/gi, isIban)],
   ["email", (text: string) => /[\p{L}\p{N}._%+-]@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,4}/u.test(text)],
   ["phone", (text: string) => /(?<![\w+])(?:\+|00)[1-9]\d{0,2}(?:[ ./()-]{0,2}\d){6,12}(?!\d)/.test(text)],
 ]);
+
+/** With dots and slashes only in the groups of a card, because dates and versions have them too. */
+const cards: readonly RegExp[] = [
+  /(?<![\d.-])\d(?:[ -]{0,2}\d){12,18}(?![\d.-]?\d)/g,
+  /(?<![\d./-])\d{4}([./])(?:\d{4}\1\d{4}\1\d{1,7}|\d{6}\1\d{5})(?![\d./-]?\d)/g,
+];
 
 function any(text: string, pattern: RegExp, isOne: (met: string) => boolean): boolean {
   for (const [met] of text.matchAll(pattern)) if (isOne(met)) return true;
@@ -59,15 +70,33 @@ function isCard(met: string): boolean {
   return sum % 10 === 0;
 }
 
+/** How long the IBANs of each country are. Without it, many an id in lower case would be one. */
+const ibanLengths = new Map(
+  [
+    ..."AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29".split(
+      " ",
+    ),
+    ..."ES24 FI18 FK18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HN28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20".split(
+      " ",
+    ),
+    ..."LB28 LC32 LI21 LT20 LU20 LV21 LY25 MC27 MD24 ME22 MK19 MN20 MR27 MT31 MU30 NI28 NL18 NO15 OM23 PK24 PL28 PS29".split(
+      " ",
+    ),
+    ..."PT25 QA29 RO24 RS22 RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20 YE30".split(
+      " ",
+    ),
+  ].map((entry) => [entry.slice(0, 2), Number(entry.slice(2))] as const),
+);
+
 /** ISO 7064: its letters and digits as a number, divided by 97, leave 1. The match may include words after the IBAN. */
 function isIban(met: string): boolean {
-  const words = met.split(" ");
-  for (let count = words.length; count > 0; count -= 1) if (leavesOne(words.slice(0, count).join(""))) return true;
-  return false;
+  const words = met.split(/[ -]+/);
+  const length = ibanLengths.get(met.slice(0, 2).toUpperCase());
+  const beginnings = words.map((_, at) => words.slice(0, at + 1).join(""));
+  return beginnings.some((iban) => iban.length === length && leavesOne(iban));
 }
 
 function leavesOne(iban: string): boolean {
-  if (iban.length < 15 || iban.length > 34) return false;
   let rest = 0;
   for (const letter of iban.slice(4) + iban.slice(0, 4)) {
     const value = Number.parseInt(letter, 36);

@@ -1,4 +1,5 @@
 import type { Guardrail } from "./guardrails.ts";
+import { withoutDisguise } from "./plain-text.ts";
 import { type TextGuardrailOptions, textGuardrail } from "./text-guardrail.ts";
 
 /** By default it examines results. It says `MARK` for results and `CONFIRM` for arguments by default. */
@@ -24,11 +25,9 @@ export function promptInjection(options: PromptInjectionOptions = {}): Guardrail
   return textGuardrail({ name: "prompt-injection", on: "result", says, find }, options);
 }
 
-/** Removes what hides a phrase from a search but not from a model: odd letters, invisible characters, line breaks. */
-export function plainText(text: string): string {
-  return text
-    .normalize("NFKC")
-    .replaceAll(/[\p{Cf}\p{Mn}]/gu, "")
+/** Line breaks, emphasis and quotes hide a phrase from a search too. */
+function plainText(text: string): string {
+  return withoutDisguise(text)
     .replaceAll(/[\s_*"'`’“”]+/gu, " ")
     .toLowerCase();
 }

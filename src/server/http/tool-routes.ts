@@ -59,8 +59,15 @@ export const artifactRoutes: readonly Route[] = serve(artifacts, {
     const { tenant } = by.principal;
     const named = agent === undefined ? undefined : { tenant, agent, ...(user !== undefined && { user }) };
     try {
-      const { meta, chunks } = await runtime.artifacts.openStream(digest, named ?? by.principal);
-      const headers = { ...artifactHeaders(digest, meta.mediaType), "content-length": String(meta.bytes) };
+      const { meta, chunks, notes } =
+        by.kind === "agent"
+          ? await runtime.readArtifact(digest, by.principal)
+          : { ...(await runtime.artifacts.openStream(digest, named ?? by.principal)), notes: [] };
+      const headers = {
+        ...artifactHeaders(digest, meta.mediaType),
+        "content-length": String(meta.bytes),
+        ...(notes.length > 0 && { "postern-notes": asciiJson(notes) }),
+      };
       return new Response(ReadableStream.from(chunks), { headers });
     } catch (error) {
       if (error instanceof RuntimeFault && error.code === "artifact_unavailable") return missing;
@@ -105,6 +112,14 @@ function shownChanges({ pinned, offered, ...changes }: ToolChanges): Source<type
     pinned: pinned && { ...pinned, definition: pinned.digest },
     offered: offered && { ...offered, definition: offered.digest },
   };
+}
+
+/** Header values are ASCII. */
+function asciiJson(texts: readonly string[]): string {
+  return JSON.stringify(texts).replaceAll(
+    /[^\x20-\x7e]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 /** The bytes are untrusted: a browser saves them and never shows them. An invalid media type is not sent on. */

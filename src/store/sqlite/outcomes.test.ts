@@ -16,6 +16,7 @@ const fields: { readonly [Name in May]-?: NonNullable<ToolOutcome[Name]> } = {
   files: [{ path: "a.png", mediaType: "image/png", artifact: "b".repeat(64) }],
   summary: "3 rows",
   preview: { summary: "nothing was done", supported: true },
+  openWorld: true,
   marks: [{ guardrail: "injection", why: "it gives orders" }],
   notes: ["A person (grace) approved this call. Reason: it is late."],
   refusal: { status: "error", code: "tool_failed", message: "no", retry: "never" } as never,
