@@ -34,10 +34,10 @@ it("doctor names each tool that is not offered, and says of each server what its
   expect(of("large")[1]).toEqual({
     level: "warn",
     check: "server large",
-    message: "`large__bare` is not offered. Its `inputSchema` does not say `type: object`.",
+    message: "`large__listing` is not offered. Its `inputSchema` does not say `type: object`.",
     fix: "Correct its definition in the server, or ask its maker.",
   });
-  expect(of("large")).toHaveLength(8);
+  expect(of("large")).toHaveLength(7);
   expect(of("gone")).toMatchObject([{ level: "warn", fix: expect.stringContaining("`servers.gone.url`") }]);
   expect(of("poor")).toMatchObject([
     { message: expect.stringContaining("There is no secret `poor/token`"), fix: expect.stringMatching(/^Set it/) },
@@ -51,5 +51,5 @@ it("`postern tools` says what a server lists and cannot be offered", async () =>
   const { out } = await cli.run("tools", "--config", path);
   expect(out).toContain("large__waiting");
   expect(out).toContain("Not offered, as they are defined:");
-  expect(out).toContain("  large__bare: Its `inputSchema` does not say `type: object`.");
+  expect(out).toContain("  large__listing: Its `inputSchema` does not say `type: object`.");
 });
