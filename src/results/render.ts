@@ -139,13 +139,13 @@ function withNotes({ text, content }: Read, outcome: ToolOutcome, { isProgram }:
   return { text: text === "" ? block.text : `${block.text}\n\n${text}`, content: [block, ...content] };
 }
 
-function notesBlock({ notes = [] }: ToolOutcome): TextBlock[] {
+type PlainText = Extract<ContentBlock, { readonly type: "text" }>;
+
+function notesBlock({ notes = [] }: ToolOutcome): PlainText[] {
   return notes.length === 0 ? [] : [asText(notes.join(" "))];
 }
 
-type TextBlock = Extract<ContentBlock, { readonly type: "text" }>;
-
-function asText(text: string): TextBlock {
+function asText(text: string): PlainText {
   return { type: "text", text };
 }
 
