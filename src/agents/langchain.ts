@@ -73,7 +73,7 @@ export function langchainTools<Tool>(
   { tool, interrupt }: LangChainParts<Tool>,
   context: AgentContext = {},
 ): LibraryTools<Tool[]> {
-  const turns = new Turns();
+  const order = new QuestionOrder();
   return offerToLibrary(runtime, context, ({ name, description, parameters }, agentTools) => {
     const refused = new WeakSet<object>();
     const run = async (input: never, config: LangChainCallConfig): Promise<string | LangChainContent[]> => {
@@ -82,7 +82,7 @@ export function langchainTools<Tool>(
       const call = () => agentTools.call(use, defined({ signal }));
       const answer = await (interrupt === undefined
         ? call()
-        : turns.inOrder(use.turn, (isTurn) => pausing(use, { call, isTurn, interrupt, agentTools, runtime })));
+        : order.inOrder(use.turn, (isTurn) => pausing(use, { call, isTurn, interrupt, agentTools, runtime })));
       if (answer.isError && toolCall !== undefined) refused.add(toolCall);
       return contentOf(answer);
     };
@@ -139,7 +139,7 @@ function questionOf({ id, expiresAt }: ApprovalRecord, use: ToolUse): LangChainI
 }
 
 /** The calls of one response run together, but ask one after the other, so that each gets the answer to its own question. */
-class Turns {
+class QuestionOrder {
   readonly #last = new Map<string, Promise<unknown>>();
 
   /** @param run gets a function that resolves when the earlier calls of the turn have ended or paused */

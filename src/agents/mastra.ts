@@ -69,7 +69,7 @@ export function mastraTools<Tool>(
   { createTool }: MastraParts<Tool>,
   context: AgentContext = {},
 ): LibraryTools<Record<string, Tool>> {
-  const turns = new Turns();
+  const turns = new MastraTurns();
   const offered = offerToLibrary(runtime, context, ({ name, description, parameters }, agentTools): [string, Tool] => {
     const execute = async (input: unknown, call: MastraContext = {}): Promise<unknown> => {
       const { agent, toolCallId: id = agent?.toolCallId, abortSignal: signal } = call;
@@ -100,7 +100,7 @@ export function mastraTools<Tool>(
  * Mastra shows a tool its run, but not the response. An id that was answered in the run before is a call of a later
  * response. A suspended call gets its turn back from the stored run.
  */
-class Turns {
+class MastraTurns {
   readonly #answered = new Map<string, number>();
 
   of({ runId, agent }: MastraContext, id: string | undefined): string | undefined {
