@@ -5,6 +5,7 @@
 import { defined } from "../core/defined.ts";
 import type { ContentBlock } from "../core/outcome.ts";
 import type { ApprovalRecord } from "../core/records.ts";
+import { openRequestOf } from "../results/render.ts";
 import type { Runtime } from "../runtime/api.ts";
 import { isRecord } from "../tools/kinds.ts";
 import type { ToolContext } from "../tools/tool.ts";
@@ -114,9 +115,9 @@ async function pausing(use: ToolUse, { call, isTurn, interrupt, agentTools, runt
       }
     }
     const answer = await call();
-    const { outcome } = answer;
-    if (outcome.status !== "pending") return answer;
-    request = await runtime.approvals.get(outcome.approvalId);
+    const open = openRequestOf(answer.outcome); // pending, or not decided while the caller waited
+    if (open === undefined) return answer;
+    request = await runtime.approvals.get(open.id);
   }
 }
 
