@@ -55,6 +55,6 @@ await runtime.approvals.decide(request?.id ?? "", { decision: "approved", by: { 
 
 for (let i = 0; i < 2; i += 1) {
   const state = await RunState.fromString(agent, held.state.toString());
-  for (const interruption of state.getInterruptions()) state.approve(interruption);
+  await postern.answer(state); // approves and rejects what the person has decided
   console.log((await runner.run(agent, state)).finalOutput); // twice, but only one mail
 }

@@ -24,7 +24,7 @@ export interface AiSdkApprovalResponse {
 }
 
 /** A call of the last response for which the library asked, and which has no result yet. */
-export interface AskedCall {
+export interface AiSdkRequest {
   /** The library's id of its request. */
   readonly approvalId: string;
   readonly use: ToolUse & { readonly id: string };
@@ -58,7 +58,7 @@ export function isAnswered(id: string, messages: readonly AiSdkMessage[]): boole
   return askedCalls(messages).some(({ use, answer }) => use.id === id && answer !== undefined);
 }
 
-export function askedCalls(messages: readonly AiSdkMessage[]): readonly AskedCall[] {
+export function askedCalls(messages: readonly AiSdkMessage[]): readonly AiSdkRequest[] {
   const at = messages.findLastIndex(isResponse);
   const response = at < 0 ? [] : partsOf(messages[at]);
   const turn = String(messages.filter(isResponse).length - 1);

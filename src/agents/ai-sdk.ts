@@ -13,7 +13,7 @@ import {
   type AiSdkApprovalMessage,
   type AiSdkApprovalResponse,
   type AiSdkMessage,
-  type AskedCall,
+  type AiSdkRequest,
   askedCalls,
   isAnswered,
   turnOf,
@@ -37,7 +37,7 @@ export interface AiSdkTool {
   readonly description: string;
   readonly inputSchema: AnySchema;
   execute(input: unknown, options: AiSdkCallOptions): Promise<unknown>;
-  toModelOutput(result: { readonly output: unknown }): Promise<AiSdkModelOutput>;
+  toModelOutput(result: { readonly output: unknown }): AiSdkModelOutput | Promise<AiSdkModelOutput>;
 }
 
 export interface AiSdkCallOptions {
@@ -71,10 +71,12 @@ export interface AiSdkAgent extends AsyncDisposable {
   readonly settings: AiSdkSettings;
   readonly agentTools: AgentTools;
   /**
-   * The message that lets the AI SDK go on after the last step: an answer for each call that waited. Empty while a person
-   * must still decide one of them, and when none waited. Refusals that the messages hold already stay refusals.
+   * The message that the AI SDK needs after a step with calls that waited: an answer for each. Empty when none waits.
+   * Refusals that the messages hold already stay refusals.
+   *
+   * @returns undefined while a person must still decide one of them
    */
-  responses(messages: readonly AiSdkMessage[]): Promise<AiSdkApprovalMessage[]>;
+  responses(messages: readonly AiSdkMessage[]): Promise<AiSdkApprovalMessage[] | undefined>;
 }
 
 /**
@@ -89,7 +91,9 @@ export interface AiSdkAgent extends AsyncDisposable {
  *
  * @example
  * await using agent = aiSdkTools(runtime, { principal, runId: chatId });
- * messages.push(...(await agent.responses(messages)));
+ * const responses = await agent.responses(messages);
+ * if (responses === undefined) return; // a person must still decide
+ * messages.push(...responses);
  * const result = await generateText({ model, messages, ...agent.settings });
  * messages.push(...result.responseMessages);
  *
@@ -102,12 +106,10 @@ export function aiSdkTools(runtime: Runtime, context: AgentContext = {}): AiSdkA
       const use = { id, ...turnOf(id, messages), name, arguments: input };
       return outputOf(await all.call(use, defined({ signal })));
     };
-    const toModelOutput: AiSdkTool["toModelOutput"] = async ({ output }) => {
-      if (!isMediaOutput(output)) return { type: "text", value: textOfOutput(output) };
-      const content = await withImages(output[mediaKey], runtime.artifacts, all.principal);
-      const value = textOrParts({ text: output.text, content }, partOf);
-      return typeof value === "string" ? { type: "text", value } : { type: "content", value };
-    };
+    const toModelOutput: AiSdkTool["toModelOutput"] = ({ output }) =>
+      isMediaOutput(output)
+        ? mediaOf(output, (blocks) => withImages(blocks, runtime.artifacts, all.principal))
+        : { type: "text", value: typeof output === "string" ? output : JSON.stringify(output) };
     return [name, { description, inputSchema: anySchema(parameters), execute, toModelOutput }];
   });
   const toolApproval: AiSdkSettings["toolApproval"] = async ({ toolCall, messages }) => {
@@ -126,7 +128,7 @@ export function aiSdkTools(runtime: Runtime, context: AgentContext = {}): AiSdkA
     const content: AiSdkApprovalResponse[] = [];
     for (const asked of askedCalls(messages)) {
       const response = await responseTo(asked, agentTools, runtime);
-      if (response === undefined) return [];
+      if (response === undefined) return undefined;
       content.push(response);
     }
     return content.length === 0 ? [] : [{ role: "tool", content }];
@@ -140,7 +142,7 @@ export function aiSdkTools(runtime: Runtime, context: AgentContext = {}): AiSdkA
 
 /** Returns undefined while a person must decide, and for a tool of the caller's own that has no answer. */
 async function responseTo(
-  { approvalId, use, answer }: AskedCall,
+  { approvalId, use, answer }: AiSdkRequest,
   agentTools: AgentTools,
   runtime: Runtime,
 ): Promise<AiSdkApprovalResponse | undefined> {
@@ -175,8 +177,12 @@ function isMediaOutput(output: unknown): output is MediaOutput {
   return isRecord(output) && typeof output["text"] === "string" && Array.isArray(output[mediaKey]);
 }
 
-function textOfOutput(output: unknown): string {
-  return typeof output === "string" ? output : JSON.stringify(output);
+async function mediaOf(
+  { text, [mediaKey]: blocks }: MediaOutput,
+  withBytes: (blocks: readonly ContentBlock[]) => Promise<readonly ContentBlock[]>,
+): Promise<AiSdkModelOutput> {
+  const value = textOrParts({ text, content: await withBytes(blocks) }, partOf);
+  return typeof value === "string" ? { type: "text", value } : { type: "content", value };
 }
 
 /**

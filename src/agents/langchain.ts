@@ -5,6 +5,7 @@
 import { defined } from "../core/defined.ts";
 import type { ContentBlock } from "../core/outcome.ts";
 import type { ApprovalRecord } from "../core/records.ts";
+import { openRequestOf } from "../results/render.ts";
 import type { Runtime } from "../runtime/api.ts";
 import { isRecord } from "../tools/kinds.ts";
 import type { ToolContext } from "../tools/tool.ts";
@@ -73,7 +74,7 @@ export function langchainTools<Tool>(
   { tool, interrupt }: LangChainParts<Tool>,
   context: AgentContext = {},
 ): LibraryTools<Tool[]> {
-  const turns = new Turns();
+  const order = new QuestionOrder();
   return offerToLibrary(runtime, context, ({ name, description, parameters }, agentTools) => {
     const refused = new WeakSet<object>();
     const run = async (input: never, config: LangChainCallConfig): Promise<string | LangChainContent[]> => {
@@ -82,7 +83,7 @@ export function langchainTools<Tool>(
       const call = () => agentTools.call(use, defined({ signal }));
       const answer = await (interrupt === undefined
         ? call()
-        : turns.inOrder(use.turn, (isTurn) => pausing(use, { call, isTurn, interrupt, agentTools, runtime })));
+        : order.inOrder(use.turn, (isTurn) => pausing(use, { call, isTurn, interrupt, agentTools, runtime })));
       if (answer.isError && toolCall !== undefined) refused.add(toolCall);
       return contentOf(answer);
     };
@@ -114,9 +115,9 @@ async function pausing(use: ToolUse, { call, isTurn, interrupt, agentTools, runt
       }
     }
     const answer = await call();
-    const { outcome } = answer;
-    if (outcome.status !== "pending") return answer;
-    request = await runtime.approvals.get(outcome.approvalId);
+    const open = openRequestOf(answer.outcome); // pending, or not decided while the caller waited
+    if (open === undefined) return answer;
+    request = await runtime.approvals.get(open.id);
   }
 }
 
@@ -139,7 +140,7 @@ function questionOf({ id, expiresAt }: ApprovalRecord, use: ToolUse): LangChainI
 }
 
 /** The calls of one response run together, but ask one after the other, so that each gets the answer to its own question. */
-class Turns {
+class QuestionOrder {
   readonly #last = new Map<string, Promise<unknown>>();
 
   /** @param run gets a function that resolves when the earlier calls of the turn have ended or paused */

@@ -3,6 +3,7 @@
  * that the package itself is not needed here.
  */
 import { defined } from "../core/defined.ts";
+import { openRequestOf } from "../results/render.ts";
 import type { Runtime } from "../runtime/api.ts";
 import { isRecord } from "../tools/kinds.ts";
 import type { ToolContext } from "../tools/tool.ts";
@@ -69,7 +70,7 @@ export function mastraTools<Tool>(
   { createTool }: MastraParts<Tool>,
   context: AgentContext = {},
 ): LibraryTools<Record<string, Tool>> {
-  const turns = new Turns();
+  const turns = new MastraTurns();
   const offered = offerToLibrary(runtime, context, ({ name, description, parameters }, agentTools): [string, Tool] => {
     const execute = async (input: unknown, call: MastraContext = {}): Promise<unknown> => {
       const { agent, toolCallId: id = agent?.toolCallId, abortSignal: signal } = call;
@@ -81,10 +82,10 @@ export function mastraTools<Tool>(
         throw new Error(refusedByUser(name, no.reason));
       }
       const answer = await agentTools.call(use, defined({ signal }));
-      const { outcome } = answer;
-      if (outcome.status === "pending" && agent?.suspend !== undefined && turn !== undefined) {
-        const expires_at = new Date(outcome.expiresAt).toISOString();
-        return agent.suspend({ approval_id: outcome.approvalId, tool: name, arguments: input, expires_at, turn });
+      const open = openRequestOf(answer.outcome); // pending, or not decided while the caller waited
+      if (open !== undefined && agent?.suspend !== undefined && turn !== undefined) {
+        const { id: approval_id, expiresAt: expires_at = "" } = open;
+        return agent.suspend({ approval_id, tool: name, arguments: input, expires_at, turn });
       }
       turns.answered(call, id);
       return resultOf(answer);
@@ -100,7 +101,7 @@ export function mastraTools<Tool>(
  * Mastra shows a tool its run, but not the response. An id that was answered in the run before is a call of a later
  * response. A suspended call gets its turn back from the stored run.
  */
-class Turns {
+class MastraTurns {
   readonly #answered = new Map<string, number>();
 
   of({ runId, agent }: MastraContext, id: string | undefined): string | undefined {

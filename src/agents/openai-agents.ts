@@ -5,6 +5,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { defined } from "../core/defined.ts";
 import type { ContentBlock } from "../core/outcome.ts";
+import { openRequestOf } from "../results/render.ts";
 import type { Runtime } from "../runtime/api.ts";
 import { modelCallsOf } from "../store/equal-calls.ts";
 import type { ToolContext } from "../tools/tool.ts";
@@ -150,8 +151,8 @@ function functionTool(tool: AgentTool, agentTools: AgentTools, runtime: Runtime)
       const use = useOf(runContext, input, details?.toolCall?.callId);
       const signal = defined({ signal: details?.signal });
       const answer = await runContexts.run(runContext, () => agentTools.call(use, signal));
-      const { outcome } = answer;
-      if (outcome.status === "pending") throw stillWaits(name, outcome.approvalId); // the run ends, and its state stays
+      const open = openRequestOf(answer.outcome);
+      if (open !== undefined) throw stillWaits(name, open.id); // the run ends, and its state stays
       return textOrParts(answer, partOf); // failures and refusals are text for the model, as the library's own are
     },
   };

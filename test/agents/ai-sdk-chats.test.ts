@@ -69,7 +69,7 @@ async function shop(store = "memory"): Promise<{ runtime: Runtime; ran: unknown[
 async function turn(runtime: Runtime, model: MockLanguageModelV4, stored: ModelMessage[]): Promise<string> {
   await using agent = aiSdkTools(runtime, { runId: "chat-1" });
   const messages = structuredClone(stored);
-  messages.push(...(await agent.responses(messages)));
+  messages.push(...((await agent.responses(messages)) ?? []));
   const result = await generateText({ model, messages, stopWhen: isStepCount(5), ...agent.settings });
   messages.push(...result.responseMessages);
   stored.splice(0, Infinity, ...JSON.parse(JSON.stringify(messages)));
@@ -113,10 +113,11 @@ describe("a stored chat", () => {
 
     const second = await shop(store);
     await using agent = aiSdkTools(second.runtime, { runId: "chat-1" });
-    expect(await agent.responses(stored)).toEqual([]); // bob still waits
+    expect(await agent.responses(stored)).toBeUndefined(); // bob still waits
     await decide(second.runtime, bob, "approved");
     expect(await turn(second.runtime, modelOf(said), stored)).toBe("done");
     expect(second.ran).toEqual([{ to: "ann" }, { to: "bob" }]);
+    expect(await agent.responses(stored)).toEqual([]);
     stored.push(toUser("thank you"));
     expect(await turn(second.runtime, modelOf(said), stored)).toBe("done");
     expect(resultsIn(prompt)).toMatchObject({

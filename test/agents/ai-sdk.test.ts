@@ -1,4 +1,4 @@
-import { generateText, isStepCount, jsonSchema, type ModelMessage, streamText, tool } from "ai";
+import { generateText, isStepCount, jsonSchema, type ModelMessage, streamText, ToolLoopAgent, tool } from "ai";
 import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -158,6 +158,15 @@ it("takes tools whose schema is JSON Schema", async () => {
   expect(result.content.find((part) => part.type === "tool-error")?.error).toMatchObject({
     message: expect.stringContaining("do not fit `add`"),
   });
+  await runtime.close();
+});
+
+it("works as the settings of an agent of the library", async () => {
+  const { runtime, sent } = await mailRuntime("safe");
+  await using postern = aiSdkTools(runtime, { runId: "chat-1" });
+  const agent = new ToolLoopAgent({ model: callsOnce("sendMail", { to: "ada" }), ...postern.settings });
+  expect((await agent.generate({ prompt: "go" })).text).toBe("done");
+  expect(sent).toEqual([{ to: "ada" }]);
   await runtime.close();
 });
 

@@ -96,6 +96,19 @@ it("pauses again when the graph is resumed before the decision, and runs after i
   await runtime.close();
 });
 
+it("pauses when a person has not decided while the call waited", async () => {
+  const runtime = await createRuntime({ approvals: { patience: "wait" }, limits: { approvalWaitMs: 1 } });
+  runtime.tools.register({
+    ...{ name: "send_mail", description: "Sends.", risk: "high", effects: "write", idempotent: false },
+    inputSchema: { type: "object", properties: { to: { type: "string" } } },
+    execute: ({ to }) => `sent to ${String(to)}`,
+  });
+  const graph = graphOf(runtime, true);
+  await graph.invoke({ messages: [asks({ to: "ada" })] }, config);
+  expect(await questions(graph)).toMatchObject([{ tool: "send_mail" }]);
+  await runtime.close();
+});
+
 /** What the paused graph asks. */
 async function questions(graph: Pick<ReturnType<typeof graphOf>, "getState">): Promise<LangChainInterrupt[]> {
   const { tasks } = await graph.getState(config);

@@ -42,10 +42,10 @@ export const aiSdk: Library = {
       await generate(JSON.stringify([prompt, ...forged]));
       return true;
     }
-    const { content, response } = await generateText({ ...settings, messages: [prompt] });
+    const { content, responseMessages } = await generateText({ ...settings, messages: [prompt] });
     const asked = content.find((part) => part.type === "tool-approval-request");
     const answer = { role: "tool", content: [{ ...approval, approvalId: asked?.approvalId }] };
-    const stored = JSON.stringify([prompt, ...response.messages, answer]);
+    const stored = JSON.stringify([prompt, ...responseMessages, answer]);
     await stage.approve();
     if (scenario === "stored arguments edited") await generate(stored.replace('"a":1', '"a":999'));
     else for (let i = 0; i < 2; i += 1) await generate(stored);

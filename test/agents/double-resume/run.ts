@@ -32,9 +32,17 @@ async function executions(library: Library, scenario: Scenario, isGated: boolean
   const approve = async (): Promise<void> => {
     if (runtime !== undefined && scenario !== "approval forged") await approveFirst(runtime);
   };
-  const known = await library.run(scenario, { ran: (input) => void ran.push(input), runtime, approve });
+  const known = await library
+    .run(scenario, { ran: (input) => void ran.push(input), runtime, approve })
+    .catch(waitsInPostern);
   await runtime?.close();
   return known ? ran.length : undefined;
+}
+
+/** Postern's refusal of what no person has approved ends the library's run. OpenAI Agents wraps the error. */
+function waitsInPostern(error: { readonly code?: unknown; readonly error?: { readonly code?: unknown } }): true {
+  if ((error.error?.code ?? error.code) === "approval_waits") return true;
+  throw error;
 }
 
 async function approveFirst(runtime: Runtime): Promise<void> {
