@@ -177,3 +177,13 @@ it("tells the model of a file in a result", async () => {
   expect(model.read.join()).toContain("orders.csv");
   await runtime.close();
 });
+
+it("interrupts when a person has not decided while the call waited", async () => {
+  const runtime = await createRuntime({ approvals: { patience: "wait" }, limits: { approvalWaitMs: 1 } });
+  runtime.tools.register({ ...fileTool(), risk: "high", effects: "write", idempotent: false });
+  const { stopReason, interrupts } = await agentOf(runtime, new OneCall()).invoke("go");
+  const [request] = await runtime.approvals.list({ state: "pending" });
+  expect(stopReason).toBe("interrupt");
+  expect(interrupts).toMatchObject([{ reason: { approval_id: request?.id } }]);
+  await runtime.close();
+});
