@@ -3,6 +3,7 @@
  * that the package itself is not needed here.
  */
 import { defined } from "../core/defined.ts";
+import { openRequestOf } from "../results/render.ts";
 import type { Runtime } from "../runtime/api.ts";
 import type { AgentContext, AgentTools, ToolUse } from "./agent-tools.ts";
 import {
@@ -58,9 +59,9 @@ export function strandsTools<Tool>(
         if (request !== undefined && hasRefused(call, { name, id: request.id, waits: request.state === "pending" }))
           return refused(use, agentTools);
         const answer = await agentTools.call(use);
-        const { outcome } = answer;
-        if (outcome.status !== "pending") return resultOf(answer);
-        hasRefused(call, { name, id: outcome.approvalId, waits: true });
+        const open = openRequestOf(answer.outcome);
+        if (open === undefined) return resultOf(answer);
+        hasRefused(call, { name, id: open.id, waits: true });
         return refused(use, agentTools);
       },
     }),

@@ -1,8 +1,12 @@
 /** The call items that the encoders read, against the SDKs' own types, with negative controls: each marked line must be an error. */
-import type { ContentBlock, ToolUseBlock } from "@anthropic-ai/sdk/resources/messages/messages";
-import type { FunctionCall, Part } from "@google/genai";
-import type { ChatCompletionMessage, ChatCompletionMessageToolCall } from "openai/resources/chat/completions";
-import type { ResponseOutputItem } from "openai/resources/responses/responses";
+import type { ContentBlock, Message, ToolUseBlock } from "@anthropic-ai/sdk/resources/messages/messages";
+import type { FunctionCall, GenerateContentResponse, Part } from "@google/genai";
+import type {
+  ChatCompletion,
+  ChatCompletionMessage,
+  ChatCompletionMessageToolCall,
+} from "openai/resources/chat/completions";
+import type { Response, ResponseOutputItem } from "openai/resources/responses/responses";
 import { expectTypeOf } from "vitest";
 import type { ToolUse } from "../../src/agents/agent-tools.ts";
 import type { anthropicToolUses } from "../../src/agents/anthropic.ts";
@@ -14,6 +18,10 @@ expectTypeOf<ResponseOutputItem[]>().toExtend<Parameters<typeof openaiToolUses>[
 expectTypeOf<ChatCompletionMessage>().toExtend<Parameters<typeof openaiChatToolUses>[0]>();
 expectTypeOf<ContentBlock[]>().toExtend<Parameters<typeof anthropicToolUses>[0]>();
 expectTypeOf<Part[]>().toExtend<Parameters<typeof googleToolUses>[0]>();
+expectTypeOf<Response>().toExtend<Parameters<typeof openaiToolUses>[0]>();
+expectTypeOf<ChatCompletion>().toExtend<Parameters<typeof openaiChatToolUses>[0]>();
+expectTypeOf<Message>().toExtend<Parameters<typeof anthropicToolUses>[0]>();
+expectTypeOf<GenerateContentResponse>().toExtend<Parameters<typeof googleToolUses>[0]>();
 
 /** OpenAI's items that the reader knows, by the names it looks for. */
 type Read =

@@ -1,6 +1,8 @@
 import { access, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { SDKResultMessage } from "@anthropic-ai/claude-agent-sdk";
+import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
+import type { Server } from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
 import { type ClaudeAgent, claudeAgent, wrapClaudeTools } from "../../src/agents/claude-agent.ts";
 import type { Risk } from "../../src/core/call.ts";
@@ -102,6 +104,31 @@ it("gives the model the redacted result", async () => {
   const token = `ghp_${"a1B2".repeat(9)}`;
   const output = await hooksOf(postern)("PostToolUse", { ...asked, tool_response: { stdout: token } });
   expect(output).toMatchObject({ updatedToolOutput: { stdout: expect.not.stringContaining(token) } });
+});
+
+it("defers a call again when the session is resumed before the decision", async () => {
+  await using runtime = await runtimeWith("high");
+  await using postern = claudeAgent(runtime, { runId: "run-1" });
+  for (let i = 0; i < 2; i += 1)
+    expect(await hooksOf(postern)("PreToolUse", asked)).toMatchObject({ permissionDecision: "defer" });
+  expect(await runtime.approvals.list()).toHaveLength(1);
+});
+
+it("gives the SDK one line of text for a file that it cannot take", async () => {
+  const data = Buffer.from("1,20\n").toString("base64");
+  const orders = defineTool({
+    ...{ name: "orders", description: "Lists orders.", risk: "safe", effects: "read", idempotent: true },
+    execute: () => ({ content: [{ type: "file", mediaType: "text/csv", name: "orders.csv", data }] }),
+  });
+  await using runtime = await createRuntime({ tools: [orders] });
+  await using postern = claudeAgent(runtime, { runId: "run-1" });
+  const [ours, theirs] = InMemoryTransport.createLinkedPair();
+  const server: Server = postern.options.mcpServers.postern.instance;
+  const client = new Client({ name: "sdk", version: "1" });
+  await Promise.all([server.connect(ours), client.connect(theirs)]);
+  const { content } = await client.callTool({ name: "orders", arguments: {} });
+  expect(content).toEqual([{ type: "text", text: expect.stringMatching(/^\[file: orders\.csv, text\/csv, 5 bytes/) }]);
+  await client.close();
 });
 
 const inProgram = it.skipIf(claudeProgram === undefined);
