@@ -160,7 +160,7 @@ function notExaminedNote(label: string, why: string): string {
   return `Guardrails did not examine the bytes of ${label}: ${why}.`;
 }
 
-interface Subject {
+interface GuardedText {
   readonly clean: CleanResult;
   readonly bytes: readonly ResultBytes[];
   readonly isError: boolean;
@@ -168,7 +168,7 @@ interface Subject {
 
 async function askAll(
   call: FoundCall,
-  { clean: { content, structured }, bytes, isError }: Subject,
+  { clean: { content, structured }, bytes, isError }: GuardedText,
   { guards, parts }: { readonly guards: readonly ResultGuardrail[]; readonly parts: GuardrailParts },
 ): Promise<Findings> {
   const texts = content.map((block) =>

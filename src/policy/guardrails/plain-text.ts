@@ -8,7 +8,7 @@ const terminalCodes = new RegExp(
 );
 /** A reader sees a blank. Compatibility forms of the fillers become these. */
 const blanks = /[\u{115f}\u{1160}\u{2800}]/gu;
-const unseen = /[[\p{Cc}--\s]\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}]/gv;
+const unseen = /[\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}]/gu;
 /** Latin letters in other forms, which have no decomposition. */
 const latinForms = "ıiłløođdħhŧtɑaɡgɩiɪiʏyʜhʟlɴnʀrʙbᴀaᴄcᴅdᴇeᴊjᴋkᴍmᴏoᴘpꜱsᴛtᴜuᴠvᴡwᴢz";
 const letters = new Map([...latinLetters, ...pairsIn(latinForms)]);
