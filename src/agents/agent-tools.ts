@@ -13,7 +13,7 @@ import { RuntimeFault } from "../core/fault.ts";
 import type { JsonObject } from "../core/json.ts";
 import { modelCallOf, statedRunOf } from "../core/model-call.ts";
 import type { ApprovalRecord } from "../core/records.ts";
-import { rankOf } from "../core/risk.ts";
+import { rankOf, risks, thresholdBelow } from "../core/risk.ts";
 import type { Limits } from "../core/session.ts";
 import type { CallContext, Explanation, Runtime, RuntimeSession } from "../runtime/api.ts";
 import { isNamedBy } from "../store/equal-calls.ts";
@@ -51,7 +51,7 @@ export interface AgentContext
   /** Skills that are active in the run from now on. Each narrows what the run may call; none widens it. */
   readonly skills?: readonly string[];
   /** Calls at or above this risk need a person's approval. */
-  readonly approvalRequiredRisk?: "high" | "critical";
+  readonly approvalRequiredRisk?: "medium" | "high" | "critical";
   /** Spans contain arguments and results. Default: false, because others read traces. */
   readonly traceContent?: boolean;
 }
@@ -141,15 +141,16 @@ function subAgent(parent: SessionTools, { skills = [], ...context }: AgentContex
   );
 }
 
-/** An agent that needs approval from `high` on runs only `safe` calls without one; from `critical` on, it runs up to `high`. */
+/** As `approvalRequiredRisk` of a policy. What the runtime itself asks about, an agent cannot lift. */
 function maxUnapproved(risk: AgentContext["approvalRequiredRisk"], limits: Partial<Limits> = {}): Partial<Limits> {
   if (risk === undefined) return {};
-  if (risk !== "high" && risk !== "critical")
+  const level = risks.find((one) => one === risk);
+  const most = level && thresholdBelow(level);
+  if (most === undefined)
     throw new RuntimeFault(
       "context_invalid",
-      `\`approvalRequiredRisk\` is ${String(risk)}; it must be high or critical.`,
+      `\`approvalRequiredRisk\` is ${String(risk)}; it must be medium, high or critical.`,
     );
-  const most = risk === "critical" ? "high" : "safe";
   const { maxRiskUnapproved = most } = limits;
   return { maxRiskUnapproved: rankOf(maxRiskUnapproved) < rankOf(most) ? maxRiskUnapproved : most };
 }

@@ -128,6 +128,23 @@ it("narrows a sub-agent by the risk from which a person is asked", async () => {
   expect(await inside(runtime, {}, { approvalRequiredRisk: "high" }, asked)).toBeUndefined();
 });
 
+it("means by approvalRequiredRisk what a policy means by it", async () => {
+  const risky = [tool("m", { risk: "medium" }), tool("h", { risk: "high" })];
+  const statuses = async (
+    policy: "medium" | "high" | "critical",
+    approvalRequiredRisk?: "medium" | "high" | "critical",
+  ): Promise<readonly string[]> => {
+    const options = { policy: { approvalRequiredRisk: policy }, limits: { maxRiskUnapproved: "medium" } } as const;
+    await using runtime = await opened(risky, options);
+    await using tools = openAgentTools(runtime, approvalRequiredRisk === undefined ? {} : { approvalRequiredRisk });
+    const calls = ["m", "h"].map((name) => tools.call({ name }, { patience: "suspend" }));
+    return (await Promise.all(calls)).map(({ outcome }) => outcome.status);
+  };
+  const asked = ["pending", "pending"];
+  expect(await statuses("high")).toEqual(asked);
+  for (const required of ["medium", "high"] as const) expect(await statuses("critical", required)).toEqual(asked);
+});
+
 it("cannot widen anything in a child of a child", async () => {
   const risky = [tool("a", { scopes: ["one"] }), tool("b", { scopes: ["two"] }), tool("c")];
   await using runtime = await opened(risky, { limits: { maxRiskUnapproved: "high" } });

@@ -40,14 +40,18 @@ describe("a batch of two", () => {
     expect(problem({})).toBeUndefined();
   });
 
-  it.each<readonly [string, Partial<ApprovalRecord>]>([
-    ["run", { runId: "other" }],
-    ["tool", { tool: "other" }],
-    ["action", { action: "other" }],
-    ["risk", { risk: "medium" }],
-    ["reason", { why: [{ rule: "matrix A2/high", says: "CONFIRM" }] }],
-  ])("is refused when they are of another %s", (_, changes) => {
-    expect(problem(changes)).toContain("Decide them apart");
+  it.each<readonly [string, Partial<ApprovalRecord>, string]>([
+    ["run", { runId: "other" }, "`apr_2` has the run `other`. Decide each of them alone."],
+    ["tool", { tool: "other" }, "`apr_2` has the tool `other`. "],
+    ["action", { action: "other" }, "`apr_2` has the action `other`. "],
+    ["risk", { risk: "medium" }, "`apr_2` has the risk medium. "],
+    [
+      "reason",
+      { why: [{ rule: "matrix A2/high", says: "CONFIRM" }] },
+      "`apr_2` has the reasons: agents at level A2 need approval for high-risk calls. ",
+    ],
+  ])("is refused when they are of another %s, and says which", (_, changes, text) => {
+    expect(problem(changes)).toContain(text);
   });
 
   it("is refused when one belongs to another tenant, as if it were not there", () => {

@@ -7,6 +7,7 @@ import type { JsonObject } from "../core/json.ts";
 import type { ApprovalRecord, Routed } from "../core/records.ts";
 import type { Refusal } from "../core/refusals.ts";
 import { shown } from "../core/shown.ts";
+import { reasonWords } from "../policy/rules/reason-words.ts";
 import type { Grant, Remember } from "./grant.ts";
 import { type Routing, stricter, unrouted } from "./routes.ts";
 
@@ -188,11 +189,11 @@ export function batchProblem(
   if (missing !== undefined) return { taken: false, code: "approval_unknown", message: noApproval(missing.id) };
   const other = found.find(({ approval }) => !isAlike(approval, first.approval));
   if (other === undefined) return decision === "approved" ? singlesProblem(found, routing) : undefined;
-  const what = `\`${first.id}\` is ${described(first.approval)} and \`${other.id}\` is ${described(other.approval)}`;
+  const [one, another] = differences(first.approval, other.approval);
   return {
     taken: false,
     code: "batch_refused",
-    message: `A batch is of one run and one tool, asked for the same reasons; ${what}. Decide them apart.`,
+    message: `Only requests with the same run, tool, risk and reasons can be decided together. \`${first.id}\` has ${one}; \`${other.id}\` has ${another}. Decide each of them alone.`,
   };
 }
 
@@ -227,7 +228,23 @@ function isAlike(one: ApprovalRecord | undefined, other: ApprovalRecord | undefi
   );
 }
 
-function described(approval: ApprovalRecord | undefined): string {
-  const why = approval?.why.map(({ rule, says }) => `${rule} → ${says}`).join(", ");
-  return `\`${approval?.tool}\` in run \`${approval?.runId}\` at risk ${approval?.risk} (${why})`;
+/** What a person reads of the members in which they differ. */
+function differences(one: ApprovalRecord | undefined, other: ApprovalRecord | undefined): readonly [string, string] {
+  const [left, right] = [membersOf(one), membersOf(other)];
+  const differing = left.map((text, i) => [text, right[i] ?? ""] as const).filter(([mine, others]) => mine !== others);
+  return [differing.map(([text]) => text).join(", "), differing.map(([, text]) => text).join(", ")];
+}
+
+function membersOf(approval: ApprovalRecord | undefined): readonly string[] {
+  const { runId, tool, action, risk, why = [] } = approval ?? {};
+  const reasons = why.map(
+    (reason) => `${reasonWords(reason)}${reason.where === undefined ? "" : ` (${reason.where})`}`,
+  );
+  return [
+    `the run \`${runId}\``,
+    `the tool \`${tool}\``,
+    `the action \`${action}\``,
+    `the risk ${risk}`,
+    `the reasons: ${reasons.join(" and ")}`,
+  ];
 }

@@ -264,7 +264,7 @@ function changedProblem(
     edited === undefined ? `What you saw is not what \`${id}\` asks` : `\`${id}\` was edited by \`${edited.by}\``;
   return {
     code: "approval_changed",
-    message: `${what}; look at it again, and send its \`shown_digest\` as \`expected_digest\`.`,
+    message: `${what}; look at it again, and send its \`shown_digest\` as \`expected_digest\` (at the command line \`--digest\`).`,
   };
 }
 
@@ -276,7 +276,7 @@ function confirmationProblem(
   const typed = confirmation === undefined ? "nothing was typed" : `\`${confirmation.slice(0, 100)}\` was typed`;
   return {
     code: "confirmation_needed",
-    message: `To approve this, type the tool's name, \`${approval.tool}\`, as \`confirmation\`; ${typed}.`,
+    message: `To approve this, type the tool's name, \`${approval.tool}\`, as \`confirmation\` (at the command line \`--confirm ${approval.tool}\`); ${typed}.`,
   };
 }
 

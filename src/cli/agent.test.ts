@@ -142,13 +142,13 @@ describe("with a running Postern", () => {
     };
     const asked = [{ uses: [{ name: "send", arguments: { text: "interrupted" } }] }, { text: "Sent." }];
     const waiting = await interrupted(asked, "asked", "This command waits");
-    expect(waiting.code).toBe(4);
+    expect(waiting.code).toBe(130);
     const taken = await agent("run", "--script", script("taken.json", asked), "--run-id", "asked");
     expect(taken).toMatchObject({ code: 1, err: expect.stringContaining("is not done") });
     expect(waiting.err).toMatch(/approvals\/apr_[\w-]+\n(?:.*\n)*The run is kept: .*agent resume asked/);
     const slow = [{ uses: [{ name: "slow", arguments: { seconds: 60 } }] }, { text: "Done." }];
     const calling = await interrupted(slow, "calling", "→ slow");
-    expect(calling.code).toBe(1);
+    expect(calling.code).toBe(130);
     expect(calling.err).toMatch(
       /Interrupted after 1 turns? of the model\.\n(?:slow: .*\n)?The run is kept: .*resume calling/,
     );

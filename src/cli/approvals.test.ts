@@ -84,6 +84,23 @@ describe("approvals at the command line", () => {
     });
   });
 
+  it("prints for a critical call a command that works, and names the flag without it", async () => {
+    await cli.run("controls", "autonomy", "A4", ...to);
+    const asked = await cli.run("call", "wipe", ...to);
+    await cli.run("controls", "autonomy", "A2", ...to);
+    const [, printed = "", id = ""] = /^Decide: {2}.*?(approvals approve (apr_\S+).*)$/m.exec(asked.err) ?? [];
+    expect(await cli.run("approvals", "approve", id, ...to)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("`--confirm wipe`"),
+    });
+    const card = await cli.run("approvals", "show", id, ...to);
+    const [, shown = ""] = /^Nothing but what is shown here: .*?(approvals approve apr_.*)$/m.exec(card.out) ?? [];
+    expect(shown).toContain("--digest");
+    expect((await cli.run(...shown.split(" "), ...to)).code).toBe(0);
+    expect((await cli.run("approvals", "revoke", id, "--reason", "again", ...to)).code).toBe(0);
+    expect(printed).toBe(`approvals approve ${id} --confirm wipe`);
+  });
+
   it("prints what ends first first, however risky what came before it is", async () => {
     const run = ["--run", "run-urgent"];
     const call = async (...words: readonly string[]): Promise<string> =>

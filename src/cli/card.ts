@@ -1,6 +1,7 @@
 import type { Reason } from "../core/event.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Preview } from "../core/outcome.ts";
+import { reasonWords } from "../policy/rules/reason-words.ts";
 import type { ApprovalView, ArtifactView, ViewerView } from "../server/contract/approvals.ts";
 import { actionText } from "./decision-text.ts";
 import { type Paint, paintRisk } from "./terminal.ts";
@@ -103,8 +104,9 @@ function namesIn({ users = [], roles = [], groups = [] }: ApprovalView["routed"]
   return [...users, ...roles.map((role) => `role ${role}`), ...groups.map((group) => `group ${group}`)].join(", ");
 }
 
-export function reasonText({ rule, says, where }: Reason): string {
-  return visible(`${rule} → ${says}${where === undefined ? "" : ` (${where})`}`);
+export function reasonText(reason: Reason): string {
+  const { where } = reason;
+  return visible(`${reasonWords(reason)}${where === undefined ? "" : ` (${where})`}`);
 }
 
 function argumentLines(given: JsonObject): readonly CardLine[] {

@@ -164,17 +164,20 @@ describe("with a running Postern", () => {
   });
 });
 
-it("stopping lets a call in flight end, and who starts it again at once waits for that", async () => {
-  const data = join(cli.folder, "drained");
+it.each([
+  ["SIGINT", 130],
+  ["SIGHUP", 0],
+] as const)("%s lets a call in flight end, and a new start waits for that", async (signal, code) => {
+  const data = join(cli.folder, `drained-${signal}`);
   const { child, end } = await cli.start(data);
   const before = cli.runs.length;
   const call = cli.run("call", "slow", "seconds=1.5", "--data", data);
   await expect.poll(() => cli.runs.length).toBe(before + 1);
-  child.kill("SIGINT");
+  child.kill(signal);
   await expect.poll(() => readFileSync(join(data, "server.json"), "utf8")).toContain('"stopping"');
   const again = await cli.start(data);
   expect(await call).toMatchObject({ code: 0, out: "done\n" });
-  expect((await end).code).toBe(0);
+  expect((await end).code).toBe(code);
   again.child.kill("SIGTERM");
   expect(await again.end).toMatchObject({
     code: 0,

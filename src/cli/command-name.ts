@@ -1,5 +1,7 @@
+import type { ApprovalView } from "../server/contract/approvals.ts";
 import type { OutcomeView } from "../server/contract/outcome.ts";
 import type { GlobalFlags } from "./host.ts";
+import { visible } from "./text.ts";
 
 /** The flags that choose the Postern. */
 type CommandFlags = { readonly [flag in "config" | "data" | "port"]?: GlobalFlags[flag] | undefined };
@@ -36,4 +38,21 @@ export function outcomeText({ status, text, refusal }: OutcomeView, command: str
 /** As one word of a shell. */
 export function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/**
+ * The command that approves a request, with every flag without which the decision is refused.
+ *
+ * @param asShown also if the request must be as it is shown now; an edited one always must
+ */
+export function approveCommand(
+  { approval_id: id, edited, routed, shown_digest: digest, what }: ApprovalView,
+  command: string,
+  asShown = edited !== undefined,
+): string {
+  const flags = [
+    ...(asShown ? ["--digest", digest] : []),
+    ...(routed.typed_confirmation ? ["--confirm", quoted(what.tool)] : []),
+  ];
+  return [`${command} approvals approve`, quoted(visible(id)), ...flags].join(" ");
 }

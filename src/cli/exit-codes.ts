@@ -1,5 +1,5 @@
 /** What the end of a command means to a script. */
-export const exitCodes = { ok: 0, failed: 1, usage: 2, denied: 3, waiting: 4 } as const;
+export const exitCodes = { ok: 0, failed: 1, usage: 2, denied: 3, waiting: 4, interrupted: 130 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
 /** No person has decided: the call can be sent again. */

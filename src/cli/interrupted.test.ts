@@ -42,7 +42,7 @@ describe("Ctrl-C of a call to a running Postern", () => {
 
   it("says that a started call is unknown, with its id and how to settle it", async () => {
     const { code, err } = await interrupted(["post", ...to], async () => existsSync(ran));
-    expect(code).toBe(1);
+    expect(code).toBe(130);
     const [, id] = /Interrupted\. (call_\S+) had started, and its outcome is unknown/.exec(err) ?? [];
     expect(err).toContain(`calls settle ${id} succeeded|failed|retry`);
     expect(JSON.parse((await cli.run("calls", "show", id ?? "", "--json", ...to)).out).state).toBe("unknown");
@@ -57,7 +57,7 @@ describe("Ctrl-C of a call to a running Postern", () => {
       ["send", "text=later", "--wait", "60", ...to],
       async () => (await pending(data)) > 0,
     );
-    expect(code).toBe(4);
+    expect(code).toBe(130);
     expect(err).toMatch(/Interrupted\. call_\S+ was not run\. Its request (apr_\S+) is still open: .* withdraw \1`\./);
     expect(cli.runs).not.toContain("later");
   });
@@ -66,7 +66,7 @@ describe("Ctrl-C of a call to a running Postern", () => {
     const before = await pending(data);
     const words = ["send", "text=json", "--wait", "60", "--json", ...to];
     const { code, out } = await interrupted(words, async () => (await pending(data)) > before);
-    expect(code).toBe(4);
+    expect(code).toBe(130);
     expect(JSON.parse(out)).toMatchObject({
       interrupted: true,
       state: "held",
@@ -79,6 +79,6 @@ it("says it of a call without a running Postern as well", async () => {
   rmSync(ran, { force: true });
   const words = ["post", "--data", cli.dataFolder("inside")];
   const { code, err } = await interrupted(words, async () => existsSync(ran));
-  expect(code).toBe(1);
+  expect(code).toBe(130);
   expect(err).toMatch(/Interrupted\. call_\S+ had started, and its outcome is unknown/);
 });

@@ -9,21 +9,18 @@ import { remoteRuns } from "./agent-place.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import { printJson, type Work } from "./print.ts";
 import { sleep } from "./server-file.ts";
+import { onEndSignal } from "./terminal.ts";
 import { visible } from "./text.ts";
 
 /** A call that Ctrl-C ends settles within its tool's grace; after this it counts as still running. */
 const settlesWithinMs = 3_000;
 const lookEveryMs = 100;
 
-/** Aborts at the first Ctrl-C or SIGTERM; the second one ends the process at once, as without it. */
+/** Aborts at the first signal to end; the second one ends the process at once, as without it. */
 export function interruption(): { readonly signal: AbortSignal } & Disposable {
   const controller = new AbortController();
-  const abort = (): void => controller.abort();
-  process.once("SIGINT", abort).once("SIGTERM", abort);
-  return {
-    signal: controller.signal,
-    [Symbol.dispose]: () => void process.off("SIGINT", abort).off("SIGTERM", abort),
-  };
+  const stop = onEndSignal(() => controller.abort());
+  return { signal: controller.signal, [Symbol.dispose]: stop };
 }
 
 /** The call that was sent. Its trace is its own. */
@@ -60,7 +57,7 @@ export async function printInterruptedCall(work: Work, sent: SentCall): Promise<
   const state = approvalId === undefined ? (call?.state ?? (id === undefined ? "not_sent" : "withdrawn")) : "held";
   if (work.json) printJson(work, { interrupted: true, call_id: id, state, approval_id: approvalId });
   else work.terminal.aside(`Interrupted. ${sentence(work.command, { id, state, approvalId })}\n`);
-  return approvalId === undefined ? exitCodes.failed : exitCodes.waiting;
+  return exitCodes.interrupted;
 }
 
 /** Says what became of an agent's run whose command was ended, and of the calls it made since the command began. */
@@ -93,7 +90,7 @@ export async function printInterruptedRun(work: Work, run: AgentRunId, traceId: 
       ].join("\n"),
     );
   }
-  return unsettled.some(({ state }) => state === "held") ? exitCodes.waiting : exitCodes.failed;
+  return exitCodes.interrupted;
 }
 
 export function howToResume(command: string, runId: string): string {

@@ -31,9 +31,9 @@ describe("postern policy", () => {
     expect(out).toMatch(/^echo +safe +runs +default: allow$/m);
     expect(out).toMatch(/^slow +safe +denied +rule deny #2: nobody waits \(postern\.yaml:7\)$/m);
     expect(out).toMatch(
-      /^send +high +asks +matrix A2\/high\n +may change by rule deny #1 \(careful\) \(postern\.yaml:6\)$/m,
+      /^send +high +depends +asks by matrix A2\/high\n +may change by rule deny #1 \(careful\) \(postern\.yaml:6\)$/m,
     );
-    expect(out).toMatch(/\n4 run, 1 ask, 1 blocked, 1 denied\n$/);
+    expect(out).toMatch(/\n4 run, 1 blocked, 1 denied, 1 depend on the arguments or on earlier calls\n$/);
     const some = await policy("show", "s*", "--autonomy", "a0", "--json");
     expect(JSON.parse(some.out).lines).toMatchObject([
       { tool: "send", verdict: "PREVIEW" },
@@ -43,16 +43,17 @@ describe("postern policy", () => {
     expect(await policy("show", "--autonomy", "A9")).toMatchObject({ code: 2 });
   });
 
-  it("where the policy refuses a tool and lets some calls of it through, the table of tools says that it depends", async () => {
+  it("show and the table of tools say that it depends where a rule lets some calls through", async () => {
     const rule = "    - { id: greet, effect: confirm, tool: echo, arguments: { $.text: { like: 'h*' } } }";
     write("strict.yaml", [...head, "policy:", "  default: deny", "  rules:", rule]);
     const strict = ["--config", join(cli.folder, "strict.yaml"), "--data", data];
     expect((await cli.run("policy", "show", ...strict)).out).toMatch(
-      /^echo +safe +denied .*\n +may change by .*greet/m,
+      /^echo +safe +depends +denied by default: deny\n +may change by .*greet/m,
     );
     const { out } = await cli.run("tools", ...strict);
     expect(out).toMatch(/^echo +safe +depends /m);
     expect(out).not.toContain("runs");
+    expect((await cli.run("tools", "echo", ...strict)).out).toMatch(/^ +now +depends/m);
   });
 
   it("explain: the verdict of one call and every rule that shaped it, for any caller", async () => {

@@ -117,7 +117,7 @@ function withoutCommands(host: Host, version: string): Command {
     .exitOverride()
     .addHelpText(
       "after",
-      "\nExit codes: 0 ok, 1 failed, 2 usage, 3 denied, 4 waits for a person.\nWithout a terminal nothing prompts.",
+      "\nExit codes: 0 ok, 1 failed, 2 usage, 3 denied, 4 waits for a person, 130 Ctrl-C.\nWithout a terminal nothing prompts.",
     );
 }
 

@@ -13,7 +13,7 @@ import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import type { StartFlags } from "./host.ts";
 import { openLog, reportNames } from "./log.ts";
 import { removeServerFile, sleep, writeServerFile, writeStopping } from "./server-file.ts";
-import type { Terminal } from "./terminal.ts";
+import { type EndSignal, onEndSignal, type Terminal } from "./terminal.ts";
 import { drainMs, type Wired, wire } from "./wiring.ts";
 
 const clock = new SystemClock();
@@ -53,13 +53,13 @@ export async function serve(start: ServeRequest): Promise<ExitCode> {
       void wired.mcp
         .serveStdio({ principal: { ...localAgent, via: "stdio" }, scopes: settings.agentScopes })
         .then(stopped.stop, stopped.stop);
-    await stopped.promise;
+    const code = await stopped.promise;
     writeStopping(settings.dataFolder);
     terminal.aside(`Stopping: new calls are refused, those in flight have ${drainMs / 1000} s. Once more to abort.\n`);
     await wired.close();
     await listening.close(1_000);
     names.stop();
-    return exitCodes.ok;
+    return code;
   } catch (error) {
     await wired.close();
     throw error;
@@ -129,22 +129,24 @@ async function signInUrl({ accounts }: Wired["runtime"], url: string): Promise<s
 }
 
 interface StopSignal {
-  readonly promise: Promise<void>;
+  /** The exit code of the stop. */
+  readonly promise: Promise<ExitCode>;
   stop(): void;
 }
 
 /** Ends at a signal or a call of `stop`. A second signal ends the process at once. */
 function stopSignal({ settings, terminal }: ServeRequest): StopSignal {
-  const stopped = Promise.withResolvers<void>();
-  const abort = (): void => {
+  const stopped = Promise.withResolvers<ExitCode>();
+  const abort = (signal: EndSignal): void => {
     removeServerFile(settings.dataFolder);
     terminal.aside("Aborted; what was in flight is `unknown` until it is settled.\n");
-    process.exit(exitCodes.failed);
+    process.exit(signal === "SIGINT" ? exitCodes.interrupted : exitCodes.failed);
   };
-  const stop = (): void => {
-    process.once("SIGINT", abort).once("SIGTERM", abort);
-    stopped.resolve();
+  const stop = (code: ExitCode): void => {
+    stopWaiting();
+    onEndSignal(abort);
+    stopped.resolve(code);
   };
-  process.once("SIGINT", stop).once("SIGTERM", stop);
-  return { promise: stopped.promise, stop };
+  const stopWaiting = onEndSignal((signal) => stop(signal === "SIGINT" ? exitCodes.interrupted : exitCodes.ok));
+  return { promise: stopped.promise, stop: () => stop(exitCodes.ok) };
 }

@@ -68,7 +68,7 @@ it("shows tool, risk, rule and place, arguments, preview, who asks and what sile
   for (const part of [
     "send_mail\\u{202e}",
     "risk high",
-    "matrix A2/high → CONFIRM (postern.yaml:12)",
+    "agents at level A2 need approval for high-risk calls (postern.yaml:12)",
     "two␛[2J",
     "+new",
     "local-agent",

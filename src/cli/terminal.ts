@@ -69,3 +69,20 @@ const riskStyles: Readonly<Record<Risk, Style>> = {
 export function paintRisk(paint: Paint, risk: string): string {
   return Object.hasOwn(riskStyles, risk) ? paint(riskStyles[risk as Risk], risk) : risk; // it is one of the keys
 }
+
+const endSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+/** Ctrl-C, the stop of a service, and the end of the terminal. */
+export type EndSignal = (typeof endSignals)[number];
+
+/** Calls `then` at the first of these signals. Later ones end the process, as without it. Returns a function that stops waiting. */
+export function onEndSignal(then: (signal: EndSignal) => void): () => void {
+  const stop = (): void => {
+    for (const signal of endSignals) process.off(signal, act);
+  };
+  const act = (signal: EndSignal): void => {
+    stop();
+    then(signal);
+  };
+  for (const signal of endSignals) process.on(signal, act);
+  return stop;
+}

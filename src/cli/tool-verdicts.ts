@@ -1,6 +1,6 @@
 import type { Json } from "../core/json.ts";
 import type { PosternClient } from "../server/client/client.ts";
-import type { ExplanationView } from "../server/contract/policy.ts";
+import type { EffectiveLineView, ExplanationView, VerdictView } from "../server/contract/policy.ts";
 import type { ToolView } from "../server/contract/tools.ts";
 import { sampleArguments } from "./commands/arguments.ts";
 
@@ -18,14 +18,19 @@ export interface ToolNow {
   readonly now: VerdictNow;
 }
 
-const words = {
+export const verdictWords: Readonly<Record<VerdictView, string>> = {
   ALLOW: "runs",
   CONFIRM: "asks",
   PREVIEW: "previews",
   BLOCK: "blocked",
   DENY: "denied",
-} as const;
-const depends = "depends";
+};
+export const depends = "depends";
+
+/** What a call of the tool meets. If a rule can change the verdict for some arguments, no single word is true. */
+export function lineWord({ verdict, depends: rules }: Pick<EffectiveLineView, "verdict" | "depends">): string {
+  return rules.length > 0 ? depends : verdictWords[verdict];
+}
 
 /** `explain` asks as the agent, `policy` as the operator. */
 export interface VerdictSource {
@@ -40,18 +45,20 @@ export interface VerdictSource {
 /** So many requests run at once: agents' calls come between them. */
 const atOnce = 8;
 
-/** If the policy has another verdict for the tool than for the sample call, the word is `depends`. */
+/** The word of the policy, or `depends` if the sample call meets another verdict: the tool itself may rate a call. */
 export async function toolsNow(
   { explain, policy }: VerdictSource,
   actions: readonly ToolView[],
 ): Promise<readonly ToolNow[]> {
   const { lines } = await policy.show();
-  const usual = new Map(lines?.map(({ tool, action, verdict }) => [`${tool}\0${action}`, words[verdict]]));
+  const usual = new Map(lines?.map((line) => [`${line.tool}\0${line.action}`, lineWord(line)]));
   const ask = async (action: ToolView): Promise<ToolNow> => {
     const now = await verdictNow(explain, action);
-    const differs = (usual.get(`${action.tool}\0${action.action}`) ?? now.word) !== now.word;
-    const isVerdict = now.explanation?.decision !== undefined;
-    return { action, now: isVerdict && differs ? { ...now, word: depends, tried: now.word } : now };
+    if (now.explanation === undefined) return { action, now };
+    const isVerdict = now.explanation.decision !== undefined;
+    const word = usual.get(`${action.tool}\0${action.action}`) ?? now.word;
+    if (word === now.word || !isVerdict) return { action, now: { ...now, word } };
+    return { action, now: { ...now, word: depends, tried: now.word } };
   };
   const found: ToolNow[] = [];
   for (let at = 0; at < actions.length; at += atOnce)
@@ -60,7 +67,7 @@ export async function toolsNow(
 }
 
 /** Explains a call with sample arguments. Nothing runs. */
-export async function verdictNow(
+async function verdictNow(
   explain: VerdictSource["explain"],
   { tool, action, input_schema, unavailable, blocked }: ToolView,
 ): Promise<VerdictNow> {
@@ -68,7 +75,7 @@ export async function verdictNow(
   if (unavailable !== undefined) return { word: "off" };
   try {
     const explanation = await explain({ tool, action, arguments: sampleArguments(input_schema) });
-    if (explanation.decision !== undefined) return { word: words[explanation.decision.verdict], explanation };
+    if (explanation.decision !== undefined) return { word: verdictWords[explanation.decision.verdict], explanation };
     return { word: depends, explanation }; // sample arguments that do not fit say nothing about real ones
   } catch {
     return { word: "?" }; // one column without a word is better than no list

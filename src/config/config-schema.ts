@@ -24,6 +24,9 @@ import { serverNamePattern } from "../tools/upstream-names.ts";
 export const publicUrlPattern: RegExp = /^https:\/\/[a-z0-9.-]+(?::\d{1,5})?$/;
 export const logLevels = ["error", "warn", "info", "debug"] as const;
 export const loopbackHosts = ["127.0.0.1", "localhost", "::1"] as const;
+/** The fix for any other host. */
+export const onlyLoopback =
+  "Postern listens on this machine only. To reach it from another machine, put a proxy with TLS in front and write the proxy's address as `listen.public_url: https://HOST`.";
 
 const dayMs = 86_400_000;
 const path = z.string().min(1);
@@ -58,7 +61,7 @@ const schema = z.strictObject({
   listen: z
     .strictObject({
       host: z
-        .enum(loopbackHosts)
+        .enum(loopbackHosts, { error: (issue) => (issue.code === "invalid_value" ? onlyLoopback : undefined) })
         .exactOptional()
         .describe("Postern listens on this machine only; put a proxy with TLS in front to reach it from elsewhere."),
       port: z.int().min(0).max(65_535).exactOptional().describe("7420 by default; 0 takes a free one."),

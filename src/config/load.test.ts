@@ -101,7 +101,7 @@ it("names the variable or the flag that is wrong", async () => {
   );
   expect(lines).toEqual([
     "command line --port: `x` is not a port. Fix: Write a whole number from 0 to 65535; 0 takes a free one.",
-    "environment POSTERN_HOST: `0.0.0.0` is not one of 127.0.0.1, localhost, ::1. Fix: Write one of them.",
+    "environment POSTERN_HOST: `0.0.0.0` is not one of 127.0.0.1, localhost, ::1. Fix: Postern listens on this machine only. To reach it from another machine, put a proxy with TLS in front and write the proxy's address as `listen.public_url: https://HOST`.",
     "command line --autonomy: `A7` is not one of A0, A1, A2, A3, A4. Fix: Write one of them.",
   ]);
 });

@@ -75,7 +75,7 @@ const mistakes: readonly (readonly [what: string, yaml: string, said: string])[]
   [
     "an address of the world",
     "listen:\n  host: 0.0.0.0\n",
-    'FILE:2:9 listen.host: `"0.0.0.0"` is not one of `127.0.0.1`, `localhost`, `::1`. Fix: Write one of them.',
+    'FILE:2:9 listen.host: `"0.0.0.0"` is not one of `127.0.0.1`, `localhost`, `::1`. Fix: Postern listens on this machine only.',
   ],
   [
     "a level that is none",
@@ -147,14 +147,40 @@ const mistakes: readonly (readonly [what: string, yaml: string, said: string])[]
   [
     "a key that is given twice",
     "autonomy: A1\nlog: {}\nautonomy: A4\n",
-    "FILE:3:1: Map keys must be unique. Fix: Keep one of the two; which one should win is not guessed.",
+    "FILE:3:1: The key `autonomy` is there twice. Fix: Keep one of the two; which one should win is not guessed.",
   ],
-  ["a tab", "listen:\n\tport: 1\n", "FILE:2:1: Tabs are not allowed as indentation. Fix: Indent with spaces."],
-  ["a tag", "data: !!js/function x\n", "Fix: Write plain values, text in quotes; tags (`!…`) are not read."],
+  ["a tab", "listen:\n\tport: 1\n", "FILE:2:1: The line is indented with a tab. Fix: Indent with spaces."],
+  [
+    "a tag",
+    "data: !!js/function x\n",
+    "FILE:1:7: `!!js/function` is a tag, and tags are not read. Fix: Write plain values",
+  ],
   ["two documents", "version: 1\n---\nversion: 1\n", "Fix: Keep one document; remove the `---` between them."],
   ["the name that is no data", "log:\n  __proto__:\n    level: info\n", "FILE:2:3: `__proto__` cannot be a key."],
   ["a list as key", "? [a, b]\n: 1\n", "FILE:1:3: A list or a mapping cannot be a key."],
-  ["an unclosed quote", 'data: "abc\n', "FILE:"],
+  ["an unclosed quote", 'data: "abc\n', "A quote is not closed. Fix: Close it"],
+  ["an unclosed bracket", "servers: { a: { command: x }\n", "A `[` or `{` is not closed. Fix: Close it"],
+  [
+    "a pattern without quotes",
+    "policy:\n  rules:\n    - { effect: deny, tool: *mail* }\n",
+    'Put a pattern in quotes: `"*mail*"`',
+  ],
+  [
+    "a star without quotes",
+    "data: *\n",
+    'FILE:1:7: A value that begins with `*` is the name of an anchor. Fix: Put a pattern in quotes: `"*"`.',
+  ],
+  ["two colons in a line", "data: a: b\n", "FILE:1:7: A value holds a second `: `, in its line"],
+  [
+    "a key that is not below its neighbours",
+    "listen:\n  port: 1\n   host: ::1\n",
+    "Else begin a new line, indented like its neighbours",
+  ],
+  ["a value that begins with @", "data: @x\n", "FILE:1:7: A value cannot begin with `@` without quotes."],
+  ["a line that is indented too little", "listen:\n  port: 1\n host: ::1\n", "Fix: Give it as many spaces"],
+  ["a line without a colon", "data\nautonomy: A1\n", "FILE:1:1: This line is neither `key: value` nor"],
+  ["a backslash in double quotes", 'data: "C:\\q"\n', "`\\q` means nothing inside double quotes. Fix: Write `\\\\`"],
+  ["a host that others reach", "listen:\n  host: 0.0.0.0\n", "Fix: Postern listens on this machine only. To reach it"],
   ["a threshold that lets critical calls pass", "policy:\n  max_risk_unapproved: critical\n", "FILE:1:1 policy:"],
 ];
 

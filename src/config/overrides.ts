@@ -1,6 +1,6 @@
 import { nearest } from "../core/nearest.ts";
 import { autonomies } from "../core/risk.ts";
-import { logLevels, loopbackHosts } from "./config-schema.ts";
+import { logLevels, loopbackHosts, onlyLoopback } from "./config-schema.ts";
 import type { ConfigProblem } from "./problem.ts";
 
 /** The result of reading one text: the value, or what is wrong with the text. */
@@ -11,7 +11,7 @@ const settings = {
   config: { flag: "--config", variable: "POSTERN_CONFIG", read: readPath },
   data: { flag: "--data", variable: "POSTERN_DATA", read: readPath },
   port: { flag: "--port", variable: "POSTERN_PORT", read: readPort },
-  host: { flag: "--host", variable: "POSTERN_HOST", read: oneOf(loopbackHosts) },
+  host: { flag: "--host", variable: "POSTERN_HOST", read: oneOf(loopbackHosts, onlyLoopback) },
   autonomy: { flag: "--autonomy", variable: "POSTERN_AUTONOMY", read: oneOf(autonomies) },
   logLevel: { flag: "--log-level", variable: "POSTERN_LOG_LEVEL", read: oneOf(logLevels) },
 } as const;
@@ -71,12 +71,12 @@ function readPort(text: string): OverrideReading<number> {
   };
 }
 
-function oneOf<T extends string>(options: readonly T[]): (text: string) => OverrideReading<T> {
+function oneOf<T extends string>(options: readonly T[], why?: string): (text: string) => OverrideReading<T> {
   return (text) => {
     const value = options.find((option) => [text, text.toUpperCase(), text.toLowerCase()].includes(option));
     if (value !== undefined) return { value };
     const meant = nearest(text, options);
-    const fix = meant === undefined ? "Write one of them." : `Did you mean \`${meant}\`?`;
+    const fix = why ?? (meant === undefined ? "Write one of them." : `Did you mean \`${meant}\`?`);
     return { message: `\`${text}\` is not one of ${options.join(", ")}.`, fix };
   };
 }

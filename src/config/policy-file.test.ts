@@ -92,7 +92,7 @@ describe("the policy in the operator's file", () => {
     ["- policy", "it has nothing"],
     ["policy: [", "cannot be saved: the policy:5"],
     ["policy: &a {}\n<<: *a", "it has"],
-    ["  policy: {}", "same column"],
+    ["  policy: {}", "not indented like the lines"],
     ["policy: {}\n---\npolicy: {}", "---"],
   ])("refuses %j, and says what is wrong", async (text, why) => {
     const { file, desk } = await opened();

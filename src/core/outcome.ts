@@ -158,7 +158,9 @@ export function textOf(content: readonly ContentBlock[]): string {
 
 /** A block of bytes in one line, for a reader who cannot take it. Returns undefined for a block that is in the text already. */
 export function lineOfBytes(block: ContentBlock): string | undefined {
-  if (wordsOf(block) !== undefined || block.type === "text" || block.type === "link") return undefined;
+  if (block.type === "text" || block.type === "link") return undefined;
+  const isKeptResource = block.type === "resource" && block.artifact !== undefined; // its line in the text names no artifact
+  if (wordsOf(block) !== undefined && !isKeptResource) return undefined;
   const { mediaType, data, artifact, size = data && Buffer.from(data, "base64").length } = block;
   const name = block.type === "resource" ? block.uri : block.name;
   const bytes = size === undefined ? undefined : `${size} bytes`;

@@ -30,6 +30,15 @@ export function parseRisk(text: unknown): Risk | undefined {
   return risks.find((risk) => risk === text);
 }
 
+/**
+ * The risk up to which calls run without a person, if they need one from `required` on: `high` below critical, else `safe`.
+ * Returns undefined for `safe`: no threshold asks before every call.
+ */
+export function thresholdBelow(required: Risk): Risk | undefined {
+  if (required === "safe") return undefined;
+  return required === "critical" ? "high" : "safe";
+}
+
 export function higherRisk(one: Risk, other: Risk): Risk {
   return riskRanks[one] >= riskRanks[other] ? one : other;
 }

@@ -175,12 +175,10 @@ function sentencesOf(issue: ZodIssue, { value, path, language }: IssuePlace): Se
         message: `${value} is not ${article(issue.expected, language)}.`,
         fix:
           spanFix(String(path.at(-1)), value) ??
-          (issue.message.startsWith("Invalid")
-            ? `Write ${article(issue.expected, language)}${hint(issue.expected, value)}.`
-            : issue.message),
+          (!isOwn(issue) ? `Write ${article(issue.expected, language)}${hint(issue.expected, value)}.` : issue.message),
       };
     case "invalid_value":
-      return noneOf(issue.values.map(String), value);
+      return { ...noneOf(issue.values.map(String), value), ...(isOwn(issue) && { fix: issue.message }) };
     case "too_small":
       return {
         message: issue.minimum === 1 && unit(issue.origin) !== "" ? "It is empty." : `${value} is too small.`,
@@ -212,6 +210,11 @@ function noneOf(options: readonly string[], value: string): Sentences {
   return { message, fix: meant === undefined ? "Write one of them." : `Did you mean \`${meant}\`?` };
 }
 
+/** The message of a schema of ours, not of zod. */
+function isOwn({ message }: ZodIssue): boolean {
+  return !message.startsWith("Invalid");
+}
+
 /** A schema's own check may give the fix: `{ message, params: { fix } }`. */
 function fixIn(issue: ZodIssue): string | undefined {
   const fix: unknown = issue.code === "custom" ? issue.params?.["fix"] : undefined;
@@ -220,7 +223,7 @@ function fixIn(issue: ZodIssue): string | undefined {
 
 function fixOf(issue: ZodIssue | undefined): string {
   if (issue === undefined) return "Choose another name.";
-  if (!issue.message.startsWith("Invalid")) return issue.message;
+  if (isOwn(issue)) return issue.message;
   return issue.code === "invalid_format" && issue.pattern !== undefined
     ? `It must match ${issue.pattern}.`
     : "Write it as docs/reference/configuration.md says.";

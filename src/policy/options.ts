@@ -9,7 +9,7 @@ import type { Expectation } from "./report/expectations.ts";
 import { compileAdjusters } from "./risk/adjusters.ts";
 import { matrixOf } from "./risk/matrix.ts";
 import { compilePack } from "./risk/pack.ts";
-import { checkedThreshold, thresholdFor } from "./risk/threshold.ts";
+import { statedThreshold } from "./risk/threshold.ts";
 import type { Rule, SandboxConstraint } from "./rules/rule-schema.ts";
 import { compileRules, type RuleSet, sandboxRules } from "./rules/rules.ts";
 import {
@@ -41,7 +41,8 @@ export function compileOptions(options: PolicyOptions): CompiledOptions {
     taint = "off",
     rules = [],
     matrix = {},
-    maxRiskUnapproved,
+    maxRiskUnapproved: most,
+    approvalRequiredRisk,
     allowUnattendedCritical = false,
     runtime = [],
     sandbox = [],
@@ -52,8 +53,9 @@ export function compileOptions(options: PolicyOptions): CompiledOptions {
     adjusters: compileAdjusters(adjusters, taint),
     pack: compilePack(pack),
     matrix: matrixOf(matrix, allowUnattendedCritical),
-    maxRiskUnapproved:
-      maxRiskUnapproved === undefined ? undefined : checkedThreshold(maxRiskUnapproved, allowUnattendedCritical),
+    maxRiskUnapproved: statedThreshold(
+      defined({ maxRiskUnapproved: most, approvalRequiredRisk, allowUnattendedCritical }),
+    ),
     allowUnattendedCritical,
     also: checkedLayers(also),
   };
@@ -92,9 +94,7 @@ export type WhereOf = (path: readonly (string | number)[]) => string | undefined
  * @throws RuntimeFault `policy_invalid`
  */
 export function policyOptionsFrom(file: PolicyConfigFile, whereOf: WhereOf = () => undefined): PolicyOptions {
-  const { cedar: _cedar, tests: _tests, max_risk_unapproved: most, approval_required_risk: required, ...rest } = file;
-  if (most !== undefined && required !== undefined)
-    throw invalid("`max_risk_unapproved` and `approval_required_risk` say the same in two ways; keep one.");
+  const { cedar: _cedar, tests: _tests, ...rest } = file;
   const { rules, sandbox, ...options } = toCamelCase(rest, policyOpaque) as PolicyOptions; // the schema is the file form of this type
   const placed = <T>(list: "rules" | "sandbox", one: T, i: number): T & { readonly where: string } => ({
     ...one,
@@ -105,7 +105,6 @@ export function policyOptionsFrom(file: PolicyConfigFile, whereOf: WhereOf = () 
     ...defined({
       rules: rules?.map((rule, i) => placed("rules", rule, i)),
       sandbox: sandbox?.map((one, i) => placed("sandbox", one, i)),
-      maxRiskUnapproved: required === undefined ? most : thresholdFor(required),
     }),
   };
 }

@@ -53,10 +53,11 @@ describe("the policy section of a file", () => {
     expect(policyOptionsFrom({ rules: [{ effect: "deny" }] }).rules?.[0]?.where).toBe("policy.rules[0]");
   });
 
-  it("reads the risk that needs approval as the threshold below it", () => {
-    expect(policyOptionsFrom({ approval_required_risk: "critical" }).maxRiskUnapproved).toBe("high");
-    expect(policyOptionsFrom({ approval_required_risk: "high" }).maxRiskUnapproved).toBe("safe");
-    expect(() => policyOptionsFrom({ approval_required_risk: "critical", max_risk_unapproved: "high" })).toThrow(
+  it("takes the risk that needs approval as a program does, and as the threshold below it", () => {
+    const of = (section: Parameters<typeof policyOptionsFrom>[0]) => createPolicy(policyOptionsFrom(section)).version;
+    expect(of({ approval_required_risk: "critical" })).toBe(createPolicy({ maxRiskUnapproved: "high" }).version);
+    expect(of({ approval_required_risk: "high" })).toBe(createPolicy({ approvalRequiredRisk: "high" }).version);
+    expect(() => of({ approval_required_risk: "critical", max_risk_unapproved: "high" })).toThrow(
       expect.objectContaining({ code: "policy_invalid" }),
     );
   });

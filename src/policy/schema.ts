@@ -64,7 +64,7 @@ export const policySchemas = lazySchema((zod) => {
   });
   const rules = zod.array(ruleInCode).exactOptional();
   const options = section
-    .omit({ cedar: true, tests: true, approval_required_risk: true })
+    .omit({ cedar: true, tests: true })
     .extend({ rules, runtime: rules, sandbox: zod.array(sandboxInCode).exactOptional() });
   return { section, options, conditions, expectation, cedarArguments };
 });

@@ -9,6 +9,8 @@ import { type Witness, witnessFrom } from "../audit/witness.ts";
 import { type Clock, SystemClock } from "../core/clock.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { harmless } from "../core/harmless-log.ts";
+import { codeOf } from "../core/system/error-code.ts";
+import { makeOwnFolder } from "../core/system/own-folder.ts";
 import type { AlarmRaiser } from "../observe/alarms/alarms.ts";
 import { onAltered, onVerified, raiseAudit } from "../observe/alarms/open-alarms.ts";
 import { hooksWatcher } from "../observe/hooks.ts";
@@ -47,6 +49,7 @@ export async function openBase(options: RuntimeOptions, closing: AsyncDisposable
   const redactor = options.redactor ?? createRedactor();
   const secondLayer = await openSecondLayer(redactor, options.secretPatterns ?? "mark", log);
   const serialize = secondLayer.watched(serializeWith);
+  if (options.folder !== undefined) makeFolder(options.folder); // before the store, whose file may lie in it
   const store = closing.use(await openStore(options.store ?? "memory", { clock, serialize, log }));
   await recover(store, clock);
   const followed = await openAudit({ ...options, redactor }, { clock, folder, log, store }, closing);
@@ -60,6 +63,19 @@ export async function openBase(options: RuntimeOptions, closing: AsyncDisposable
     }),
   );
   return { clock, folder, log, secondLayer, store, stream, ...followed };
+}
+
+/** @throws RuntimeFault `data_folder_unusable` */
+function makeFolder(folder: string): void {
+  try {
+    makeOwnFolder(folder);
+  } catch (error) {
+    throw new RuntimeFault(
+      "data_folder_unusable",
+      `\`folder\` is \`${folder}\`, which cannot be made or used (${codeOf(error)}); name another folder.`,
+      { cause: error },
+    );
+  }
 }
 
 async function openAudit(

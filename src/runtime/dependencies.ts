@@ -22,6 +22,7 @@ import { openControls } from "../policy/durable-controls.ts";
 import { openGuardrails } from "../policy/guardrails/guardrails.ts";
 import { ownPolicy } from "../policy/own-policy.ts";
 import type { Policy } from "../policy/policy.ts";
+import { withThreshold } from "../policy/risk/threshold.ts";
 import { openArtifacts } from "../results/open-artifacts.ts";
 import { completeStore, noArtifacts } from "../results/own-artifacts.ts";
 import { environmentSecrets } from "../secrets/backend.ts";
@@ -78,8 +79,7 @@ export async function openDependencies(
 
 function policyOf({ policy, limits }: RuntimeOptions): Policy {
   if (policy !== undefined && "decide" in policy) return ownPolicy(policy);
-  const { maxRiskUnapproved } = limits ?? {};
-  return createPolicy({ ...(maxRiskUnapproved !== undefined && { maxRiskUnapproved }), ...policy });
+  return createPolicy(withThreshold(policy ?? {}, limits?.maxRiskUnapproved));
 }
 
 async function artifactsOf(

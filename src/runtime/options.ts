@@ -88,7 +88,7 @@ export interface RuntimeOptions {
   readonly servers?: Readonly<Record<string, ServerConfig>>;
   /** How long `createRuntime` waits for servers, in milliseconds. Default 8,000. Others connect in the background. */
   readonly serverWaitMs?: number;
-  /** Folder for keys, artifacts and anchors of the audit log. Default: `FILE-files` beside the store file, else memory. */
+  /** Folder for keys, artifacts and anchors of the audit log; made with mode 0700 if it is missing. Default: `FILE-files` beside the store file, else memory. */
   readonly folder?: string;
   /** Run folders for people to read (`runtime.runs`). `config` is the effective configuration as YAML, kept with each run. */
   readonly archive?: { readonly folder: string; readonly config?: string };

@@ -21,6 +21,7 @@ import type { EffectivePolicy, PastCall, Policy } from "../policy/policy.ts";
 import { checkExpectations, type FindTool } from "../policy/report/expectations.ts";
 import { type RecordedCall, replay, type VerdictChange } from "../policy/report/simulate.ts";
 import { type PolicyWarning, policyWarnings } from "../policy/report/warnings.ts";
+import { withThreshold } from "../policy/risk/threshold.ts";
 import type { Store } from "../store/store.ts";
 import type { Registry } from "../tools/registry.ts";
 import { type Configured, knownNames, type ListedBy, unmatchedNames } from "./configured-names.ts";
@@ -163,8 +164,7 @@ export class PolicyService implements PolicyApi {
   #policyFrom(policy: PolicyOptions | Policy): Policy {
     checked(policy);
     if ("decide" in policy) return policy;
-    const { maxRiskUnapproved } = this.#options.limits;
-    return createPolicy({ ...(maxRiskUnapproved !== undefined && { maxRiskUnapproved }), ...policy });
+    return createPolicy(withThreshold(policy, this.#options.limits.maxRiskUnapproved));
   }
 
   /** Newest first, and after the last replayed call as far back as a rule reads. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createRuntime } from "../../src/index.ts";
@@ -49,6 +49,19 @@ describe("a store in a missing folder", () => {
     mkdirSync(missing, { recursive: true });
     await using runtime = await createRuntime({ store });
     expect(runtime.health().status).toBe("ok");
+  });
+});
+
+it("makes the folder that it is given, for its owner alone, before the store in it opens", async () => {
+  const own = join(folder, ".postern");
+  await using runtime = await createRuntime({ store: `sqlite:${join(own, "postern.db")}`, folder: own });
+  expect(runtime.health().status).toBe("ok");
+  expect(statSync(own).mode & 0o777).toBe(0o700);
+  const file = join(folder, "a-file");
+  writeFileSync(file, "");
+  await expect(createRuntime({ folder: file })).rejects.toMatchObject({
+    code: "data_folder_unusable",
+    message: expect.stringContaining(file),
   });
 });
 

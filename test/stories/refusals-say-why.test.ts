@@ -149,7 +149,7 @@ describe("another refusal", () => {
     const reads = { ...pay, scopes: ["secrets:read"] };
     await using runtime = await createRuntime({ tools: [reads], autonomy: "A4" });
     const { refusal } = await runtime.invoke({ tool: "pay", arguments: {} }, { scopes: ["secrets:read"] });
-    expect(refusal?.message).toContain("override secrets scope `secrets:read`");
+    expect(refusal?.message).toContain("tools with the scope `secrets:read` always need approval");
   });
 
   it("names the running call", async () => {

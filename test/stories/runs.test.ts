@@ -182,7 +182,7 @@ it("continues the sequence after a restart, with its earlier state", async () =>
   const run = new RunFolder(folder, "run_1");
   expect(run.isGapless).toBe(true);
   expect(run.types.filter((type) => type === "run.created" || type === "run.started")).toHaveLength(2);
-  expect(run.json("run.json")).toMatchObject({ state: "stopped", counts: { started: 3, completed: 3, waiting: 3 } });
+  expect(run.json("run.json")).toMatchObject({ state: "waiting", counts: { started: 3, completed: 3, waiting: 3 } });
 });
 
 it("records a tool's progress between its start and its end, redacted and bounded", async () => {

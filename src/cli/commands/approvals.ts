@@ -1,11 +1,11 @@
 import { type ApprovalView, approvals } from "../../server/contract/approvals.ts";
 import { approvalCard } from "../card.ts";
 import type { CommandGroup } from "../command.ts";
-import { quoted } from "../command-name.ts";
+import { approveCommand } from "../command-name.ts";
 import { actionText } from "../decision-text.ts";
 import { flagsOf, rowLimit } from "../flags.ts";
 import { ago, type Columns, inState, noRows, riskCell } from "../print.ts";
-import { duration, visible } from "../text.ts";
+import { duration } from "../text.ts";
 import { decisionCommands, wholeApprovalId } from "./decisions.ts";
 import { delegationCommand, grantCommands } from "./grants.ts";
 
@@ -56,7 +56,7 @@ function stateText({ status, expires_at, quorum_left: left, routed, escalated_at
 }
 
 /** The command that approves exactly what was shown. */
-function howToApprove({ approval_id, status, shown_digest }: ApprovalView, command: string): string {
-  if (status !== "pending") return "";
-  return `Nothing but what is shown here: ${command} approvals approve ${quoted(visible(approval_id))} --digest ${shown_digest}\n`;
+function howToApprove(approval: ApprovalView, command: string): string {
+  if (approval.status !== "pending") return "";
+  return `Nothing but what is shown here: ${approveCommand(approval, command, true)}\n`;
 }

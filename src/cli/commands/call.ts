@@ -8,7 +8,7 @@ import { type CallFields, calls } from "../../server/contract/calls.ts";
 import type { OutcomeView, PreviewView } from "../../server/contract/outcome.ts";
 import { cardLines, previewDetails } from "../card.ts";
 import type { CommandGroup } from "../command.ts";
-import { outcomeText } from "../command-name.ts";
+import { approveCommand, outcomeText } from "../command-name.ts";
 import { type ExitCode, exitCodeOf } from "../exit-codes.ts";
 import { flagsOf, ofRun, scopeList, wholeNumber } from "../flags.ts";
 import type { Host, InsideNeeds } from "../host.ts";
@@ -195,7 +195,7 @@ export async function printPending(
     [
       `\n${lines.slice(0, mostCardLines).join("\n")}\n`,
       rest > 0 ? more : "",
-      `\nDecide:  ${command} approvals approve ${approvalId}\n`,
+      `\nDecide:  ${approveCommand(request, command)}\n`,
       `         ${command} approvals deny ${approvalId} --reason "…"\n`,
       running ? `         ${url}/approvals/${approvalId}\n` : "",
       `${next}\n`,

@@ -60,7 +60,7 @@ function decidedText(candidate: CandidateView, { paint, command }: Work): string
       ? "Accepted: it is remembered."
       : state === "rejected"
         ? "Rejected: it is not remembered."
-        : `The memory server's own call waits: \`postern approvals approve ${approval_id}\`, then accept again.`;
+        : `The memory server's own call waits: \`postern approvals show ${approval_id}\` says how to approve it; then accept again.`;
   return [
     `${paint("bold", candidate_id)}\n`,
     line("agent", whose({ agent, user })),

@@ -20,21 +20,29 @@ import { actionText } from "../decision-text.ts";
 import type { Work } from "../print.ts";
 import { type Paint, paintRisk } from "../terminal.ts";
 import { fit, visible, whose, widthOf } from "../text.ts";
+import { depends, lineWord, verdictWords } from "../tool-verdicts.ts";
 
 type PolicyScreen = Pick<Work, "command" | "paint" | "terminal">;
 
-const words: Readonly<
-  Record<VerdictView, { readonly one: string; readonly many: string; readonly style: Parameters<Paint>[0] }>
-> = {
-  ALLOW: { one: "runs", many: "run", style: "green" },
-  CONFIRM: { one: "asks", many: "ask", style: "yellow" },
-  PREVIEW: { one: "previews", many: "preview", style: "cyan" },
-  BLOCK: { one: "blocked", many: "blocked", style: "red" },
-  DENY: { one: "denied", many: "denied", style: "red" },
+const styles: Readonly<Record<VerdictView, Parameters<Paint>[0]>> = {
+  ALLOW: "green",
+  CONFIRM: "yellow",
+  PREVIEW: "cyan",
+  BLOCK: "red",
+  DENY: "red",
+};
+/** The words of the table, for several tools. */
+const many: Readonly<Record<string, string>> = {
+  runs: "run",
+  asks: "ask",
+  previews: "preview",
+  blocked: "blocked",
+  denied: "denied",
+  [depends]: "depend on the arguments or on earlier calls",
 };
 
 function paintVerdict(paint: Paint, verdict: VerdictView, text: string = verdict): string {
-  return paint(words[verdict].style, text);
+  return paint(styles[verdict], text);
 }
 
 /** `rule deny #3 (no-mail): …   postern.yaml:12` */
@@ -64,9 +72,9 @@ export function effectiveText(
   const shown = lines ?? [];
   const width = Math.min(40, Math.max(4, ...shown.map((line) => widthOf(nameOf(line)))));
   const heading = `${"TOOL".padEnd(width)}  ${"RISK".padEnd(8)}  ${"NOW".padEnd(8)}  BECAUSE OF`;
-  const counts = Object.entries(words).flatMap(([verdict, { many }]) => {
-    const count = shown.filter((line) => line.verdict === verdict).length;
-    return count === 0 ? [] : [`${count} ${many}`];
+  const counts = Object.entries(many).flatMap(([word, text]) => {
+    const count = shown.filter((line) => lineWord(line) === word).length;
+    return count === 0 ? [] : [`${count} ${text}`];
   });
   return [
     `Policy ${visible(version)}, for ${visible(`${whose({ agent, user })}${run === undefined ? "" : `, run ${run}`}`)}; scopes count as granted.\n\n`,
@@ -86,20 +94,19 @@ function nameOf(line: Pick<EffectiveLineView, "tool" | "action">): string {
 
 function lineText(screen: PolicyScreen, line: EffectiveLineView, width: number): string {
   const { paint } = screen;
-  const { risk, verdict, by, depends, requested_by: skills } = line;
+  const { risk, verdict, by, depends: rules, requested_by: skills } = line;
   const wrap = wrapperFor(screen);
   const name = fit(nameOf(line), width);
-  const word = words[verdict].one;
+  const word = lineWord(line);
   const cell = (text: string, painted: string, columns: number): string =>
     `${painted}${" ".repeat(columns - widthOf(text))}  `;
   const first = `${cell(name, name, width)}${cell(risk, paintRisk(paint, risk), 8)}${cell(word, paintVerdict(paint, verdict, word), 8)}`;
+  const because = rules.length === 0 ? ruleText(by) : `${verdictWords[verdict]} by ${ruleText(by)}`;
   const indent = width + 22;
-  const more = depends.map((rule) => `may change by ${ruleText(rule)}`);
+  const more = rules.map((rule) => `may change by ${ruleText(rule)}`);
   if (skills.length > 0)
     more.push(`asked for by the skill ${visible(skills.join(", "))}${verdict === "DENY" ? ": not enabled" : ""}`);
-  return [wrap(first, ruleText(by), indent), ...more.map((text) => wrap(" ".repeat(indent), text, indent + 2))].join(
-    "",
-  );
+  return [wrap(first, because, indent), ...more.map((text) => wrap(" ".repeat(indent), text, indent + 2))].join("");
 }
 
 export function explanationText(screen: PolicyScreen, tool: string, explanation: ExplanationView): string {

@@ -6,7 +6,7 @@ import { actionText } from "../decision-text.ts";
 import type { Work } from "../print.ts";
 import { type Paint, paintRisk } from "../terminal.ts";
 import { fit, labelled, type Sheet, table, visible, visibleLines } from "../text.ts";
-import { type ToolNow, toolsNow, type VerdictSource, verdictNow } from "../tool-verdicts.ts";
+import { type ToolNow, toolsNow, type VerdictNow, type VerdictSource } from "../tool-verdicts.ts";
 import { pinCommands } from "./pins.ts";
 
 const needs = { tools: true } as const;
@@ -20,7 +20,7 @@ export function commands(group: CommandGroup): void {
     text: async (answer, work) =>
       "tools" in answer
         ? listText(answer, work)
-        : (await Promise.all(answer.actions.map((action) => toolText(action, work)))).join(""),
+        : (await toolsNow(sourceOf(work), answer.actions)).map((tool) => toolText(tool, work)).join(""),
   });
   pinCommands(group);
 }
@@ -70,9 +70,7 @@ function firstSentence(text: string): string {
   return first;
 }
 
-async function toolText(action: ToolView, work: Work): Promise<string> {
-  const { paint, command } = work;
-  const now = await verdictNow(sourceOf(work).explain, action);
+function toolText({ action, now }: ToolNow, { paint, command }: Work): string {
   const line = labelled(paint, 10);
   const reasons = (now.explanation?.decision?.reasons ?? []).map(reasonText).join("; ");
   const { title = "", annotations, icons = [], meta, output_schema: output } = action;
@@ -80,7 +78,7 @@ async function toolText(action: ToolView, work: Work): Promise<string> {
     `${paint("bold", visible(actionText(action)))}${title === "" ? "" : ` ${visible(title)}`}   risk ${paintRisk(paint, action.risk)} (${action.risk_source})\n`,
     ...visibleLines(action.description).map((text) => `  ${text}\n`),
     line("from", action.server ?? "here"),
-    line("now", `${asTypedHere(now.word, command)}${reasons === "" ? "" : `: ${reasons}`}`),
+    line("now", `${asTypedHere(nowText(now), command)}${reasons === "" ? "" : `: ${reasons}`}`),
     line("trouble", asTypedHere(action.unavailable ?? "", command)),
     line("guess", guessText(action)),
     line("effects", action.effects),
@@ -96,6 +94,10 @@ async function toolText(action: ToolView, work: Work): Promise<string> {
     schemaText(paint("dim", "arguments"), action.input_schema),
     output === undefined ? "" : schemaText(paint("dim", "result"), output),
   ].join("");
+}
+
+function nowText({ word, tried }: VerdictNow): string {
+  return tried === undefined ? word : `${word} on its arguments; a sample call ${tried}`;
 }
 
 function schemaText(heading: string, schema: object): string {

@@ -195,13 +195,12 @@ export class RunLog {
   }
 
   summary(isLive: boolean): RunSummary {
-    const { state, firstAt, lastAt, finishedAt, reason, counts } = this.tally;
-    const isOver = state === "completed" || state === "failed";
+    const { firstAt, lastAt, finishedAt, reason, counts } = this.tally;
     return {
       run_id: this.runId,
       tenant: this.tenant,
       ...(this.#principal !== undefined && { principal: this.#principal }),
-      state: isOver || isLive ? state : "stopped",
+      state: this.#stateNow(isLive),
       ...(this.#taskId !== undefined && { task_id: this.#taskId }),
       ...(reason !== undefined && { reason }),
       created_at: firstAt,
@@ -214,6 +213,13 @@ export class RunLog {
       },
       governance: governanceOf(this.tally, this.#missing ?? [], this.lost),
     };
+  }
+
+  #stateNow(isLive: boolean): RunSummary["state"] {
+    const { state, waiting, open } = this.tally;
+    if (state === "completed" || state === "failed") return state;
+    if (waiting.size > 0 && open.size === 0) return "waiting";
+    return isLive ? state : "stopped";
   }
 
   /** `run.json` and `session.json` as they are now. */

@@ -71,7 +71,7 @@ export interface ErrorRecord {
   readonly audit_seq: number;
 }
 
-export type RunState = "started" | "running" | "completed" | "failed" | "stopped";
+export type RunState = "started" | "running" | "waiting" | "completed" | "failed" | "stopped";
 
 /** What the run may be called after its end, worst reason first. */
 export interface Governance {
@@ -91,7 +91,7 @@ export interface RunSummary {
   readonly tenant: string;
   /** Who began it, by name or by its first call. */
   readonly principal?: { readonly agent: string; readonly user?: string };
-  /** `stopped`: closed without an end. */
+  /** `waiting`: nothing runs, and a person must decide a request. `stopped`: closed without an end. */
   readonly state: RunState;
   readonly task_id?: string;
   readonly reason?: string;

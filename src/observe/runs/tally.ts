@@ -20,7 +20,7 @@ export class Tally {
   sequence = 0;
   firstAt = "";
   lastAt = "";
-  state: Exclude<RunState, "stopped"> = "started";
+  state: Exclude<RunState, "waiting" | "stopped"> = "started";
   finishedAt: string | undefined;
   reason: string | undefined;
   /** Events after the one that ended the run. */

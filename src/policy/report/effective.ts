@@ -52,16 +52,22 @@ function lineOf(tool: ToolFacts, query: EffectiveQuery, { terms, rulesOf, decide
     now: Number.NaN, // no time of day: it depends on the call
   };
   const { verdict, risk, reasons } = decide(facts, rules, rules.permission(undefined));
+  const by = decidedBy(reasons, verdict);
   return {
     tool: tool.tool,
     action: tool.action,
     ...defined({ server: tool.server }),
     risk,
     verdict,
-    by: decidedBy(reasons, verdict),
-    depends: [...dependsOn(rules, tool), ...otherDependencies(tool, terms)],
+    by,
+    depends: isFinal(by) ? [] : [...dependsOn(rules, tool), ...otherDependencies(tool, terms)],
     requestedBy: requests.filter((request) => asksFor(request, tool)).map(({ skill }) => skill),
   };
+}
+
+/** Only a denial by default can be lifted by a rule; all others win over every rule. */
+function isFinal({ rule, says }: Reason): boolean {
+  return says === "DENY" && !rule.startsWith("default: ");
 }
 
 /** What depends on the hour, on the past, or on a layer from outside. */

@@ -6,7 +6,6 @@ import { createPolicy } from "../decide.ts";
 import type { Facts } from "../policy.ts";
 import type { MatrixChanges } from "../schema.ts";
 import { cellOf, defaultMatrix, matrixOf } from "./matrix.ts";
-import { thresholdFor } from "./threshold.ts";
 
 const invalid = (text: string): unknown =>
   expect.objectContaining({ code: "policy_invalid", message: expect.stringContaining(text) });
@@ -136,13 +135,14 @@ describe("the threshold", () => {
     expect(answers(createPolicy({ maxRiskUnapproved: "high" }))).toEqual(["ALLOW", "ALLOW", "ALLOW", "CONFIRM"]);
   });
 
-  it("converts approval_required_risk: critical runs high, high asks about both (case 77)", () => {
-    expect(answers(createPolicy({ maxRiskUnapproved: thresholdFor("critical") })).slice(2)).toEqual([
-      "ALLOW",
-      "CONFIRM",
-    ]);
-    expect(answers(createPolicy({ maxRiskUnapproved: thresholdFor("high") })).slice(2)).toEqual(["CONFIRM", "CONFIRM"]);
-    expect(() => thresholdFor("safe")).toThrow(invalid("confirm"));
+  it("takes approvalRequiredRisk: critical runs high, high asks about both (case 77)", () => {
+    const at = (approvalRequiredRisk: Risk) => answers(createPolicy({ approvalRequiredRisk }));
+    expect(at("critical")).toEqual(["ALLOW", "ALLOW", "ALLOW", "CONFIRM"]);
+    expect(at("high")).toEqual(["ALLOW", "CONFIRM", "CONFIRM", "CONFIRM"]);
+    expect(at("medium")).toEqual(at("high"));
+    expect(() => at("safe")).toThrow(invalid("confirm"));
+    const both = { approvalRequiredRisk: "high", maxRiskUnapproved: "high" } as const;
+    expect(() => createPolicy(both)).toThrow(invalid("in two ways"));
   });
 
   it("at critical is refused without the explicit opt-in (case 78)", () => {

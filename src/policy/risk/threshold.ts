@@ -1,5 +1,5 @@
 import type { Risk } from "../../core/call.ts";
-import { rankOf } from "../../core/risk.ts";
+import { rankOf, thresholdBelow } from "../../core/risk.ts";
 import { invalid } from "../problem.ts";
 
 /**
@@ -7,7 +7,7 @@ import { invalid } from "../problem.ts";
  *
  * @throws RuntimeFault `policy_invalid`
  */
-export function checkedThreshold(risk: Risk, allowUnattendedCritical: boolean): Risk {
+function checkedThreshold(risk: Risk, allowUnattendedCritical: boolean): Risk {
   if (risk === "critical" && !allowUnattendedCritical)
     throw invalid(
       "`maxRiskUnapproved` is `critical`: then no call asks a person. Lower it, or set `allowUnattendedCritical` as well.",
@@ -15,15 +15,36 @@ export function checkedThreshold(risk: Risk, allowUnattendedCritical: boolean): 
   return risk;
 }
 
+/** @throws RuntimeFault `policy_invalid` for `safe`, because asking before every call is a rule and no threshold */
+function thresholdFor(approvalRequired: Risk): Risk {
+  const threshold = thresholdBelow(approvalRequired);
+  if (threshold !== undefined) return threshold;
+  throw invalid("`approvalRequiredRisk` is `safe`; to ask before every call write a rule with the effect `confirm`.");
+}
+
+interface Thresholds {
+  readonly maxRiskUnapproved?: Risk;
+  readonly approvalRequiredRisk?: Risk;
+  readonly allowUnattendedCritical?: boolean;
+}
+
 /**
- * `approval_required_risk` asks at that risk and above. As a threshold: critical → high, high → safe.
+ * The threshold that a policy states, in one of the two ways.
  *
- * @throws RuntimeFault `policy_invalid` for `safe`, because asking before every call is a rule and no threshold
+ * @throws RuntimeFault `policy_invalid`
  */
-export function thresholdFor(approvalRequired: Risk): Risk {
-  if (approvalRequired === "critical") return "high";
-  if (approvalRequired === "high" || approvalRequired === "medium") return "safe";
-  throw invalid("`approval_required_risk` is `safe`; to ask before every call write a rule with the effect `confirm`.");
+export function statedThreshold(stated: Thresholds): Risk | undefined {
+  const { maxRiskUnapproved, approvalRequiredRisk, allowUnattendedCritical = false } = stated;
+  if (approvalRequiredRisk === undefined)
+    return maxRiskUnapproved === undefined ? undefined : checkedThreshold(maxRiskUnapproved, allowUnattendedCritical);
+  if (maxRiskUnapproved === undefined) return thresholdFor(approvalRequiredRisk);
+  throw invalid("`maxRiskUnapproved` and `approvalRequiredRisk` say the same in two ways; keep one.");
+}
+
+/** A policy with the threshold of the runtime's limits, if it states none itself. */
+export function withThreshold<Options extends Thresholds>(options: Options, most: Risk | undefined): Options {
+  const isStated = options.maxRiskUnapproved !== undefined || options.approvalRequiredRisk !== undefined;
+  return isStated || most === undefined ? options : { ...options, maxRiskUnapproved: most };
 }
 
 /** The lower of two thresholds, because a session may only narrow. A missing one does not lower. */

@@ -7,6 +7,7 @@ import type { Facts } from "../policy.ts";
 import { type ArgumentPath, parsePath, wrong } from "./argument-path.ts";
 import { type ConditionCheck, compileConditions, permits } from "./condition.ts";
 import type { CompiledLimit } from "./history-limit.ts";
+import { reasonWords } from "./reason-words.ts";
 import type { Condition, Rule } from "./rule-schema.ts";
 
 /** The parts of a call that the explanation needs. */
@@ -24,14 +25,14 @@ export function whyOf(reason: Reason, call: ExplainedCall): readonly string[] {
   return explanations.get(reason)?.(call) ?? [];
 }
 
-/** The rules' names with their places, their conditions and the values. Rules that only permit are left out. */
+/** The reasons in words, with their places, their conditions and the values. Rules that only permit are left out. */
 export function reasonsText(reasons: readonly Reason[], call: ExplainedCall): string {
   return reasons
     .filter(({ says }) => says !== "ALLOW")
     .map((reason) => {
-      const { rule, where } = reason;
+      const { where } = reason;
       const why = whyOf(reason, call);
-      return `${rule}${where === undefined ? "" : ` (${where})`}${why.length === 0 ? "" : `: ${why.join(" and ")}`}`;
+      return `${reasonWords(reason)}${where === undefined ? "" : ` (${where})`}${why.length === 0 ? "" : `: ${why.join(" and ")}`}`;
     })
     .join(", ");
 }

@@ -28,7 +28,7 @@ export const run = component("Run", {
   run_id: text,
   tenant: text,
   principal: z.object({ agent: text, user: text.optional() }).optional(),
-  state: z.enum(["started", "running", "completed", "failed", "stopped"]),
+  state: z.enum(["started", "running", "waiting", "completed", "failed", "stopped"]),
   ...optional({ task_id: text, reason: text }),
   created_at: when,
   last_event_at: when,

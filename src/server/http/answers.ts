@@ -108,17 +108,28 @@ export async function healthz(request: Request, runtime: Runtime): Promise<Respo
   return answer({ status, ...(reason !== undefined && { problem: reason }) }, status === "ok" ? 200 : 503);
 }
 
+const whereTokensAre =
+  "an agent on the machine of Postern uses `agent.token` of the data folder, and `postern tokens create NAME` makes a token for any other program.";
+
 export function refuseCaller({ refused }: Extract<Identified, { refused: string }>, isTooMany: boolean): Response {
   const headers = { "www-authenticate": "Bearer" };
   if (isTooMany)
     return problem("too_many_attempts", "Too many wrong tokens; wait a second.", { headers: { "retry-after": "1" } });
   switch (refused) {
     case "missing":
-      return problem("token_missing", "Send `Authorization: Bearer TOKEN`; the tokens are in the data folder.", {
-        headers,
-      });
+      return problem(
+        "token_missing",
+        `No token came with the request. Send \`Authorization: Bearer TOKEN\`; ${whereTokensAre}`,
+        {
+          headers,
+        },
+      );
     case "wrong_token":
-      return problem("token_invalid", "This token is not known here; the tokens are in the data folder.", { headers });
+      return problem(
+        "token_invalid",
+        `This token is not known here: it is mistyped, revoked, expired, or of another Postern. Send another one; ${whereTokensAre}`,
+        { headers },
+      );
     case "ended":
       return problem("session_ended", "This session has ended; sign in again.", { headers });
     case "no_csrf":

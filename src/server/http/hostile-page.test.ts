@@ -40,6 +40,18 @@ describe("a web page that would act for a person", () => {
     expect(stub.requests).toEqual([]);
   });
 
+  it("is told how to reach the server by another name, and where a token comes from", async () => {
+    await using http = await httpFixture(stubRuntime().runtime);
+    const messageOf = async (...asked: Parameters<typeof http.ask>): Promise<string> =>
+      ((await (await http.ask(...asked)).json()) as { error: { message: string } }).error.message;
+    const elsewhere = await messageOf("/v1/tools", { headers: { host: "10.0.0.5:7420" } });
+    expect(elsewhere).toContain("`10.0.0.5:7420`");
+    expect(elsewhere).toContain("`listen.public_url`");
+    expect(await messageOf("/v1/tools")).toMatch(/^No token came .*`postern tokens create NAME`/);
+    const wrong = { headers: { authorization: "Bearer wrong" } };
+    expect(await messageOf("/v1/tools", wrong)).toMatch(/not known here: .*revoked.*`postern tokens create NAME`/);
+  });
+
   it("is refused before the token is looked at, and has no preflight to ask", async () => {
     await using http = await httpFixture(stubRuntime().runtime);
     expect((await http.ask("/healthz", { headers: { host: "evil.example" } })).status).toBe(421);

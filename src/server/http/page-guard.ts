@@ -14,7 +14,10 @@ export function refusePage(request: Request, hosts: readonly string[], isPage = 
   const host = hostOf(request);
   if (origin === undefined) {
     const names = hosts.map((one) => one.replace(/^https:\/\//, "")).join(", ");
-    return problem("host_refused", `This server is not \`${shown(host)}\`; call it by one of: ${names}.`);
+    return problem(
+      "host_refused",
+      `This server does not answer as \`${shown(host)}\`, because a web page could send requests to a name of its own. Call it by one of: ${names}. To reach it from another machine, put a proxy with TLS in front, and write the proxy's address as \`listen.public_url\`.`,
+    );
   }
   const from = request.headers.get("origin");
   if (from !== null && from !== origin) {

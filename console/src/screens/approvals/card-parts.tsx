@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { reasonWords } from "../../../../src/policy/rules/reason-words.ts";
 import type { AddresseesView, ApprovalView } from "../../api/index.ts";
 import {
   actorText,
@@ -46,7 +47,7 @@ export function WhyAsked({ approval }: CardPartProps): ReactNode {
             <li key={`${rule} ${where}`} className="flex items-baseline gap-2">
               <StateBadge state={says} word={effects.get(says)} />
               <span className="min-w-0">
-                <Text className="font-medium">{rule}</Text>
+                <Text className="font-medium">{reasonWords({ rule, says })}</Text>
                 {where !== undefined && <Text className="mono text-ink-3">{` ${where}`}</Text>}
               </span>
             </li>

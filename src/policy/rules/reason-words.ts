@@ -1,0 +1,54 @@
+/**
+ * Why a call asks, is blocked or denied, in words for people: on cards, in messages and in refusals. Records and `explain`
+ * keep the names. The console is built with this file, so it imports only types.
+ */
+import type { Reason } from "../../core/event.ts";
+
+type Words = (parts: readonly string[], says: Reason["says"]) => string;
+
+/** Names that the policy itself gives. All others are sentences already, or the names of rules. */
+const names: readonly (readonly [RegExp, Words])[] = [
+  [/^matrix (\S+)\/(\S+)$/, ([level = "", risk = ""], says) => `agents at level ${level} ${matrixWords(risk, says)}`],
+  [
+    /^threshold (\w+)$/,
+    ([risk], says) =>
+      says === "ALLOW" ? `calls up to risk ${risk} run without approval` : `calls above risk ${risk} need approval`,
+  ],
+  [/^default: allow$/, () => "no rule refuses it"],
+  [/^default: deny$/, () => "no rule permits it (default: deny)"],
+  [/^default: destructive asks$/, () => "destructive tools need approval"],
+  [
+    /^default: (destructive|shell) (needs a rule that names .+)$/s,
+    ([what, needs]) => `a ${what === "shell" ? "tool that runs a shell" : "destructive tool"} ${needs}`,
+  ],
+  [
+    /^adjuster ([^:]+)(: .+)?$/s,
+    ([what, why = ""]) => `the risk of this call is one level higher than that of its tool (${what}${why})`,
+  ],
+  [
+    /^risk (\w+) of this call, says the tool \(its own: (\w+)\)$/,
+    ([risk, own]) => `the tool rates this call ${risk}; the tool itself is ${own}`,
+  ],
+  [
+    /^override secrets scope (.+)$/s,
+    ([scope], says) =>
+      `tools with the scope ${scope} ${says === "PREVIEW" ? "are only previewed" : "always need approval"}`,
+  ],
+  [/^scope (.+) missing$/s, ([scope]) => `the agent lacks the scope \`${scope}\``],
+  [/^pack: (.+)$/s, ([what = ""]) => what],
+];
+
+function matrixWords(risk: string, says: Reason["says"]): string {
+  const calls = risk === "safe" ? "safe calls" : `${risk}-risk calls`;
+  if (says === "ALLOW") return `make ${calls} without approval`;
+  if (says === "PREVIEW") return `only get previews of ${calls}`;
+  return says === "BLOCK" ? `may not make ${calls}` : `need approval for ${calls}`;
+}
+
+export function reasonWords({ rule, says }: Pick<Reason, "rule" | "says">): string {
+  for (const [pattern, words] of names) {
+    const found = pattern.exec(rule);
+    if (found !== null) return words(found.slice(1), says);
+  }
+  return rule;
+}
