@@ -126,6 +126,11 @@ describe("a stored chat", () => {
       c2: { value: expect.stringMatching(/sent 2$/) },
     });
     expect(second.ran).toHaveLength(2);
+    const rows = await second.runtime.calls.list({ tool: "send" });
+    expect(rows.map(({ call, joined }) => [call.turn, joined])).toEqual([
+      ["1", undefined],
+      ["1", undefined],
+    ]);
     await second.runtime.close();
   });
 

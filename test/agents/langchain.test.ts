@@ -177,6 +177,8 @@ it("asks for each waiting call of one response, and marks a denied one as an err
     c2: expect.stringMatching(/^success: .*sent to bob$/s),
   });
   expect(sent).toEqual(["bob"]);
+  const rows = await runtime.calls.list({ tool: "send_mail" });
+  expect(rows.map(({ joined }) => joined)).toEqual([undefined, undefined]); // the same turn each time
   const stored = answersIn((await elsewhere.getState(config)).values as typeof MessagesAnnotation.State);
   expect(stored["c1"]).toMatch(/^error/);
   await runtime.close();

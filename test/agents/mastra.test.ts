@@ -145,7 +145,8 @@ it("suspends again when the library approves before the decision, and runs after
   expect(end.text).toBe("done");
   expect(sent).toEqual(["ada"]);
   expect(await runtime.approvals.list()).toHaveLength(1);
-  expect(await runtime.calls.list({ tool: "send_mail" })).toHaveLength(1);
+  const rows = await runtime.calls.list({ tool: "send_mail" });
+  expect(rows.map(({ joined }) => joined)).toEqual([undefined]); // the same turn each time
   await runtime.close();
 });
 

@@ -164,7 +164,8 @@ it("answers the interruptions that a person has decided, in another process too"
   expect((await runner.run(agent, held.state)).finalOutput).toBe("done");
   expect(JSON.stringify(model.results)).toMatch(/A person \(grace\) denied.*messageId/);
   expect(sent).toEqual([{ to: "bob" }]);
-  expect(await runtime.calls.list({ tool: "send_mail" })).toHaveLength(2);
+  const rows = await runtime.calls.list({ tool: "send_mail" });
+  expect(rows.map(({ joined }) => joined)).toEqual([undefined, undefined]); // the same turn each time
   await runtime.close();
 });
 
