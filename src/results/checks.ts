@@ -5,6 +5,7 @@ import { checkMember } from "../core/checked-members.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { shown } from "../core/shown.ts";
 import type { FindNeeded } from "./artifact-store.ts";
+import type { Judgement } from "./judgement.ts";
 
 const code = "request_invalid";
 
@@ -28,6 +29,12 @@ export function checkPutStream(chunks: AsyncIterable<Uint8Array>, mediaType: str
 export function checkUse(digest: string, principal: Principal): void {
   checkDigest(digest);
   checkPrincipal(principal);
+}
+
+/** @throws RuntimeFault `request_invalid`, or `context_invalid` for an invalid principal */
+export function checkJudge(digest: string, principal: Principal, judgement: Judgement): void {
+  checkUse(digest, principal);
+  checkMember("judgement", judgement, "an object", code);
 }
 
 /**

@@ -7,7 +7,7 @@ import { codeOf } from "../core/system/error-code.ts";
 import { Locks } from "../core/system/locks.ts";
 import { makeFolder, placeDraft, writeDraft, writeWhole } from "../core/system/whole-file.ts";
 import type { ArtifactMeta, ArtifactStream, ByteRange, FindNeeded, SharedArtifactStore } from "./artifact-store.ts";
-import { checkDigest, checkNeeded, checkPut, checkPutStream, checkUse } from "./checks.ts";
+import { checkDigest, checkJudge, checkNeeded, checkPut, checkPutStream, checkUse } from "./checks.ts";
 import { ArtifactHolds } from "./holds.ts";
 import type { Judgement } from "./judgement.ts";
 import { isDigest, judged, mayRead, metaFor, type Release, releasedTo, shared, unavailable } from "./releases.ts";
@@ -174,7 +174,7 @@ class FolderArtifacts implements SharedArtifactStore {
   }
 
   async judge(digest: string, principal: Principal, judgement: Judgement): Promise<void> {
-    checkUse(digest, principal);
+    checkJudge(digest, principal, judgement);
     return this.#change(digest, (releases) => judged(digest, releases, { principal, judgement }));
   }
 

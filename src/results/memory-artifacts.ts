@@ -1,7 +1,7 @@
 import type { Principal } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import type { ArtifactMeta, ArtifactStream, ByteRange, FindNeeded, SharedArtifactStore } from "./artifact-store.ts";
-import { checkDigest, checkNeeded, checkPut, checkPutStream, checkUse } from "./checks.ts";
+import { checkDigest, checkJudge, checkNeeded, checkPut, checkPutStream, checkUse } from "./checks.ts";
 import { ArtifactHolds } from "./holds.ts";
 import type { Judgement } from "./judgement.ts";
 import { streamOf } from "./own-artifacts.ts";
@@ -59,7 +59,7 @@ export class MemoryArtifacts implements SharedArtifactStore {
   }
 
   async judge(digest: string, principal: Principal, judgement: Judgement): Promise<void> {
-    checkUse(digest, principal);
+    checkJudge(digest, principal, judgement);
     const kept = this.#find(digest);
     kept.releases = judged(digest, kept.releases, { principal, judgement });
   }
