@@ -1,7 +1,7 @@
 import type { Reason } from "../core/event.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Preview } from "../core/outcome.ts";
-import { reasonWords } from "../policy/rules/reason-words.ts";
+import { reasonsToShow, reasonWords } from "../policy/rules/reason-words.ts";
 import type { ApprovalView, ArtifactView, ViewerView } from "../server/contract/approvals.ts";
 import { actionText } from "./decision-text.ts";
 import { type Paint, paintRisk } from "./terminal.ts";
@@ -40,7 +40,7 @@ export function cardLines(request: ApprovalView, now: number, { paint, terminal 
   row("approval", visible(request.approval_id));
   row("asked by", askedBy(request));
   if (request.reason !== undefined) row("it says", `${visible(request.reason)} (not checked)`);
-  for (const [i, why] of request.why.entries()) row(i === 0 ? "because" : "", reasonText(why));
+  for (const [i, why] of reasonsToShow(request.why).entries()) row(i === 0 ? "because" : "", reasonText(why));
   if (request.summary !== undefined) row("tool says", visible(request.summary));
   block("arguments", argumentLines(given));
   for (const artifact of artifacts) block("holds", artifactLines(artifact));

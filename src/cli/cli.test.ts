@@ -94,9 +94,10 @@ describe("without a running Postern", () => {
     expect(await cli.run("call", "send", "text=hi", ...data)).toMatchObject({
       code: 0,
       out: "sent hi\n",
+      err: expect.stringMatching(/^A person \(operator\) .*Reason: fine\.\n/),
     });
     const again = await cli.run("call", "send", "text=hi", ...data);
-    expect(again.err).toContain("Not run again");
+    expect(again.err).toMatch(/Not run again: .* give the call a key of its own: `--key KEY`\.\n/);
     expect(cli.runs).toEqual(["hi"]);
     expect(await cli.run("approvals", "approve", id, ...data)).toMatchObject({ code: 1 });
   });

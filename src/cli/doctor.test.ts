@@ -94,6 +94,11 @@ servers: { files: { command: node, args: [-e, "0", .], enabled: false } }
     message: `Server \`files\` is given ${folder}, which shares files with the configuration ${folder}/postern.yaml.`,
   });
   expect(findings.some(({ check }) => check === "paths")).toBe(false);
+  const printed = await cli.run("doctor", "--port", "0", "--config", join(folder, "postern.yaml"));
+  expect(printed).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/\nPostern works, with \d+ warnings?; see above\.\n$/),
+  });
   if (process.getuid?.() === 0) return; // to whom nothing is closed
   chmodSync(join(folder, "postern.yaml"), 0o400);
   const again = await cli.run("doctor", "--json", "--port", "0", "--config", join(folder, "postern.yaml"));

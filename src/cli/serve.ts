@@ -2,6 +2,8 @@
 import type { Settings } from "../config/settings.ts";
 import { SystemClock } from "../core/clock.ts";
 import { RuntimeFault } from "../core/fault.ts";
+import { counted } from "../core/shown.ts";
+import type { Health } from "../runtime/api.ts";
 import { createClient, type PosternClient } from "../server/client/client.ts";
 import { shownExplanation } from "../server/contract/wire.ts";
 import { readToken, type TokenRole } from "../server/credentials.ts";
@@ -14,6 +16,7 @@ import type { StartFlags } from "./host.ts";
 import { openLog, reportNames } from "./log.ts";
 import { removeServerFile, sleep, writeServerFile, writeStopping } from "./server-file.ts";
 import { type EndSignal, onEndSignal, type Terminal } from "./terminal.ts";
+import { visible } from "./text.ts";
 import { drainMs, type Wired, wire } from "./wiring.ts";
 
 const clock = new SystemClock();
@@ -45,7 +48,7 @@ export async function serve(start: ServeRequest): Promise<ExitCode> {
     const names = reportNames(runtime, { log, clock });
     const stopped = stopSignal(start); // before server.json: a caller that finds it may stop it at once
     writeServerFile(settings.dataFolder, { port: listening.port, pid: process.pid, url: listening.url });
-    await serversTried(runtime);
+    await serversTried(runtime, terminal);
     wired.checkOffer();
     await announce(start, { runtime, listening, unmatched: names.found.length });
     runtime.chains?.warm();
@@ -80,11 +83,17 @@ async function listenFor(wired: Wired, { settings, flags }: ServeRequest): Promi
 }
 
 /** Calls are served already. The table shows the tools of quick servers; a slow server is shown as connecting. */
-async function serversTried(runtime: Wired["runtime"]): Promise<void> {
+async function serversTried(runtime: Wired["runtime"], terminal: Terminal): Promise<void> {
+  terminal.aside(startingText(runtime.health().servers.filter(({ status }) => status === "connecting")));
   for (let waitedMs = 0; waitedMs < tableWaitMs; waitedMs += lookEveryMs) {
     if (runtime.health().servers.every(({ status }) => status !== "connecting")) return;
     await sleep(clock, lookEveryMs);
   }
+}
+
+function startingText(servers: Health["servers"]): string {
+  const names = servers.map(({ name }) => visible(name)).join(", ");
+  return servers.length === 0 ? "" : `Starting ${counted(servers.length, "server")}: ${names} …\n`;
 }
 
 async function announce(

@@ -22,7 +22,7 @@ function configured(name: string, servers: Readonly<Record<string, object>>): re
 async function started(
   name: string,
   servers: Readonly<Record<string, object>>,
-): Promise<{ out: string; tookMs: number }> {
+): Promise<{ out: string; err: string; tookMs: number }> {
   const began = performance.now();
   const { child, end } = cli.open(["start", "--data", join(cli.folder, name), ...configured(name, servers)]);
   onTestFinished(async () => {
@@ -30,15 +30,20 @@ async function started(
     await end;
   });
   let out = "";
+  let err = "";
+  child.stderr?.on("data", (chunk: Buffer) => {
+    err += chunk.toString();
+  });
   for await (const chunk of child.stdout ?? []) {
     out += String(chunk);
     if (out.includes("Try next")) break;
   }
-  return { out, tookMs: performance.now() - began };
+  return { out, err, tookMs: performance.now() - began };
 }
 
 it("`start` serves at once: a slow server is shown as connecting, the others' tools are there", async () => {
-  const { out, tookMs } = await started("slow", { quick: {}, slow: { startAfterMs: 60_000 } });
+  const { out, err, tookMs } = await started("slow", { quick: {}, slow: { startAfterMs: 60_000 } });
+  expect(err).toContain("Starting 2 servers: quick, slow …\n");
   expect(out).toMatch(/server +quick connected/);
   expect(out).toMatch(/server +slow connecting: its tools are offered as soon as it is connected/);
   expect(out).toMatch(/^quick__raw +safe +runs/m);
@@ -53,4 +58,7 @@ it("the table of `start` has no row for each of very many tools, and says where 
   expect(out).toMatch(/^and 40\d more: .*tools$/m);
   const { out: all } = await cli.run("tools", "--data", join(cli.folder, "many"));
   expect(all.match(/^many__more-\d+ +safe +runs/gm)).toHaveLength(500);
+  const { out: log } = await cli.run("audit", "show", "--limit", "1000", "--data", join(cli.folder, "many"));
+  expect(log).toMatch(/^\d+-\d+ .*mcp\.tool_pinned.* 50\d tools of `many` are pinned as they were first/m);
+  expect(log.match(/mcp\.tool_pinned/g)).toHaveLength(1);
 });

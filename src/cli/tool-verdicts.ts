@@ -1,6 +1,6 @@
 import type { Json } from "../core/json.ts";
 import type { PosternClient } from "../server/client/client.ts";
-import type { EffectiveLineView, ExplanationView, VerdictView } from "../server/contract/policy.ts";
+import type { EffectiveLineView, ExplanationView, ReasonView, VerdictView } from "../server/contract/policy.ts";
 import type { ToolView } from "../server/contract/tools.ts";
 import { sampleArguments } from "./commands/arguments.ts";
 
@@ -29,7 +29,14 @@ export const depends = "depends";
 
 /** What a call of the tool meets. If a rule can change the verdict for some arguments, no single word is true. */
 export function lineWord({ verdict, depends: rules }: Pick<EffectiveLineView, "verdict" | "depends">): string {
-  return rules.length > 0 ? depends : verdictWords[verdict];
+  return rules.some(({ says }) => canChange(says, verdict)) ? depends : verdictWords[verdict];
+}
+
+/** Only a rule that permits lifts a denial. A call that asks already asks once. */
+function canChange(says: ReasonView["says"], verdict: VerdictView): boolean {
+  const permits = says === "ALLOW" || says === "CONFIRM";
+  if (verdict === "DENY") return permits;
+  return !permits || (says === "CONFIRM" && verdict === "ALLOW");
 }
 
 /** `explain` asks as the agent, `policy` as the operator. */

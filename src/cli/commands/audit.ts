@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import { isJsonObject } from "../../core/json.ts";
 import { counted } from "../../core/shown.ts";
 import { type AuditEventView, audit, type VerificationView, verification } from "../../server/contract/audit.ts";
 import { shape } from "../../server/contract/route.ts";
@@ -66,11 +67,53 @@ function showCommand(group: CommandGroup): void {
       const { events } = await allPages(where, "events", (page) => operator.audit.latest(page));
       return { events: events.toReversed() };
     },
-    text: ({ events }, work) => (events.length === 0 ? "No events.\n" : tableOf(events, columns, work)),
+    text: ({ events }, work) => (events.length === 0 ? "No events.\n" : tableOf(foldedPins(events), columns, work)),
   });
 }
 
-const columns: Columns<AuditEventView> = {
+/** One line of the table. `seq` is a range if it stands for several events. */
+interface AuditRow
+  extends Pick<
+    AuditEventView,
+    "timestamp" | "type" | "tool_name" | "decided_by" | "decided_via" | "principal" | "summary"
+  > {
+  readonly seq: number | string;
+}
+
+/** The first definitions of one server's tools are one line: a server has dozens of them, and a person reads none. */
+function foldedPins(events: readonly AuditEventView[]): readonly AuditRow[] {
+  const rows: AuditRow[] = [];
+  for (let at = 0; at < events.length; ) {
+    const [first, ...others] = pinsFrom(events, at);
+    const last = others.at(-1);
+    const event = events[at];
+    if (event === undefined) break;
+    at += 1 + others.length;
+    if (first === undefined || last === undefined) rows.push(event);
+    else {
+      const summary = `${others.length + 1} tools of \`${serverOf(first)}\` are pinned as they were first seen.`;
+      rows.push({ ...first, seq: `${first.seq}-${last.seq}`, summary });
+    }
+  }
+  return rows;
+}
+
+/** The pins of one server that follow each other from this place on. */
+function pinsFrom(events: readonly AuditEventView[], at: number): readonly AuditEventView[] {
+  const server = serverOf(events[at]);
+  if (server === undefined) return [];
+  const end = events.findIndex((event, i) => i > at && serverOf(event) !== server);
+  return events.slice(at, end < 0 ? undefined : end);
+}
+
+/** The server whose tool was pinned. Undefined for any other event. */
+function serverOf(event: AuditEventView | undefined): string | undefined {
+  const { type, data } = event ?? {};
+  if (type !== "mcp.tool_pinned" || data === undefined || !isJsonObject(data)) return undefined;
+  return typeof data["server"] === "string" ? data["server"] : undefined;
+}
+
+const columns: Columns<AuditRow> = {
   SEQ: ({ seq }) => String(seq),
   WHEN: ({ timestamp }, work) => ago(timestamp, work),
   EVENT: ({ type }) => type,

@@ -1,6 +1,7 @@
 import type { Settings } from "../../config/settings.ts";
 import { messageOf } from "../../core/fault.ts";
 import { directLimits, limitsWarning } from "../../core/session.ts";
+import { counted } from "../../core/shown.ts";
 import type { CommandGroup } from "../command.ts";
 import { asTypedHere, commandName } from "../command-name.ts";
 import { connect } from "../connect.ts";
@@ -37,13 +38,17 @@ export function commands(group: CommandGroup): void {
       }
       const healthy = findings.every(({ level }) => level !== "fail");
       if (flags.json === true) printJson(host, { healthy, findings });
-      else
-        terminal.out(
-          healthy ? "\nNothing stands in the way.\n" : "\nPostern cannot work like this; the fixes are above.\n",
-        );
+      else terminal.out(`\n${summaryOf(findings)}\n`);
       return healthy ? exitCodes.ok : exitCodes.failed;
     },
   });
+}
+
+function summaryOf(findings: readonly DoctorFinding[]): string {
+  const warnings = findings.filter(({ level }) => level === "warn").length;
+  if (findings.some(({ level }) => level === "fail")) return "Postern cannot work like this; the fixes are above.";
+  if (warnings > 0) return `Postern works, with ${counted(warnings, "warning")}; see above.`;
+  return "Nothing stands in the way.";
 }
 
 function lineOf({ level, check, message, fix }: DoctorFinding, paint: (text: string) => string): string {

@@ -101,7 +101,7 @@ function lineText(screen: PolicyScreen, line: EffectiveLineView, width: number):
   const cell = (text: string, painted: string, columns: number): string =>
     `${painted}${" ".repeat(columns - widthOf(text))}  `;
   const first = `${cell(name, name, width)}${cell(risk, paintRisk(paint, risk), 8)}${cell(word, paintVerdict(paint, verdict, word), 8)}`;
-  const because = rules.length === 0 ? ruleText(by) : `${verdictWords[verdict]} by ${ruleText(by)}`;
+  const because = word !== depends ? ruleText(by) : `${verdictWords[verdict]} by ${ruleText(by)}`;
   const indent = width + 22;
   const more = rules.map((rule) => `may change by ${ruleText(rule)}`);
   if (skills.length > 0)

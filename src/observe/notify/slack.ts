@@ -2,7 +2,7 @@ import { shownArguments } from "../../approvals/binding.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { ApprovalRecord } from "../../core/records.ts";
 import { codeOf, withHiddenShown } from "../../core/system/card-text.ts";
-import { reasonWords } from "../../policy/rules/reason-words.ts";
+import { reasonsToShow, reasonWords } from "../../policy/rules/reason-words.ts";
 import type { Notice, NoticeType } from "./channel.ts";
 import type { NoticeFormat, WebhookDependencies, WebhookOptions } from "./webhook.ts";
 
@@ -70,7 +70,9 @@ function approvalBlocks(notice: ApprovalNotice, now: number, withArguments: bool
   const lines = [
     `Risk: ${risk}`,
     `Asked by: ${who}, run ${runId}`,
-    ...why.slice(0, mostReasons).map((one) => `Because: ${reasonWords(one)}`),
+    ...reasonsToShow(why)
+      .slice(0, mostReasons)
+      .map((one) => `Because: ${reasonWords(one)}`),
     ...(summary === undefined ? [] : [`The tool says: ${summary}`]),
     ...(reason === undefined ? [] : [`The agent says (not verified): ${reason}`]),
     statusLine(approval, now),

@@ -52,3 +52,9 @@ export function reasonWords({ rule, says }: Pick<Reason, "rule" | "says">): stri
   }
   return rule;
 }
+
+/** The reasons that a person needs. That no rule refuses a call is no reason to ask. */
+export function reasonsToShow<One extends Pick<Reason, "rule">>(why: readonly One[]): readonly One[] {
+  const shown = why.filter(({ rule }) => rule !== "default: allow");
+  return shown.length > 0 ? shown : why;
+}
