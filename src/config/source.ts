@@ -32,9 +32,9 @@ export function readSource(source: string, text: string, language: "yaml" | "jso
   const lines = new LineCounter();
   const schema = language === "json" ? "json" : "core";
   const document = parseDocument(text, { lineCounter: lines, schema, prettyErrors: true, logLevel: "error" });
-  const problems = [
-    ...firstOfEach([...document.errors, ...document.warnings].map((error) => syntaxProblem(source, text, error))),
-  ];
+  const problems = [...document.errors, ...document.warnings]
+    .map((error) => syntaxProblem(source, text, error))
+    .filter(({ line }, i, all) => line === undefined || line !== all[i - 1]?.line); // others in a line follow from its first
   if (problems.length === 0) problems.push(...strangeKeys(source, document, lines));
   if (problems.length > 0) throw new ConfigProblems(problems);
   return {
@@ -147,11 +147,6 @@ function syntaxProblem(file: string, text: string, error: YAMLError): ConfigProb
   const fix = known?.fix ?? "Put a text with special characters in quotes; `postern doctor` checks the file again.";
   const at = start === undefined ? {} : { line: start.line, column: start.col };
   return { source: file, ...at, key: "", message, fix };
-}
-
-/** What follows from a mistake is reported for the same line, and says nothing new. */
-function firstOfEach(problems: readonly ConfigProblem[]): readonly ConfigProblem[] {
-  return problems.filter(({ line }, i) => line === undefined || line !== problems[i - 1]?.line);
 }
 
 /** Keys that are not text, `__proto__`, which JavaScript does not treat as data, and names of anchors that are not there. */

@@ -139,7 +139,8 @@ function goOn(
       while (result?.status === "waiting" && (await isDecided(work, { ...result, until, signal })))
         result = await printed(agent.resume(runId, more));
       if (result === undefined) throw new UsageProblem(`There is no run \`${visible(runId)}\`.`);
-      return await printEnd(work, result);
+      const code = await printEnd(work, result);
+      return signal.aborted ? exitCodes.interrupted : code;
     } catch (error) {
       if (signal.aborted) return printInterruptedRun(work, { principal, runId }, traceId);
       if (!(error instanceof UsageProblem)) printHowToResume(work, runId);
