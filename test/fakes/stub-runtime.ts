@@ -221,6 +221,11 @@ export function stubRuntime(options: StubOptions = {}): {
       ...{ version: "p1", effective: () => undefined, warnings: () => [] },
       explainCall: recording("explainCall", { reached: "verdict", decision, counting: decision.reasons, facts }),
     },
+    readArtifact: recording("artifact", {
+      meta: { digest: aDigest, mediaType: "text/html", bytes: 2 },
+      chunks: [Buffer.from("hi")],
+      notes: [],
+    }),
     artifacts: {
       openStream: recording("artifact", {
         meta: { digest: aDigest, mediaType: "text/html", bytes: 2 },

@@ -229,7 +229,7 @@ describe.each([
     const { approval = "", run = "", grant = "", account = "" } = owned.get(other) ?? {};
     expect((await runtime.approvals.get(approval))?.state).toBe("pending");
     expect(runtime.approvals.grants.list({ tenant: other, state: "live" }).map(({ id }) => id)).toContain(grant);
-    expect(await runtime.runs?.get({ runId: run, tenant: other })).toMatchObject({ state: "running" });
+    expect(await runtime.runs?.get({ runId: run, tenant: other })).toMatchObject({ state: "waiting" });
     expect(await runtime.accounts.get(account, holder)).toMatchObject({ disabled: false, roles: [...roles] });
     expect(runtime.alarms.list({ tenant: other }).every(({ state }) => state === "open")).toBe(true);
   });
