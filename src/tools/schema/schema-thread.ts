@@ -20,7 +20,7 @@ interface WaitingCheck {
   readonly done: (checked: SchemaResult) => void;
 }
 
-/** The longest time to compile one schema. No caller waits for it. */
+/** The longest time to compile one schema, before the first value of it is checked too. */
 const compileMs = 5_000;
 
 /**
@@ -84,10 +84,21 @@ export class SchemaThread {
     const job = this.#take() ?? this.#compiles.shift();
     if (job === undefined) return;
     this.#current = job;
-    const limitMs = job.value === undefined ? compileMs : this.#deadlineMs;
-    this.#disarm = this.#clock.in(limitMs, () => this.#hung(limitMs));
+    const isCheck = job.value !== undefined && this.#known.has(job.vetted.digest);
+    this.#limit(isCheck ? this.#deadlineMs : compileMs);
     this.#worker.ref();
     this.#send(this.#worker, job);
+  }
+
+  /** If this thread was busy at the end of the limit, an answer may have come meanwhile: it is read first. */
+  #limit(limitMs: number): void {
+    this.#disarm?.();
+    let isOver = false;
+    const cancel = this.#clock.in(limitMs, () => setImmediate(() => !isOver && this.#hung(limitMs)));
+    this.#disarm = () => {
+      isOver = true;
+      cancel();
+    };
   }
 
   /** The oldest value of the schema whose turn it is. That schema goes to the end of the queue. */
@@ -126,6 +137,7 @@ export class SchemaThread {
     });
     worker.on("message", (answer: SchemaAnswer) => {
       if (worker !== this.#worker) return; // a message of a killed worker
+      if ("compiled" in answer) return this.#limit(this.#deadlineMs);
       if ("ready" in answer) this.#ready = true;
       else this.#answer(answer);
       this.#next();

@@ -18,11 +18,12 @@ export interface SchemaJob {
 
 /** `unusable`: why the schema cannot be used, whatever the value is. */
 export type SchemaResult = { readonly issues: readonly Issue[] } | { readonly unusable: string };
-export type SchemaAnswer = { readonly ready: true } | SchemaResult;
+/** `compiled`: the schema of the value is compiled, and its check begins. */
+export type SchemaAnswer = { readonly ready: true } | { readonly compiled: true } | SchemaResult;
 
 const compiled = new Map<string, Promise<CompiledCheck>>();
 
-async function check({ digest, schema, value }: SchemaJob): Promise<SchemaResult> {
+async function check({ digest, schema, value }: SchemaJob, begins: () => void): Promise<SchemaResult> {
   try {
     if (value === undefined) {
       if (schema !== undefined) await compileSchema(schema);
@@ -30,6 +31,7 @@ async function check({ digest, schema, value }: SchemaJob): Promise<SchemaResult
     }
     if (schema !== undefined) compiled.set(digest, compileSchema(schema));
     const known = await compiled.get(digest);
+    if (schema !== undefined) begins();
     return known === undefined ? { unusable: "the checker has lost it" } : { issues: known.issues(value) };
   } catch (error) {
     return { unusable: messageOf(error) };
@@ -39,7 +41,8 @@ async function check({ digest, schema, value }: SchemaJob): Promise<SchemaResult
 const port = parentPort;
 if (port !== null) {
   port.on("message", (job: SchemaJob) => {
-    void check(job).then((checked) => port.postMessage(checked satisfies SchemaAnswer));
+    const begins = (): void => port.postMessage({ compiled: true } satisfies SchemaAnswer);
+    void check(job, begins).then((checked) => port.postMessage(checked satisfies SchemaAnswer));
   });
   // The first compilation is slow, so it happens before the first call.
   await compileSchema({ schema: { type: "object" }, dialect: "2020-12", digest: "warm" });
