@@ -32,6 +32,8 @@ import {
   textOrParts,
 } from "./library-tools.ts";
 
+export type { AiSdkApprovalMessage, AiSdkApprovalResponse, AiSdkMessage } from "./ai-sdk-messages.ts";
+
 /** A tool in the form of `generateText({ tools })`. */
 export interface AiSdkTool {
   readonly description: string;

@@ -41,17 +41,18 @@ const programs = all
   .map((one) => ({ ...one, file: join(folder, `${one.name}.ts`) }));
 
 /** The names that a page leaves to its reader's program. */
-const ofTheReader = `import type { LocalTool, Principal, Runtime } from "postern";
+const ofTheReader = `import type { AiSdkMessage } from "postern/agents/ai-sdk";
+import type { LocalTool, Principal, Runtime } from "postern";
 import type { AgentModel } from "postern/agents/loop";
 declare global {
   const chatId: string;
   const runId: string;
   const sendEmail: LocalTool;
   const model: AgentModel;
-  const messages: object[];
+  const messages: AiSdkMessage[];
   const input: unknown[];
   const openai: { responses: { create(request: object): Promise<{ output: unknown[] }> } };
-  function generateText(settings: object): Promise<{ text: string }>;
+  function generateText(settings: object): Promise<{ text: string; responseMessages: AiSdkMessage[] }>;
   const tools: readonly LocalTool[];
   const principal: Principal;
   const runtime: Runtime;
@@ -70,7 +71,10 @@ declare global {
 
 /** Declares the third-party libraries that pages import, as far as the pages use them. */
 const othersLibraries = `declare module "ai" {
-  export function generateText(settings: object): Promise<{ text: string }>;
+  export function generateText(settings: object): Promise<{
+    text: string;
+    responseMessages: import("postern/agents/ai-sdk").AiSdkMessage[];
+  }>;
 }
 declare module "@anthropic-ai/claude-agent-sdk" {
   export function query(asked: { prompt: string; options: object }): AsyncIterable<object>;
