@@ -18,7 +18,7 @@ import {
   type ToolUse,
 } from "./agent-tools.ts";
 import { HostCalls, hostToolNames, registerHostTools } from "./host-calls.ts";
-import { asText, requestIfNeeded, type ToolStatements } from "./library-tools.ts";
+import { asText, type ToolStatements } from "./library-tools.ts";
 
 const host = "the Claude Agent SDK";
 const serverName = "postern";
@@ -201,7 +201,7 @@ class ClaudeSession {
 
   async #mustWait({ name, ...use }: HostUse): Promise<boolean> {
     const own = { ...use, name: name.slice(ownPrefix.length) };
-    return (await requestIfNeeded(own, this.#tools)) !== undefined;
+    return (await this.#tools.requestApproval(own)) !== undefined;
   }
 }
 

@@ -43,11 +43,6 @@ export function offerToLibrary<Tool>(
   };
 }
 
-/** Asks for approval if the call needs it. Returns undefined when the call may run, or when it was decided before. */
-export function requestIfNeeded(use: ToolUse, tools: AgentTools): Promise<ApprovalRecord | undefined> {
-  return tools.requestApproval(use);
-}
-
 /** For a library that lets a call go on before the decision, and has no way of its own to go on waiting. */
 export function stillWaits(tool: string, approvalId: string): RuntimeFault {
   return new RuntimeFault(
