@@ -19,7 +19,6 @@ import {
   type AgentTools,
   openAgentTools,
   type RenderedToolAnswer,
-  type ToolUse,
 } from "./agent-tools.ts";
 
 /** The tools of one agent in one run, in the form that an agent library takes. */
