@@ -7,14 +7,14 @@ import { expect, it } from "vitest";
 const run = promisify(execFile);
 
 /** Returns the figure that a script beside this file prints. */
-async function microseconds(script: string): Promise<number> {
+async function figureOf(script: string): Promise<number> {
   return Number((await run(process.execPath, [join(import.meta.dirname, script)])).stdout);
 }
 
-it("a policy answers within ten microseconds with five hundred rules", async () => {
-  expect(await microseconds("decide.ts")).toBeLessThan(10);
+it("a policy decides by five hundred rules sooner than JSON of a hundred is parsed", async () => {
+  expect(await figureOf("decide.ts")).toBeLessThan(0.9);
 });
 
 it("finding an action costs well under a microsecond among a thousand tools", async () => {
-  expect(await microseconds("find.ts")).toBeLessThan(1);
+  expect(await figureOf("find.ts")).toBeLessThan(1);
 });
