@@ -44,7 +44,8 @@ export async function invoke(call: ToolCall, caller: Caller, parts: Parts): Prom
     end = broken(call, fault, parts);
   }
   const isRepeated = isEnding(end) && parts.repeated.count(call, end, caller.session);
-  const outcome = await outcomeIn(call, end, { isRepeated, arrivedAt }, parts);
+  const latencyMs = parts.clock.monotonic() - arrivedAt;
+  const outcome = isEnding(end) ? await leave(call, end, { isRepeated, latencyMs }, parts) : end;
   const durationMs = parts.clock.monotonic() - arrivedAt;
   if (!isRepeated) caller.session.note(call, outcome, durationMs);
   parts.announce({ moment: "left", call, outcome, durationMs });
@@ -62,8 +63,8 @@ async function passGates(call: ToolCall, caller: Caller, parts: Parts, tries = 0
   if (isEnding(counted)) return counted;
   const foreign = await ownRun(counted, parts);
   if (foreign !== undefined) return foreign;
-  const attempt = parts.tools.serverArriving?.(counted.tool);
-  const left = attempt && (await awaitServer(counted, attempt, caller, parts.clock));
+  const arriving = awaitServer(counted, caller, parts);
+  const left = arriving && (await arriving);
   if (left !== undefined) return left;
   const weighed = await assess(counted, parts);
   if (isEnding(weighed)) return weighed;
@@ -103,20 +104,15 @@ export async function carryOut(
   return settle(claimed, await execute(claimed, caller, parts), caller, parts);
 }
 
-async function outcomeIn(
+/** The terminal event of a call whose tool did not run; the others have theirs from `settle`, or from the request that asked. */
+async function leave(
   call: ToolCall,
-  end: ToolOutcome | Ending,
-  { isRepeated, arrivedAt }: { readonly isRepeated: boolean; readonly arrivedAt: number },
+  end: Ending,
+  { isRepeated, latencyMs }: { readonly isRepeated: boolean; readonly latencyMs: number },
   parts: Parts,
 ): Promise<ToolOutcome> {
-  if (!isEnding(end)) return end;
-  return isRepeated ? outcomeOf(call.id, end) : leave(call, end, parts.clock.monotonic() - arrivedAt, parts);
-}
-
-/** The terminal event of a call whose tool did not run; the others have theirs from `settle`, or from the request that asked. */
-async function leave(call: ToolCall, end: Ending, latencyMs: number, parts: Parts): Promise<ToolOutcome> {
   const outcome = outcomeOf(call.id, end);
-  if (end.ending === "pending" && end.asked) return outcome;
+  if (isRepeated || (end.ending === "pending" && end.asked)) return outcome;
   if (await parts.ledger.note(call, end, outcome, latencyMs)) return outcome;
   return outcomeOf(call.id, storeFailure(parts.ledger.broken));
 }

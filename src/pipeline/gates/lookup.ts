@@ -16,10 +16,19 @@ export interface LookupParts {
 }
 
 /**
- * Waits for the first attempt to connect the tool's server, so that a call in the first seconds finds its tool. Returns an
- * ending if the caller leaves meanwhile.
+ * Waits for the first attempt to connect the tool's server, so that a call in the first seconds finds its tool. Returns
+ * undefined if there is nothing to wait for; else an ending if the caller leaves meanwhile.
  */
-export async function awaitServer(
+export function awaitServer(
+  call: CountedCall,
+  caller: Caller,
+  { tools, clock }: Pick<LookupParts, "tools"> & { readonly clock: Clock },
+): Promise<Ending | undefined> | undefined {
+  const attempt = tools.serverArriving?.(call.tool);
+  return attempt && arrived(call, attempt, caller, clock);
+}
+
+async function arrived(
   call: CountedCall,
   attempt: Promise<void>,
   caller: Caller,
