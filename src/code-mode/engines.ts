@@ -127,7 +127,7 @@ export class Engines implements AsyncDisposable {
   }
 
   /**
-   * What was asked for and does not run. JavaScript needs no installation, so without it the installation is broken;
+   * Parts that the settings ask for and that do not run. JavaScript needs no installation, so without it the installation is broken;
    * Python is optional.
    */
   async warnings(): Promise<readonly string[]> {

@@ -118,7 +118,7 @@ interface OutcomeFields {
   readonly summary?: string;
   readonly preview?: Preview;
   /**
-   * Sentences that say how the result differs from what was asked: a person changed the arguments, or the answer is that of
+   * Sentences that say how the result differs from the request: a person changed the arguments, or the answer is that of
    * an earlier call. Text, content and structured content do not hold them. A model reads them first.
    */
   readonly notes?: readonly string[];

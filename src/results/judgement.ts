@@ -6,7 +6,7 @@ export interface Judgement {
   /** They are from an open-world tool, so third parties may have written them. */
   readonly openWorld?: true;
   readonly marks?: readonly Mark[];
-  /** Why nobody may read them. */
+  /** Why no reader gets them. */
   readonly withheld?: string;
   /** Guardrails have examined their text. */
   readonly examined?: true;
@@ -34,7 +34,7 @@ export function allMarks(one: readonly Mark[] = [], other: readonly Mark[] = [])
   return [...one, ...other.filter(isNew)];
 }
 
-/** Whether whoever reads the bytes reads what third parties wrote. */
+/** Whether third parties wrote the bytes. */
 export function isFromThirdParties({ openWorld, marks }: Judgement = {}): boolean {
   return openWorld === true || marks !== undefined;
 }

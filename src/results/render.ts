@@ -7,7 +7,7 @@ import { readable } from "./readable.ts";
 
 /**
  * An outcome as a model reads it: one rendering for MCP, HTTP, scripts, the command line and every agent library.
- * No result is empty for a model, and every deviation from what was asked is its first sentence.
+ * A model never reads an empty result. If a result differs from the request, its first sentence says how.
  */
 export interface RenderedOutcome {
   /** Everything for a reader of text: the result, or what happened and what to do next. */
@@ -125,7 +125,7 @@ function withFiles({ text, content }: Read, { isProgram, readFile }: RenderOptio
   const lines = content.flatMap((block) => lineOfBytes(block) ?? []);
   if (lines.length === 0 || (isProgram === true && text !== "")) return { text, content };
   const isKept = content.some((block) => block.type !== "text" && "artifact" in block);
-  const advice = readFile !== undefined && isKept ? [`To read what was kept as an artifact, ${readFile}.`] : [];
+  const advice = readFile !== undefined && isKept ? [`To read a block that is kept as an artifact, ${readFile}.`] : [];
   return {
     text: [...(text === "" ? [] : [text]), ...lines, ...advice].join("\n"),
     content: [...content, ...advice.map(asText)],

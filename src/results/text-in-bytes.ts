@@ -3,7 +3,7 @@ const textTypes =
   /^text\/|[/+](?:json|xml|ya?ml|x-ya?ml|toml|csv|sql|rtf|(?:x-)?ndjson|jsonl|graphql|(?:x-)?(?:java|ecma|type)script|x-sh|x-www-form-urlencoded|mbox)$/;
 
 /**
- * The text of bytes that are text or claim to be, for whoever searches it. Returns undefined for other bytes. A text whose
+ * The text of bytes that are text or claim to be, for a search. Returns undefined for other bytes. A text whose
  * encoding is in doubt is given in each that it may have, one after the other.
  *
  * @param isWhole false if the bytes are the beginning of more, which may end within a character

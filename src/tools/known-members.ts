@@ -106,7 +106,7 @@ export function refuseUnknownMembers(value: object, part: keyof typeof parts, me
 
 const providers = ["openai", "anthropic", "google"];
 
-/** An entry of a provider that nobody asks for is never sent. Other names are free: programs may encode for any provider. */
+/** An entry of a provider is sent only to that provider. Other names are free: programs may encode for any provider. */
 export function refuseMistypedProviders({ providerSpecs }: HostedTool, members: Members): void {
   for (const name of Object.keys(providerSpecs)) {
     const meant = providers.includes(name) ? undefined : nearMiss(name, providers);

@@ -147,7 +147,7 @@ export class IncomingMessages {
   }
 }
 
-/** What the SDK reads in place of the result of a call, whatever the revision. */
+/** The SDK reads this instead of the result of a call, in every revision. */
 const anyResult = { resultType: "complete", content: [] };
 
 const noise = "\n";

@@ -57,7 +57,7 @@ class ToolResult {
     if (given.notes !== undefined) Object.defineProperty(this, "notes", { enumerable: true, value: given.notes });
     weakSet(handles, this, { place, given });
   }
-  /** Sentences that say how the result differs from what was asked. */
+  /** Sentences that say how the result differs from the request. */
   get notes() {
     return [];
   }
