@@ -16,6 +16,7 @@ import {
   artifactsIn,
   bytesInBlocks,
   bytesOfArtifact,
+  namesArtifact,
   type ResultBytes,
   readable,
   type UsedArtifacts,
@@ -84,8 +85,8 @@ export function isUnguarded(
   used: UsedArtifacts,
   { guardrails }: GuardrailParts,
 ): boolean {
-  if ((guardrails?.onResults ?? []).length > 0 || references.length > 0 || used.openWorld) return false;
-  return artifactsIn(content, used).size === 0;
+  if ((guardrails?.onResults.length ?? 0) > 0 || references.length > 0 || used.openWorld) return false;
+  return used.isEmpty && !namesArtifact(content);
 }
 
 function examinationOf(text: string | undefined, hasFailed: boolean): Judgement {

@@ -23,7 +23,7 @@ import type { ValidCall } from "./gates/stages.ts";
 import { guardResult, withheldText, withJudgement } from "./guard-result.ts";
 import { inputOf } from "./input.ts";
 import { readOnlyContext } from "./read-only-context.ts";
-import { noArtifactsUsed, type UsedArtifacts } from "./result-bytes.ts";
+import { UsedArtifacts } from "./result-bytes.ts";
 
 export interface ReconcileParts extends LookupParts, GuardrailParts {
   readonly artifacts: ArtifactStore;
@@ -55,7 +55,7 @@ export async function askTool(record: CallRecord, session: Session, parts: Recon
   if (hook === undefined) return unknown(`\`${record.call.tool}\` has no reconcile hook; settle the call by hand`);
   const valid = await checkArguments(found, parts);
   if (isEnding(valid)) return unknown("its arguments do not fit the tool's schema any more");
-  const used = noArtifactsUsed();
+  const used = new UsedArtifacts();
   const loan = lend(parts.secrets, parts.redactor);
   const body = async (lazy: { readonly signal: AbortSignal }): Promise<unknown> =>
     hook(

@@ -5,17 +5,27 @@ import { collected } from "../results/streams.ts";
 import { textInBytes } from "../results/text-in-bytes.ts";
 
 /** What the result of a call may hold beside its tool's own words: artifacts by digest, and results of its child calls. */
-export interface UsedArtifacts {
+export class UsedArtifacts {
   /** A child call brought what third parties wrote. */
-  openWorld: boolean;
-  /** The tool read them, so its result may hold their bytes. */
-  readonly opened: Set<string>;
-  /** Streams of the result, which were stored while they were read. */
-  readonly stored: Set<string>;
-}
+  openWorld = false;
+  #opened: Set<string> | undefined;
+  #stored: Set<string> | undefined;
 
-export function noArtifactsUsed(): UsedArtifacts {
-  return { openWorld: false, opened: new Set(), stored: new Set() };
+  /** The tool read them, so its result may hold their bytes. Made on first use: most calls use no artifact. */
+  get opened(): Set<string> {
+    this.#opened ??= new Set();
+    return this.#opened;
+  }
+
+  /** Streams of the result, which were stored while they were read. */
+  get stored(): Set<string> {
+    this.#stored ??= new Set();
+    return this.#stored;
+  }
+
+  get isEmpty(): boolean {
+    return (this.#opened?.size ?? 0) + (this.#stored?.size ?? 0) === 0;
+  }
 }
 
 /** The bytes of a block or of an artifact, as guardrails see them. */
@@ -58,9 +68,13 @@ export function artifactLabel(digest: string): string {
 }
 
 /** Artifacts that may be in the result: those that it names, and those that the tool has read. */
-export function artifactsIn(content: readonly ContentBlock[], { opened, stored }: UsedArtifacts): ReadonlySet<string> {
+export function artifactsIn(content: readonly ContentBlock[], used: UsedArtifacts): ReadonlySet<string> {
   const named = content.flatMap((block) => ("artifact" in block && block.artifact !== undefined ? block.artifact : []));
-  return new Set([...named, ...opened, ...stored]);
+  return used.isEmpty ? new Set(named) : new Set([...named, ...used.opened, ...used.stored]);
+}
+
+export function namesArtifact(content: readonly ContentBlock[]): boolean {
+  return content.some((block) => "artifact" in block && block.artifact !== undefined);
 }
 
 /** Those that the principal may read: others are in no result that it gets. */

@@ -22,12 +22,11 @@ export interface ArgumentParts {
  * The arguments must be readable, free of secrets and fit the schema; each artifact they name must exist and be the
  * caller's. A reference passes the schema in place of its value; its bytes are checked again where the tool runs.
  */
-export async function checkArguments(call: FoundCall, parts: ArgumentParts): Promise<ValidCall | Ending> {
+export function checkArguments(call: FoundCall, parts: ArgumentParts): Promise<ValidCall | Ending> | Ending {
   if (call.problem !== undefined) return refuse("arguments_invalid", call.problem);
   if (parts.redactor.finds(call.text)) return refuse("secret_in_arguments", secretText(call.arguments, parts.redactor));
   if (call.text.includes(`"${referenceKey}":`)) return checkReferences(call, parts);
-  const { read, result } = await parsed(call, parts.clock);
-  return judge(read, result, []);
+  return checkSchema(call, [], parts.clock);
 }
 
 async function checkReferences(call: FoundCall, parts: ArgumentParts): Promise<ValidCall | Ending> {
@@ -40,8 +39,7 @@ async function checkReferences(call: FoundCall, parts: ArgumentParts): Promise<V
       );
     }
   }
-  const { read, result } = await parsed(call, parts.clock);
-  const valid = judge(read, result, references);
+  const valid = await checkSchema(call, references, parts.clock);
   if (isEnding(valid) || references.length === 0) return valid;
   const misfit = await bytesFault(valid, parts);
   if (misfit !== undefined) return misfit;
@@ -94,23 +92,32 @@ async function bytesFault(call: ValidCall, { artifacts, redactor }: ArgumentPart
   }
 }
 
+async function checkSchema(
+  call: FoundCall,
+  references: readonly Reference[],
+  clock: Clock,
+): Promise<ValidCall | Ending> {
+  const result = await parsed(call, clock);
+  const shorter = "issues" in result ? withoutNulls(call) : undefined;
+  if (shorter === undefined) return judge(call, result, references);
+  return judge(shorter, await parsed(shorter, clock), references);
+}
+
 /** Limit of a schema check, in milliseconds. */
 const checkingTimeoutMs = 10_000;
 
 /**
  * Models send null for an optional member that they leave out. If the schema refuses it, the call continues without that
- * member: from here on it has the arguments, the text and the digest of the shorter call.
+ * member: from here on it has the arguments, the text and the digest of the shorter call. Returns undefined if nothing can
+ * be left out.
  */
-async function parsed(call: FoundCall, clock: Clock): Promise<{ readonly read: FoundCall; readonly result: Parsed }> {
-  const result = await parsedAsSent(call, clock);
-  if (!("issues" in result) || !call.text.includes("null")) return { read: call, result };
+function withoutNulls(call: FoundCall): FoundCall | undefined {
+  if (!call.text.includes("null")) return undefined;
   const shorter = call.found.withoutAbsent?.(call.arguments) ?? call.arguments;
-  if (shorter === call.arguments) return { read: call, result };
-  const read = { ...call, ...readArguments(shorter) };
-  return { read, result: await parsedAsSent(read, clock) };
+  return shorter === call.arguments ? undefined : { ...call, ...readArguments(shorter) };
 }
 
-async function parsedAsSent({ found, arguments: given }: FoundCall, clock: Clock): Promise<Parsed> {
+async function parsed({ found, arguments: given }: FoundCall, clock: Clock): Promise<Parsed> {
   const ran = await runForeign(() => found.parse(copyOf(given)), { clock, limitMs: checkingTimeoutMs });
   if (ran.ran === "returned") return ran.value;
   if (ran.ran === "threw") throw ran.error;

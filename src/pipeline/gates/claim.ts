@@ -6,7 +6,7 @@ import { RuntimeFault } from "../../core/fault.ts";
 import type { Caller } from "../../core/session.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
 import type { Claim, Ledger } from "../ledger.ts";
-import { noArtifactsUsed } from "../result-bytes.ts";
+import { UsedArtifacts } from "../result-bytes.ts";
 import { inProgress, replay } from "./once.ts";
 import type { Again, ApprovedCall, ClaimedCall } from "./stages.ts";
 
@@ -56,7 +56,7 @@ async function judge(call: ApprovedCall, made: Claim, parts: ClaimParts): Promis
       resolved: undefined,
       claimed,
       claimedAt: parts.clock.monotonic(),
-      artifacts: noArtifactsUsed(),
+      artifacts: new UsedArtifacts(),
     } as unknown as ClaimedCall;
   if (made.moved === true) return { again: arrivalOf({ ...call, resumes: call.key }) };
   const { call: prior, approval } = made;
