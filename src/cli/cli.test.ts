@@ -97,7 +97,9 @@ describe("without a running Postern", () => {
       err: expect.stringMatching(/^A person \(operator\) .*Reason: fine\.\n/),
     });
     const again = await cli.run("call", "send", "text=hi", ...data);
-    expect(again.err).toMatch(/Not run again: .* give the call a key of its own: `--key KEY`\.\n/);
+    expect(again.err).toMatch(
+      /did not run again\.\n(?:.*\n)*To run it once more, give the call a key of its own: `--key KEY`\.\n/,
+    );
     expect(cli.runs).toEqual(["hi"]);
     expect(await cli.run("approvals", "approve", id, ...data)).toMatchObject({ code: 1 });
   });

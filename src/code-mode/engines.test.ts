@@ -24,7 +24,8 @@ it("says in a bundle why no script can run", async () => {
   const source = `import { createRuntime } from ${JSON.stringify(join(root, "src/index.ts"))};
     const warnings = [];
     await using runtime = await createRuntime({ chains: {}, log: (warning) => warnings.push(warning) });
-    console.log(warnings.join());`;
+    const { refusal } = await runtime.runChain({ code: "1" });
+    console.log(warnings.join(), refusal.code + ": " + refusal.message);`;
   writeFileSync(entry, source);
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   await using bundle = await rolldown({ input: entry, platform: "node", external: [/^[a-z@]/] });
@@ -32,6 +33,7 @@ it("says in a bundle why no script can run", async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [join(folder, "bundle.mjs")]);
   expect(stdout).toMatch(/`tool_chain` is not offered. No engine here runs javascript \(`quickjs`: ENOENT/);
   expect(stdout).toContain("a bundle must leave `postern` outside");
+  expect(stdout).toMatch(/tool_unavailable: No engine here runs javascript \(`quickjs`: ENOENT/);
 }, 60_000);
 
 it("says that an engine of the program cannot run", async () => {

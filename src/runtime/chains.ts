@@ -48,6 +48,8 @@ export interface OpenedChains {
   readonly chains: OpenChains;
   /** Empty if no engine can run. */
   readonly tools: readonly ReturnType<typeof chainTool>[];
+  /** Why no engine can run. */
+  readonly missing?: string;
 }
 
 /** @throws RuntimeFault for invalid options */
@@ -68,8 +70,9 @@ export async function openChains(options: ChainOptions, around: ChainParts): Pro
     );
   const makeChild: MakeChild = (parent, number, request) => running.entrance.child(parent, number, request);
   const host: ScriptHost = { parts, makeChild, offer, isShown, terms, engines, live, frozen };
-  const tools = engines.languages.length === 0 ? [] : [chainTool(host)];
-  return { chains: new OpenChains(host, store, running.entrance), tools };
+  const chains = new OpenChains(host, store, running.entrance);
+  if (engines.languages.length > 0) return { chains, tools: [chainTool(host)] };
+  return { chains, tools: [], missing: await engines.problemFor("javascript") };
 }
 
 type ScriptFilter = NonNullable<Parameters<Chains["list"]>[0]>;

@@ -1,6 +1,7 @@
 /** The composition root: the one file that knows every part. It wires them in straight lines and decides nothing. */
 
 import { recordIndexed } from "../builtin/skills/indexed.ts";
+import { chainToolName } from "../code-mode/names.ts";
 import type { Principal } from "../core/call.ts";
 import { SystemClock } from "../core/clock.ts";
 import { type Limits, limitsOf, limitsWarning } from "../core/session.ts";
@@ -17,6 +18,7 @@ import { preview } from "../pipeline/preview.ts";
 import { learnAhead, revealer } from "../secrets/lend.ts";
 import { redactJson } from "../secrets/redact-json.ts";
 import type { AnyTool } from "../tools/kinds.ts";
+import { internalsOf } from "../tools/registry.ts";
 import type { Offer } from "../tools/tool.ts";
 import { takeTools } from "../tools/toolsets/toolset.ts";
 import { StoredAgentRuns } from "./agent-runs.ts";
@@ -173,6 +175,7 @@ async function offerTools(options: RuntimeOptions, path: OpenPath): Promise<Open
     const opened = await openChains(options.chains, { ...path, running: { tools: registry, visible, entrance } });
     chains = opened.chains;
     takeTools(opened.tools, register);
+    if (opened.missing !== undefined) internalsOf(registry).setMissing(chainToolName, opened.missing);
   }
   await registry.ready(); // a schema that cannot be used is reported now, not at the first call
   return chains;

@@ -46,6 +46,8 @@ interface RegistryEntry {
 export interface RegisteredTools extends Tools {
   /** The tool as it was given to `register`. */
   toolNamed(name: string): AnyTool | undefined;
+  /** States why a tool that the settings ask for is not registered. */
+  setMissing(tool: string, why: string): void;
 }
 
 let open: (registry: Registry) => RegisteredTools;
@@ -75,6 +77,8 @@ export class Registry implements AsyncDisposable {
   readonly #entries = new Map<string, RegistryEntry>();
   readonly #names = new TakenNames();
   readonly #down = new Map<string, string | undefined>();
+  /** Why a tool that the settings ask for is not registered. */
+  readonly #missing = new Map<string, string>();
   readonly #arriving = new Map<string, Promise<void>>();
   readonly #blocked = new Map<string, ToolBlock>();
   #locked = false;
@@ -83,7 +87,8 @@ export class Registry implements AsyncDisposable {
     find: (tool, action) => this.#entries.get(tool)?.actions.get(action),
     has: (tool) => this.has(tool),
     unavailable: (action) => this.unavailable(action),
-    serverAway: (tool) => this.#serverAway(tool),
+    missing: (tool) => this.#missing.get(tool) ?? this.#serverAway(tool),
+    setMissing: (tool, why) => void this.#missing.set(tool, why),
     serverArriving: (tool) => this.#serverArriving(tool),
     report: (action, went) => this.#report(action, went),
     toolNamed: (name) => this.#entries.get(name)?.tool,

@@ -237,8 +237,8 @@ export interface Tools {
   toolOfCallType?(type: string): string | undefined;
   /** Why it cannot be called now: switched off, server gone, rate limited. Returns undefined if it can. */
   unavailable(action: Pick<Action, "tool" | "facts">): string | undefined;
-  /** The reason if the tool's server is not connected yet. Returns undefined for an unknown tool. */
-  serverAway?(tool: string): string | undefined;
+  /** The reason if a tool is not there yet: its server is not connected, or its engine cannot run. Returns undefined for an unknown tool. */
+  missing?(tool: string): string | undefined;
   /** Resolves after the first attempt to connect the tool's server. Returns undefined when it is over, and for other tools. */
   serverArriving?(tool: string): Promise<void> | undefined;
   /** Records how a call ended, for the tool's health. */

@@ -190,12 +190,14 @@ interface EditorToolParts
   readonly properties?: JsonObject;
   readonly pathOf: (given: EditorInput) => string;
   readonly classify: (given: unknown) => Suggestion;
+  /** Given where paths begin with a root: a missing file names the roots that were not looked into. */
+  readonly kit?: FileKit;
 }
 
 /** A provider-defined tool with these commands. Viewing is `safe`. */
 export function editorTool(parts: EditorToolParts): ProviderDefinedTool {
-  const { commands, properties = {}, pathOf, classify, run, preview, ...facts } = parts;
-  const body = answering(pathOf, run);
+  const { commands, properties = {}, pathOf, classify, run, preview, kit, ...facts } = parts;
+  const body = answering(pathOf, run, kit);
   return Object.freeze({
     ...facts,
     ...({ risk: "medium", effects: "write", openWorld: false, idempotent: false } as const),
@@ -238,6 +240,7 @@ export function textEditorTool(options: Omit<FileToolOptions, "write" | "delete"
     description: `Shows files and folders, creates files, replaces a text that stands there once, inserts lines. ${kit.roots.describe(true)}`,
     permissions: ["filesystem.write"],
     providerSpecs: { anthropic: { type: "text_editor_20250728", name } },
+    kit,
     commands: ["view", "create", "str_replace", "insert"],
     pathOf,
     classify: targeting(kit, pathOf),

@@ -139,6 +139,9 @@ function isOpen({ how_to_approve }: OutcomeView): boolean {
   return how_to_approve !== undefined;
 }
 
+/** The note of a replay says that the tool did not run. */
+const toRunAgain = "To run it once more, give the call a key of its own: `--key KEY`.";
+
 async function printOutcome(work: Work, tool: string, outcome: OutcomeView): Promise<void> {
   const { terminal, paint, command } = work;
   const { status, text, refusal, preview, replayed, approval_id: approvalId, notes = [] } = outcome;
@@ -147,7 +150,7 @@ async function printOutcome(work: Work, tool: string, outcome: OutcomeView): Pro
     terminal.out(`${terminal.screen ? visibleLines(text).join("\n") : text}\n`);
     const { diff: _, ...details }: Partial<PreviewView> = preview ?? {}; // the text has the diff
     for (const line of previewDetails(details, paint)) terminal.aside(`${line}\n`);
-    const again = replayed === true ? [replayedText(tool)] : [];
+    const again = replayed === true && tool !== chainToolName ? [toRunAgain] : [];
     for (const line of [...artifactLines(outcome, command), ...again]) terminal.aside(`${paint("dim", line)}\n`);
     return;
   }
@@ -156,13 +159,6 @@ async function printOutcome(work: Work, tool: string, outcome: OutcomeView): Pro
   if (isOpen(outcome) && approvalId !== undefined) await printPending(work, approvalId, howToGoOn(command, tool));
   else terminal.aside(`${visibleLines(outcomeText(outcome, command)).join("\n")}\n`);
   if (refusal?.code === "tool_unavailable") await printBlocked(work, tool);
-}
-
-function replayedText(tool: string): string {
-  const before = "Not run again: this is what the same call ended with before.";
-  return tool === chainToolName
-    ? before
-    : `${before} To run it once more, give the call a key of its own: \`--key KEY\`.`;
 }
 
 function howToGoOn(command: string, tool: string): string {

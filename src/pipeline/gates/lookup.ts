@@ -54,8 +54,8 @@ export function lookup(call: CountedCall, parts: LookupParts): FoundCall | Endin
   if (only !== undefined && !only.includes(call.tool)) return refuse("tool_unknown", notOneOf(call.tool, only));
   const found = parts.tools.find(call.tool, call.action);
   if (found === undefined) {
-    const away = parts.tools.serverAway?.(call.tool);
-    return away === undefined ? refuse("tool_unknown", unknown(call, parts)) : refuse("tool_unavailable", away);
+    const why = parts.tools.missing?.(call.tool);
+    return why === undefined ? refuse("tool_unknown", unknown(call, parts)) : refuse("tool_unavailable", why);
   }
   if (call.authority.fromChain === true && found.notFromChain !== undefined)
     return refuse("tool_not_callable", found.notFromChain);
