@@ -5,7 +5,7 @@ import { adkTools, wrapAdkTools } from "../../src/agents/adk.ts";
 import type { Risk } from "../../src/core/call.ts";
 import type { Runtime } from "../../src/runtime/api.ts";
 import { createRuntime } from "../../src/runtime/create.ts";
-import type { LocalTool } from "../../src/tools/kinds.ts";
+import { bytesTool, expectEachBlock } from "./bytes-tool.ts";
 
 /** Calls the tool for each prompt, with the same ids every time, and ends when it has read an answer. */
 class OneCall extends BaseLlm {
@@ -63,21 +63,6 @@ async function conversation(runtime: Runtime): Promise<Conversation> {
         events.push(JSON.stringify(event));
       return events.join("\n");
     },
-  };
-}
-
-/** Its result is a file and rows: a reader of text must learn of the file. */
-function fileTool(): LocalTool {
-  const file = {
-    type: "file",
-    mediaType: "text/csv",
-    name: "orders.csv",
-    data: Buffer.from("1,20\n").toString("base64"),
-  };
-  return {
-    ...{ name: "send_mail", description: "Answers with a file.", risk: "safe", effects: "read", idempotent: true },
-    inputSchema: { type: "object" },
-    execute: () => ({ content: [file], structured: { rows: 1 } }),
   };
 }
 
@@ -183,10 +168,10 @@ it("withdraws Postern's request when the user rejects the call in the kit", asyn
   await runtime.close();
 });
 
-it("tells the model of a file in a result", async () => {
-  const runtime = await createRuntime({ tools: [fileTool()] });
+it("tells the model of each block of bytes in a result", async () => {
+  const runtime = await createRuntime({ tools: [bytesTool()] });
   const { model, say } = await conversation(runtime);
   await say([{ text: "go" }]);
-  expect(model.read.join()).toContain("orders.csv");
+  expectEachBlock(model.read.join());
   await runtime.close();
 });

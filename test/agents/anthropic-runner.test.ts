@@ -5,7 +5,7 @@ import { anthropicRunnerTools, wrapAnthropicTools } from "../../src/agents/anthr
 import type { Risk } from "../../src/core/call.ts";
 import type { Runtime } from "../../src/runtime/api.ts";
 import { createRuntime } from "../../src/runtime/create.ts";
-import type { LocalTool } from "../../src/tools/kinds.ts";
+import { bytesTool, expectEachBlock } from "./bytes-tool.ts";
 
 interface Sent {
   readonly messages: readonly { readonly role: string; readonly content: unknown }[];
@@ -68,21 +68,6 @@ async function mailRuntime(risk: Risk): Promise<{ runtime: Runtime; sent: string
 
 const asked = { model: "claude", max_tokens: 100, messages: [{ role: "user" as const, content: "go" }] };
 
-/** Its result is a file and rows: a reader of text must learn of the file. */
-function fileTool(): LocalTool {
-  const file = {
-    type: "file",
-    mediaType: "text/csv",
-    name: "orders.csv",
-    data: Buffer.from("1,20\n").toString("base64"),
-  };
-  return {
-    ...{ name: "send_mail", description: "Answers with a file.", risk: "safe", effects: "read", idempotent: true },
-    inputSchema: { type: "object" },
-    execute: () => ({ content: [file], structured: { rows: 1 } }),
-  };
-}
-
 it("runs a wrapped tool and gives the model its result", async () => {
   const { runtime, sent } = await mailRuntime("safe");
   const requests: Sent[] = [];
@@ -123,11 +108,11 @@ it("runs an approved call once when the same message is run twice", async () => 
   await runtime.close();
 });
 
-it("tells the model of a file in a result", async () => {
-  const runtime = await createRuntime({ tools: [fileTool()] });
+it("tells the model of each block of bytes in a result", async () => {
+  const runtime = await createRuntime({ tools: [bytesTool()] });
   const requests: Sent[] = [];
   await using postern = anthropicRunnerTools(runtime, { runId: "run-1" });
   await clientThat({}, requests).beta.messages.toolRunner({ ...asked, tools: postern.tools });
-  expect(JSON.stringify(requests[1]?.messages.at(-1))).toContain("orders.csv");
+  expectEachBlock(JSON.stringify(requests[1]?.messages.at(-1)));
   await runtime.close();
 });

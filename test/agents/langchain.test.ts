@@ -9,6 +9,7 @@ import { type LangChainInterrupt, langchainTools, wrapLangchainTools } from "../
 import type { Risk } from "../../src/core/call.ts";
 import type { Runtime } from "../../src/runtime/api.ts";
 import { createRuntime } from "../../src/runtime/create.ts";
+import { bytesTool, expectEachBlock } from "./bytes-tool.ts";
 
 async function mailRuntime(risk: Risk): Promise<{ runtime: Runtime; sent: string[] }> {
   const sent: string[] = [];
@@ -275,17 +276,8 @@ it("pauses each call of an agent of the library by itself", async () => {
 });
 
 it("gives the model a line for a file, a sound and embedded bytes", async () => {
-  const runtime = await createRuntime();
-  const content = [
-    { type: "file", mediaType: "text/csv", name: "orders.csv", data: "aWQK" },
-    { type: "audio", mediaType: "audio/wav", data: "UklGRg==" },
-    { type: "resource", uri: "scan://1", mediaType: "application/x-scan", data: "AAEC" },
-  ] as const;
-  runtime.tools.register({
-    ...{ name: "files", description: "Files.", risk: "safe", effects: "read", idempotent: true },
-    execute: () => ({ content }),
-  });
+  const runtime = await createRuntime({ tools: [bytesTool("files")] });
   const message = await toolNamed("files", runtime)?.invoke({ id: "c1", name: "files", args: {}, type: "tool_call" });
-  expect(message?.text).toMatch(/scan:\/\/1.*orders\.csv.*audio\/wav/s);
+  expectEachBlock(message?.text ?? "");
   await runtime.close();
 });

@@ -11,6 +11,7 @@ import type { Risk } from "../../src/core/call.ts";
 import type { Runtime } from "../../src/runtime/api.ts";
 import { createRuntime } from "../../src/runtime/create.ts";
 import { ownFolder, removeOwnFolders } from "../fakes/own-folder.ts";
+import { bytesTool, expectEachBlock } from "./bytes-tool.ts";
 
 afterAll(removeOwnFolders);
 
@@ -192,19 +193,9 @@ it("runs an equal call of a later response again, also under the same id", async
 });
 
 it("gives the model a line for a file, a sound and embedded bytes", async () => {
-  const runtime = await createRuntime();
-  const content = [
-    { type: "file", mediaType: "text/csv", name: "orders.csv", data: "aWQK" },
-    { type: "audio", mediaType: "audio/wav", data: "UklGRg==" },
-    { type: "resource", uri: "scan://1", mediaType: "application/x-scan", data: "AAEC" },
-  ] as const;
-  runtime.tools.register({
-    ...{ name: "send_mail", description: "Files.", risk: "safe", effects: "read", idempotent: true },
-    inputSchema: { type: "object", properties: { to: { type: "string" } } },
-    execute: () => ({ content }),
-  });
+  const runtime = await createRuntime({ tools: [bytesTool()] });
   let results = "";
   await agentOf(runtime, once, { read: (all) => (results = all) }).generate("go");
-  expect(results).toMatch(/scan:\/\/1.*orders\.csv.*audio\/wav/);
+  expectEachBlock(results);
   await runtime.close();
 });

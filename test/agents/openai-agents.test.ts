@@ -16,6 +16,7 @@ import type { Risk } from "../../src/core/call.ts";
 import type { Runtime } from "../../src/runtime/api.ts";
 import { createRuntime } from "../../src/runtime/create.ts";
 import { ownFolder, removeOwnFolders } from "../fakes/own-folder.ts";
+import { bytesTool, expectEachBlock } from "./bytes-tool.ts";
 
 afterAll(removeOwnFolders);
 
@@ -209,21 +210,10 @@ it("runs an equal call of a later response again, also under the same id", async
 });
 
 it("gives the model a line for a file, a sound and embedded bytes", async () => {
-  const runtime = await createRuntime();
-  const content = [
-    { type: "file", mediaType: "text/csv", name: "orders.csv", data: "aWQK" },
-    { type: "audio", mediaType: "audio/wav", data: "UklGRg==" },
-    { type: "resource", uri: "scan://1", mediaType: "application/x-scan", data: "AAEC" },
-  ] as const;
-  runtime.tools.register({
-    ...{ name: "files", description: "Files.", risk: "safe", effects: "read", idempotent: true },
-    execute: () => ({ content }),
-  });
+  const runtime = await createRuntime({ tools: [bytesTool("files")] });
   const model = new OneTurn([{ name: "files", arguments: "{}" }]);
   await runner.run(agentOf(runtime, model), "go");
-  expect(JSON.stringify(model.read)).toMatch(/orders\.csv/);
-  expect(JSON.stringify(model.read)).toMatch(/audio\/wav/);
-  expect(JSON.stringify(model.read)).toMatch(/scan:\/\/1/);
+  expectEachBlock(JSON.stringify(model.read));
   await runtime.close();
 });
 

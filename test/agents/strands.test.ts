@@ -5,7 +5,7 @@ import { strandsTools, wrapStrandsTools } from "../../src/agents/strands.ts";
 import type { Risk } from "../../src/core/call.ts";
 import type { Runtime } from "../../src/runtime/api.ts";
 import { createRuntime } from "../../src/runtime/create.ts";
-import type { LocalTool } from "../../src/tools/kinds.ts";
+import { bytesTool, expectEachBlock } from "./bytes-tool.ts";
 
 /** Calls the tool for each prompt, with the same ids every time, and ends when it has read an answer. */
 class OneCall extends Model {
@@ -54,21 +54,6 @@ async function mailRuntime(risk: Risk): Promise<{ runtime: Runtime; sent: string
 function agentOf(runtime: Runtime, model: Model): Agent {
   const { tools } = strandsTools(runtime, { tool }, { runId: "run-1" });
   return new Agent({ model, tools, printer: false });
-}
-
-/** Its result is a file and rows: a reader of text must learn of the file. */
-function fileTool(): LocalTool {
-  const file = {
-    type: "file",
-    mediaType: "text/csv",
-    name: "orders.csv",
-    data: Buffer.from("1,20\n").toString("base64"),
-  };
-  return {
-    ...{ name: "send_mail", description: "Answers with a file.", risk: "safe", effects: "read", idempotent: true },
-    inputSchema: { type: "object" },
-    execute: () => ({ content: [file], structured: { rows: 1 } }),
-  };
 }
 
 it("runs a wrapped tool and gives the model its result", async () => {
@@ -170,17 +155,17 @@ it.each([
   await runtime.close();
 });
 
-it("tells the model of a file in a result", async () => {
-  const runtime = await createRuntime({ tools: [fileTool()] });
+it("tells the model of each block of bytes in a result", async () => {
+  const runtime = await createRuntime({ tools: [bytesTool()] });
   const model = new OneCall();
   await agentOf(runtime, model).invoke("go");
-  expect(model.read.join()).toContain("orders.csv");
+  expectEachBlock(model.read.join());
   await runtime.close();
 });
 
 it("interrupts when a person has not decided while the call waited", async () => {
   const runtime = await createRuntime({ approvals: { patience: "wait" }, limits: { approvalWaitMs: 1 } });
-  runtime.tools.register({ ...fileTool(), risk: "high", effects: "write", idempotent: false });
+  runtime.tools.register({ ...bytesTool(), risk: "high", effects: "write", idempotent: false });
   const { stopReason, interrupts } = await agentOf(runtime, new OneCall()).invoke("go");
   const [request] = await runtime.approvals.list({ state: "pending" });
   expect(stopReason).toBe("interrupt");
