@@ -80,6 +80,9 @@ export function adkTools<Tool extends object>(
         if (outcome.status === "pending" && call?.toolConfirmation !== undefined) {
           call.invocationContext.endInvocation = true;
           hasNoResult = true;
+          setImmediate(() => {
+            hasNoResult = false;
+          });
           return undefined;
         }
         if (outcome.status === "pending" && call !== undefined) {
@@ -91,14 +94,9 @@ export function adkTools<Tool extends object>(
         return typeof result === "string" ? { output: result } : result;
       },
     });
-    // The kit reads this after each call of the tool. A long-running tool may give no result, so that the question stays open.
-    Object.defineProperty(tool, "isLongRunning", {
-      get: () => {
-        const was = hasNoResult;
-        hasNoResult = false;
-        return was;
-      },
-    });
+    // The kit reads this in the same turn of the event loop in which the call ends. A long-running tool may give no result, so
+    // that the question stays open.
+    Object.defineProperty(tool, "isLongRunning", { get: () => hasNoResult });
     // The kit converts only zod schemas; a JSON Schema is declared unchanged.
     const declaration = { name, description, parametersJsonSchema: structuredClone(parameters) };
     return Object.assign(tool, { _getDeclaration: () => declaration });

@@ -56,9 +56,9 @@ export async function refusalOf({ id, key, state }: ApprovalRecord, runtime: Run
   return (await runtime.calls.get(key))?.outcome?.refusal?.message ?? `The request ${id} is ${state}.`;
 }
 
-/** The user's no, in what a paused run is resumed with: `false`, or `{ approved: false, reason }`. */
+/** The user's no, in what a paused run is resumed with: `false`, `"n"`, `"no"`, or `{ approved: false, reason }`. */
 export function noIn(resumed: unknown): { readonly reason?: string } | undefined {
-  if (resumed === false) return {};
+  if (resumed === false || (typeof resumed === "string" && /^\s*no?\s*$/i.test(resumed))) return {};
   if (!isRecord(resumed) || resumed["approved"] !== false) return undefined;
   const { reason } = resumed;
   return typeof reason === "string" ? { reason } : {};

@@ -8,7 +8,9 @@ import type { Runtime } from "../runtime/api.ts";
 import type { AgentContext, AgentTools, ToolUse } from "./agent-tools.ts";
 import {
   type LibraryTools,
+  noIn,
   offerToLibrary,
+  refusedByUser,
   registerLibraryTools,
   resultOf,
   type ToolStatements,
@@ -79,18 +81,13 @@ function hasRefused(
     const question = { name: round === 1 ? id : `${id} ${round}`, reason: { tool: name, approval_id: id } };
     const answer = call.interrupt(waits ? question : { ...question, response: notAsked });
     if (answer === notAsked && !waits) return false;
-    if (isNo(answer)) return true;
+    if (noIn(answer) !== undefined) return true;
   }
-}
-
-/** Strands has no fixed form for an answer. These are the opposites of what its own approvals accept. */
-function isNo(answer: unknown): boolean {
-  return answer === false || (typeof answer === "string" && /^\s*no?\s*$/i.test(answer));
 }
 
 async function refused(use: ToolUse, agentTools: AgentTools): Promise<never> {
   await agentTools.withdraw(use);
-  throw new Error(`The user refused \`${use.name}\`, so it was not run. Do something else, or ask the user.`);
+  throw new Error(refusedByUser(use.name));
 }
 
 /** A tool of `tool()`, as far as it is used here. */

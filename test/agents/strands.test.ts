@@ -148,7 +148,7 @@ it.each([
   const result = await answered(agent, await agent.invoke("go"), "go on");
   if (isApproved) await approvePending(runtime);
   await answered(agent, result, no);
-  expect(model.read.join()).toMatch(/"status":"error".*The user refused `send_mail`/);
+  expect(model.read.join()).toMatch(/"status":"error".*the user refused this call of `send_mail`/);
   expect(await runtime.approvals.list()).toMatchObject([{ state: "withdrawn" }]);
   expect((await agent.invoke("go")).interrupts).toHaveLength(1);
   expect(sent).toEqual([]);
