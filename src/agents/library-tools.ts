@@ -42,7 +42,7 @@ export function offerToLibrary<Tool>(
   };
 }
 
-/** For a library that lets a call go on before the decision, and has no way of its own to go on waiting. */
+/** For a library that continues a call before the decision and cannot pause it again. */
 export function stillWaits(tool: string, approvalId: string): RuntimeFault {
   return new RuntimeFault(
     "approval_waits",

@@ -46,7 +46,7 @@ export function shownOffer(offer: Pick<Offer, "kind" | "description" | "inputSch
   return { description: note === undefined ? description : `${description}\n\n${note}`.trim(), parameters };
 }
 
-/** The arguments with the tool's own names of properties. A name of its own that the model wrote stays. */
+/** The arguments with the tool's own names of properties. If the model wrote an own name already, it stays. */
 export function ownArguments(
   given: JsonObject,
   { kind, inputSchema }: Pick<Offer, "kind" | "inputSchema">,
@@ -231,7 +231,7 @@ function restOf(schema: JsonObject, root: JsonObject): string[] {
   return rest.length === 0 ? [] : [`They must also fit ${jsonText(Object.fromEntries(rest))}.`];
 }
 
-/** The members that tell a form from the others: its constants, and what it requires. */
+/** The members by which a form differs from the others: its constants and its required members. */
 function formText({ properties, required, notes }: MergedSchema, form: Json): string {
   const constants = [...properties].flatMap(([name, one]) => {
     const { const: constant, enum: values } = isJsonObject(one) ? one : {};

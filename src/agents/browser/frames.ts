@@ -201,7 +201,7 @@ async function focusOf(frame: KnownFrame): Promise<"none" | "plain" | "secret" |
   return value === "none" || value === "plain" || value === "secret" ? value : undefined;
 }
 
-/** In a world of its own: the frame's scripts share its elements, but not its functions. */
+/** Runs in an isolated world: the frame's scripts share the elements, but not the functions. */
 async function evaluate({ session, id }: KnownFrame, expression: string): Promise<unknown> {
   const { executionContextId: contextId } = await session.send("Page.createIsolatedWorld", {
     frameId: id,

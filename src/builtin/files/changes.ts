@@ -251,7 +251,7 @@ export class FileChanges {
     }
   }
 
-  /** Makes the bytes of a content for the file that is there. What is wrong with it whatever is there is refused at once. */
+  /** Returns a function that encodes the content as the existing file is encoded. Content that no file can take is refused now. */
   #bytesOf(given: WriteInput, isAppended = false): (there: Buffer | undefined) => Buffer {
     const { content } = given;
     if (given.encoding === "base64") {

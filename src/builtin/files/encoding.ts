@@ -133,8 +133,8 @@ interface ContentPlace {
 }
 
 /**
- * A content as bytes, in the encoding that is stated, else as the file that is there, else as UTF-8. UTF-16 begins with
- * its mark, because only that shows what it is.
+ * Content as bytes: in the stated encoding, else in the encoding of the existing file, else in UTF-8. UTF-16 begins with its
+ * byte order mark, because readers recognise it by that alone.
  *
  * @throws FileRejection
  */

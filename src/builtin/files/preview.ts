@@ -9,7 +9,7 @@ export interface ShownChange {
   /** Undefined if the file is new. */
   readonly before: Buffer | undefined;
   readonly after: Buffer;
-  /** Of both, if it is stated: a diff of a text that is read in another way would not be what is written. */
+  /** The stated encoding of both. The diff must show the text that is written. */
   readonly encoding?: Encoding | undefined;
 }
 

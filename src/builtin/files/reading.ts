@@ -153,8 +153,8 @@ interface ReadPart {
 }
 
 /**
- * A reader may get less than was read. Whole lines are counted in what it was shown, where a secret may be masked; bytes
- * only if nothing is.
+ * Says how to read on after the part that the reader got, which may be shorter than the part that was read. It counts whole
+ * lines, because a mask changes the number of bytes; it counts bytes only if nothing is masked.
  */
 function readingOn({ text, source, begin, line }: ReadPart): (shown: string) => string | undefined {
   return (given) => {

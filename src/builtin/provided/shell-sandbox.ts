@@ -77,7 +77,7 @@ eval "$1" 3>&-`;
 
 const bash = ["/bin/bash", "--noprofile", "--norc", "-c"];
 /**
- * Checks that the folder and what is read-only in it are the expected ones, because bubblewrap finds them by their paths: up
+ * Checks that the folder and its read-only entries are the expected ones, because bubblewrap finds them by their paths: up
  * to `--`, paths with their `DEVICE:INODE`. Then it waits for bash. bubblewrap ends after it, and the kernel lets it end
  * after all other processes.
  */
@@ -209,7 +209,7 @@ function sandboxArguments(
   ];
 }
 
-/** What has gone meanwhile is noticed by the first process. */
+/** If an entry is removed meanwhile, the first process notices it. */
 function readOnly({ folder, at, git }: Pick<ShellRun, "folder" | "at" | "git">): readonly string[] {
   return git.flatMap(({ path }) => ["--ro-bind-try", `${folder}/${path}`, `${at}/${path}`]);
 }

@@ -145,7 +145,7 @@ function nowhere(): string {
   return "";
 }
 
-/** What a person sees of a call: exactly what runs. The arguments also show what is too long for a preview. */
+/** The preview of a call: exactly the command that runs. The arguments also show a command that is too long for a preview. */
 async function shown({ command = "", restart, action }: ShellInput): Promise<JsonObject> {
   const lines = action === undefined ? [command] : linesOf(action);
   const summary = [restart === true ? "begin a new session" : "", ...lines].filter((line) => line !== "").join("\n");

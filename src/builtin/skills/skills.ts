@@ -112,7 +112,7 @@ export interface Skills {
   unknownTools(skill: Skill): readonly string[];
 }
 
-/** What a person or an agent is told of the names in `allowed-tools` that no registered tool has. */
+/** A warning for people and agents: names in `allowed-tools` that no registered tool has. */
 export function unknownToolWarnings({ allowedTools }: Skill, unknown: readonly string[]): readonly string[] {
   if (unknown.length > 0 && unknown.length === allowedTools.length)
     return [
