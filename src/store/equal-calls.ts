@@ -29,7 +29,7 @@ export interface AnsweringAt {
 export function answering(call: EqualCall, rows: readonly CallRecord[], at: AnsweringAt): CallRecord | undefined {
   let earliest: CallRecord | undefined;
   for (const row of rows) {
-    if (call.except?.has(row.key) === true) continue;
+    if (call.except?.has(row.key) === true || answersUntil(row) <= at.now) continue;
     if (isNamedBy(row, call.modelCall) && isInRun(row, call)) return row;
     if (!answers(row, call, at)) continue;
     if (earliest === undefined || row.call.id < earliest.call.id) earliest = row;

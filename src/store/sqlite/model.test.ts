@@ -105,6 +105,12 @@ const sameKeyOtherMatch: readonly Step[] = (["m1", "m0"] as const).map((match, n
   lifetimeMs: nth === 0 ? 0 : undefined,
 }));
 
+/** A denied call that answers no equal call, because it states no lifetime: also before it is written to the file. */
+const deniedWithoutLifetime: readonly Step[] = [
+  { ...{ do: "hold", durability: "buffered", key: "k0", match: "m0", approvalId: "a0" }, lifetimeMs: undefined },
+  { ...{ do: "decide", durability: "buffered", approvalId: "a0", as: "approved" }, ends: true },
+];
+
 function writeOf(step: Exclude<Step, { do: "advance" | "wait" }>, store: Store, clock: FakeClock): StoreWrite {
   switch (step.do) {
     case "hold": {
@@ -228,7 +234,7 @@ describe("any sequence of writes", () => {
         const location = join(folder, `${files++}.db`);
         await compare(steps, (clock) => openSqliteStore({ location, clock, serialize: serializePlainly }), true);
       }),
-      { numRuns: 25, examples: [[sameKeyOtherMatch]] },
+      { numRuns: 25, examples: [[sameKeyOtherMatch], [deniedWithoutLifetime]] },
     );
   });
 });
