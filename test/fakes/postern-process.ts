@@ -97,7 +97,7 @@ export async function ended(child: ChildProcess): Promise<Ended> {
 }
 
 function toolsModule(ran: string): string {
-  return `import { appendFileSync } from "node:fs";
+  return `import { appendFileSync, existsSync } from "node:fs";
 import { defineTool } from ${JSON.stringify(join(root, "src/tools/define.ts"))};
 const note = (line) => appendFileSync(${JSON.stringify(ran)}, line + "\\n");
 const text = { type: "object", properties: { text: { type: "string" } }, required: ["text"], additionalProperties: false };
@@ -107,6 +107,8 @@ export const send = defineTool({ name: "send", description: "Sends it.", risk: "
   preview: ({ text }) => ({ summary: "would send " + text }), execute: ({ text }) => { note(text); return "sent " + text; } });
 export const slow = defineTool({ name: "slow", description: "Takes its time.", risk: "safe", effects: "write", idempotent: false, inputSchema: any,
   execute: async ({ seconds }) => { note("slow"); await new Promise((done) => setTimeout(done, seconds * 1000)); return "done"; } });
+export const held = defineTool({ name: "held", description: "Ends when the file exists.", risk: "safe", effects: "write", idempotent: false, inputSchema: any,
+  execute: async ({ until }) => { note("held"); while (!existsSync(until)) await new Promise((done) => setTimeout(done, 10)); return "done"; } });
 export const wipe = defineTool({ name: "wipe", description: "Wipes.", risk: "critical", idempotent: false, inputSchema: any, execute: () => "wiped" });
 export const fail = defineTool({ name: "fail", description: "Fails.", risk: "safe", idempotent: true, inputSchema: any, execute: () => { throw new Error("no luck"); } });
 `;

@@ -27,6 +27,7 @@ const markers = ['process.env["CORPORA"]', ...readers.map((file) => file.replace
 /** `npm test` runs a part of these: of a collection, of the engines or of the rounds. Each test asks which it is. */
 export const inPart: readonly string[] = [
   "test/stories/artifacts-model.test.ts",
+  "test/stories/fluid-lists.test.ts",
   ...globSync("{src,test}/**/*.test.ts", { cwd: root }).filter((file) => {
     const text = readFileSync(join(root, file), "utf8");
     return markers.some((marker) => text.includes(marker));

@@ -188,10 +188,16 @@ const adk: AdapterRow = {
     const { agentTools, tools } = adkTools(runtime, { FunctionTool }, context);
     const own = new FunctionTool({ ...described, execute: sum });
     const gated = only(tools);
-    const request = (i: number) => ({ args: input(i), toolContext: { functionCallId: idOf(i), abortSignal: never } });
+    // The parts of a context that tools read, with the event that holds the call.
+    const request = (i: number) => {
+      const functionCall = { id: idOf(i), name: "add", args: input(i) };
+      const events = [{ id: "turn", content: { parts: [{ functionCall }] } }];
+      const invocationContext = { session: { events } };
+      return { args: input(i), toolContext: { functionCallId: functionCall.id, abortSignal: never, invocationContext } };
+    };
     return {
       bare: bareOf(agentTools.session),
-      alone: (i) => own.runAsync(request(i) as never), // the parts of a context that tools read
+      alone: (i) => own.runAsync(request(i) as never),
       withPostern: (i) => gated.runAsync(request(i) as never),
     };
   },
