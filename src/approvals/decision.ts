@@ -106,8 +106,6 @@ export interface Eligible {
   readonly may: readonly DecisionRequest["decision"][];
   /** Why they may not approve. */
   readonly whyNot?: { readonly why: WhyNot; readonly message: string };
-  /** The person who delegated the decision to them. */
-  readonly onBehalfOf?: string;
   /** What a decision must bring: the stricter of the demands at the time of the request and now. */
   readonly demand: Routed;
 }

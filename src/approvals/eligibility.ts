@@ -1,5 +1,5 @@
 /**
- * Who may decide what: of a request, of a grant and of a delegation.
+ * Who may decide what: of a request and of a grant.
  *
  * Invariant: a decision, the list of a person's own requests and the card they see ask the same `checkEligible`. A grant
  * asks it for its giver each time it answers. A vote is checked when it is cast, and its giver again with each
@@ -9,7 +9,7 @@
 import type { Actor } from "../core/actor.ts";
 import { isElsewhere } from "../core/authority.ts";
 import { isDirectCall } from "../core/own-agents.ts";
-import type { ApprovalRecord, DeciderState, DecisionAuthor, Routed } from "../core/records.ts";
+import type { ApprovalRecord, DeciderState, Routed } from "../core/records.ts";
 import { isSamePerson } from "../core/same-person.ts";
 import { builtInName } from "../identity/roles.ts";
 import type { Audience } from "../store/audience.ts";
@@ -26,7 +26,6 @@ import {
   operatorToken,
   type WhyNot,
 } from "./decision.ts";
-import type { Delegation, Delegations } from "./delegations.ts";
 import type { Grant } from "./grant.ts";
 import { giverNow, type People, stillHeld } from "./people.ts";
 import { alreadyVoted, hasVoted } from "./quorum.ts";
@@ -40,14 +39,9 @@ export interface DecisionContext {
   readonly accountsExist: boolean;
   /** The approver of this process, configured in code. It meets only the demands of a route. */
   readonly inProcess: boolean;
-  /** The delegations to the decider that count now. */
-  readonly delegations: readonly Delegation[];
 }
 
-/** The person a decision is made for, and the delegation. Empty when people decide for themselves. */
-type OnBehalf = Pick<DecisionAuthor, "onBehalfOf" | "delegation">;
-
-export interface AdmittedDecision extends OnBehalf {
+export interface AdmittedDecision {
   readonly demand: Routed;
   readonly giver: DeciderState;
 }
@@ -71,7 +65,6 @@ interface EligibilityCheck {
 
 export interface EligibilityOptions {
   readonly routing: Routing;
-  readonly delegations: Delegations;
   readonly people: People;
   readonly accountsExist: () => boolean;
 }
@@ -83,45 +76,37 @@ export class Eligibility {
     this.#options = options;
   }
 
-  /** The context of each decision of this person. */
-  async of(by: Decider, inProcess = false): Promise<(approval: Audience) => DecisionContext> {
-    const delegations = await this.#options.delegations.countingFor(by);
-    return (approval) => this.#context(approval, delegations, inProcess);
+  /** What a decision on this request is checked against now. */
+  contextOf(approval: Audience, inProcess = false): DecisionContext {
+    const { accountsExist, routing } = this.#options;
+    return { inProcess, accountsExist: accountsExist(), present: routing.demand(approval) };
   }
 
   /** Why this grant does not answer such a call now. Returns undefined if its giver could approve the call. */
   async grantProblem(grant: Grant, call: Audience): Promise<string | undefined> {
-    const { routing, people, delegations } = this.#options;
+    const { routing, people } = this.#options;
     const { principal } = call;
     const routed = routing.demand(call);
     if (!routed.remembers) return `the route \`${routed.rule}\` lets no yes be remembered now`;
     const giver = await giverNow(people, principal.tenant, grant);
     if (typeof giver === "string") return giver;
-    const delegation = grant.delegation === undefined ? [] : await delegations.counting(grant.delegation);
-    if (typeof delegation === "string") return delegation;
     const { typed, signedIn, roles, groups } = grant.giver;
     if (routed.typedConfirmation && !typed)
       return `the route \`${routed.rule}\` wants the tool's name typed now, and it was not`;
     const by = { user: grant.by, via: grant.via, signedIn, ...stillHeld({ roles, groups }, giver) };
-    const found = checkEligible({ ...call, routed }, { by }, this.#context(call, delegation, false));
-    return "code" in found ? found.message : undefined;
-  }
-
-  #context(approval: Audience, delegations: readonly Delegation[], inProcess: boolean): DecisionContext {
-    const { accountsExist, routing } = this.#options;
-    return { inProcess, delegations, accountsExist: accountsExist(), present: routing.demand(approval) };
+    return checkEligible({ ...call, routed }, { by }, this.contextOf(call))?.message;
   }
 }
 
-/** The author that this decision is recorded with, or why it is refused. */
+/** What this decision is recorded with, or why it is refused. */
 export function admit(
   approval: ApprovalRecord,
   request: DecisionRequest,
   context: DecisionContext,
 ): AdmittedDecision | EligibilityProblem {
   const { by, decision } = request;
-  const onBehalf = checkEligible(approval, { by, word: decision }, context);
-  if ("code" in onBehalf) return onBehalf;
+  const refused = checkEligible(approval, { by, word: decision }, context);
+  if (refused !== undefined) return refused;
   if (!isWellFormed(request))
     return {
       code: "decision_invalid",
@@ -133,37 +118,36 @@ export function admit(
   const problem =
     changedProblem(approval, request, isYes) ??
     (isYes ? confirmationProblem(request, { approval, by, demand, context }) : undefined);
-  return problem ?? { demand, giver: stateOf(request, approval, context), ...onBehalf };
+  return problem ?? { demand, giver: stateOf(request, approval, context) };
 }
 
 /** What this person may decide now, if they bring what is demanded. */
 export function eligibilityOf(approval: ApprovalRecord, by: Decider, context: DecisionContext): Eligible {
-  const yes = checkEligible(approval, { by }, context);
-  const may = decisions.filter((word) => !("code" in checkEligible(approval, { by, word }, context)));
+  const refused = checkEligible(approval, { by }, context);
+  const may = decisions.filter((word) => checkEligible(approval, { by, word }, context) === undefined);
   const demand = approval.state === "pending" ? demandOf(approval, context) : (approval.routed ?? unrouted);
-  if (!("code" in yes)) return { may, demand, ...(yes.onBehalfOf !== undefined && { onBehalfOf: yes.onBehalfOf }) };
-  const { why = "not_asked", message } = yes;
+  if (refused === undefined) return { may, demand };
+  const { why = "not_asked", message } = refused;
   return { may, demand, whyNot: { why, message } };
 }
 
-/** On whose behalf this person may decide so now, or why they may not. */
+/** Why this person may not decide so now. Returns undefined if they may. */
 export function checkEligible(
   approval: Subject,
   { by, word = "approved" }: { readonly by: Decider; readonly word?: DecisionName },
   context: DecisionContext,
-): OnBehalf | EligibilityProblem {
+): EligibilityProblem | undefined {
   if (isElsewhere(approval.principal, by.tenant))
     return { code: "approval_unknown", message: noApproval(approval.id ?? "") };
   if (approval.state !== undefined && approval.state !== "pending") return overProblem(approval);
   const demand = demandOf(approval, context);
   const check = { approval, by, demand, context };
-  const onBehalf = onBehalfOf(check, word);
-  const problem =
+  return (
     ownRequestProblem(approval, by, demand.separateUser) ??
-    ("code" in onBehalf ? onBehalf : undefined) ??
-    (word === "approved" ? votedProblem(approval, { ...actorOf(by), ...onBehalf }) : undefined) ??
-    (isApproving(word) ? (operatorProblem(check) ?? signInProblem(check)) : undefined);
-  return problem ?? onBehalf;
+    notAskedProblem(check) ??
+    (word === "approved" ? votedProblem(approval, actorOf(by)) : undefined) ??
+    (isApproving(word) ? (operatorProblem(check) ?? signInProblem(check)) : undefined)
+  );
 }
 
 export function isApproving(word: DecisionName): boolean {
@@ -175,7 +159,7 @@ function demandOf({ routed = unrouted }: Audience, { present }: Pick<DecisionCon
 }
 
 /** Only approvals are counted: a denial ends the request, and an edit starts the count again. */
-function votedProblem(approval: Subject, voter: Actor & OnBehalf): EligibilityProblem | undefined {
+function votedProblem(approval: Subject, voter: Actor): EligibilityProblem | undefined {
   if (!hasVoted(approval, voter)) return undefined;
   return { code: "approval_voted", message: alreadyVoted(approval, voter), why: "voted" };
 }
@@ -225,20 +209,11 @@ export function isAsker({ principal }: Pick<Audience, "principal">, user: string
   return isSamePerson(user, principal.user) || isSamePerson(user, principal.owner);
 }
 
-/** The person themself if the routes ask them, else the first delegation by which they may decide. */
-function onBehalfOf({ approval, by, context }: EligibilityCheck, word: DecisionName): OnBehalf | EligibilityProblem {
+function notAskedProblem({ approval, by, context }: EligibilityCheck): EligibilityProblem | undefined {
   const closed = routeWithout(by, approval, context.present);
-  if (closed === undefined) return {};
-  const voted: EligibilityProblem[] = [];
-  for (const { id, from, ...giver } of isAsker(approval, by.user) ? [] : context.delegations) {
-    if (isAsker(approval, from)) continue; // a delegate cannot decide what the giver asked for
-    const onTheirBehalf = { by: { ...giver, user: from }, word };
-    const found = checkEligible(approval, onTheirBehalf, { ...context, inProcess: false, delegations: [] }); // a delegation is not passed on
-    if (!("code" in found)) return { onBehalfOf: from, delegation: id };
-    if (found.why === "voted") voted.push(found);
-  }
-  const message = `\`${by.user}\` is none of those whom the route \`${closed.rule}\` sends this to; one of them must decide, or delegate.`;
-  return voted[0] ?? { code: "decider_not_allowed", message, why: "not_asked" };
+  if (closed === undefined) return undefined;
+  const message = `\`${by.user}\` is none of those whom the route \`${closed.rule}\` sends this to; one of them must decide.`;
+  return { code: "decider_not_allowed", message, why: "not_asked" };
 }
 
 /** Of the earlier and the present route, the one that does not name this person. */

@@ -8,7 +8,6 @@ import { rankOf } from "../core/risk.ts";
 import { type ConditionCheck, compileConditions } from "../policy/rules/condition.ts";
 import type { Audience } from "../store/audience.ts";
 import { actorOf, checkRequest, type Decider } from "./decision.ts";
-import { RecordedCollection, type RecordedCollectionOptions } from "./documents.ts";
 import type { Eligibility } from "./eligibility.ts";
 import {
   asking,
@@ -19,13 +18,13 @@ import {
   type GrantAuthor,
   type GrantFilter,
   type GrantState,
-  grantFrom,
   grantOf,
   type NewGrant,
   type Remember,
   spanText,
   untilOf,
 } from "./grant.ts";
+import { GrantCollection, type GrantCollectionOptions } from "./grant-collection.ts";
 
 /** The members of a call that a grant needs. Every FreshCall has them; its type would be an upward import. */
 export interface Grantable {
@@ -39,7 +38,7 @@ export interface Grantable {
   readonly found: { readonly definition: string };
 }
 
-export interface GrantsOptions extends RecordedCollectionOptions {
+export interface GrantsOptions extends GrantCollectionOptions {
   readonly log: (problem: string) => void;
   /** The present definition of a tool. */
   readonly definitionOf: (tool: string, action: string) => string | undefined;
@@ -67,7 +66,7 @@ const keepUsesMs = 2000;
  */
 export class Grants implements AsyncDisposable {
   readonly #options: GrantsOptions;
-  readonly #collection: RecordedCollection<Grant>;
+  readonly #collection: GrantCollection;
   readonly #holds = new Map<string, readonly ConditionCheck[]>();
   /** Ids by tenant, tool and action. */
   readonly #byTool = new Map<string, Set<string>>();
@@ -75,7 +74,7 @@ export class Grants implements AsyncDisposable {
   readonly #following: Disposable;
   #cancelKeeping: (() => void) | undefined;
 
-  private constructor(collection: RecordedCollection<Grant>, options: GrantsOptions) {
+  private constructor(collection: GrantCollection, options: GrantsOptions) {
     this.#collection = collection;
     this.#options = options;
     for (const grant of collection.items) this.#index(grant);
@@ -89,7 +88,7 @@ export class Grants implements AsyncDisposable {
 
   /** @throws RuntimeFault `grant_unreadable` */
   static async open(options: GrantsOptions): Promise<Grants> {
-    return new Grants(await RecordedCollection.open("grant", grantFrom, options), options);
+    return new Grants(await GrantCollection.open(options), options);
   }
 
   get isEmpty(): boolean {

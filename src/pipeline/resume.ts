@@ -58,8 +58,7 @@ export async function decide(
 ): Promise<Decided> {
   const approval = await parts.approvals.get(id);
   if (approval === undefined) return { decided: false, code: "approval_unknown", message: noApproval(id) };
-  const contextOf = await parts.eligibility.of(request.by, inProcess);
-  const first = admit(approval, request, contextOf(approval));
+  const first = admit(approval, request, parts.eligibility.contextOf(approval, inProcess));
   if ("code" in first) return refusedDecision(first, approval);
   const edited = request.decision === "modified" ? await weighEdit(approval, request, arrival, parts) : undefined;
   if (edited !== undefined && isEnding(edited)) return editRefused(edited, approval);
@@ -67,7 +66,7 @@ export async function decide(
   // An edit may raise the risk: who may decide follows from the edited call.
   const asked = edited === undefined ? approval : { ...approval, risk: edited.risk, arguments: edited.arguments };
   const meant = { ...request, expectedDigest: shownDigest(asked) }; // the digest of the original was compared above
-  const admitted = edited === undefined ? first : admit(asked, meant, contextOf(asked));
+  const admitted = edited === undefined ? first : admit(asked, meant, parts.eligibility.contextOf(asked, inProcess));
   if ("code" in admitted) return refusedDecision(admitted, approval);
   const remember = rememberRefusal(asked, request, admitted, parts);
   if (remember !== undefined) return { decided: false, code: "remember_refused", message: remember, approval };
@@ -85,17 +84,13 @@ function decisionOf(
   { grants, redactor }: Parts,
 ): WrittenDecision {
   const { decision, reason, remember } = request;
-  const { demand, giver: then, onBehalfOf, delegation } = admitted;
+  const { demand, giver: then } = admitted;
   const { by, via } = actorOf(request.by);
   const words = remember && { ...remember, reason: redactor.redact(remember.reason) };
-  const giver = {
-    ...{ by, via, giver: then },
-    ...(onBehalfOf !== undefined && { onBehalfOf }),
-    ...(delegation !== undefined && { delegation }),
-  };
+  const giver = { by, via, giver: then };
   return {
     as: decision,
-    ...{ by, via, onBehalfOf },
+    ...{ by, via },
     reason: reason === undefined ? undefined : redactor.redact(reason),
     quorum: demand.quorum,
     edited,

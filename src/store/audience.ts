@@ -9,7 +9,7 @@ export interface Audience {
   readonly risk: Risk;
   readonly principal: Principal;
   readonly routed?: Routed;
-  readonly votes?: readonly Pick<Vote, "by" | "via" | "onBehalfOf">[];
+  readonly votes?: readonly Pick<Vote, "by" | "via">[];
   /** Whether it was escalated, not when. */
   readonly escalatedAt?: number;
 }
@@ -17,7 +17,7 @@ export interface Audience {
 /** The same for all requests of one audience. */
 export function audienceKey({ tool, server, risk, principal, routed, votes, escalatedAt }: Audience): string {
   const { remindAt: _reminded, escalateAt: _escalated, ...demands } = routed ?? {};
-  const voters = votes?.map(({ by, via, onBehalfOf }) => [by, via, onBehalfOf]);
+  const voters = votes?.map(({ by, via }) => [by, via]);
   const parts = [tool, server, risk, principal, routed && demands, voters, escalatedAt !== undefined];
   return sha256(JSON.stringify(parts)).slice(0, 32);
 }

@@ -33,8 +33,6 @@ it.each(nobody)("%s as decider beside 60 calls: the decider gets the refusal, an
     approvals.revoke(approvalId, word),
     approvals.eligibility([], word),
     approvals.grants.revoke("grt_none", word),
-    approvals.delegations.make({ to: "bob", until: h.clock.now() + 1 }, word),
-    approvals.delegations.revoke("dlg_none", word),
   ];
   const calls = Array.from({ length: 60 }, () => h.runtime.invoke(echo, asker));
   for (const settledDecision of await Promise.allSettled(words()))

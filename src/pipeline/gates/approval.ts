@@ -1,5 +1,4 @@
 import { bind, isBoundAsShown, previewDigest } from "../../approvals/binding.ts";
-import type { Delegations } from "../../approvals/delegations.ts";
 import type { Eligibility } from "../../approvals/eligibility.ts";
 import type { Grant } from "../../approvals/grant.ts";
 import { type GrantAnswer, type Grants, grantReason } from "../../approvals/grants.ts";
@@ -23,7 +22,6 @@ import type { Again, ApprovedCall, FreshCall, WeighedCall } from "./stages.ts";
 export interface ApprovalParts {
   readonly approvals: ApprovalRepository;
   readonly grants: Grants;
-  readonly delegations: Delegations;
   readonly eligibility: Eligibility;
   readonly clock: Clock;
   readonly artifacts: ArtifactStore;

@@ -165,12 +165,11 @@ const verbs: Readonly<Record<DecisionRequest["decision"], DecisionVerb>> = {
   modified: "modify",
 };
 
-function viewerOf({ may, whyNot, onBehalfOf }: Omit<Eligible, "demand">): ViewerInput {
+function viewerOf({ may, whyNot }: Omit<Eligible, "demand">): ViewerInput {
   return {
     may: may.map((decision) => verbs[decision]),
     why_not: whyNot?.why,
     message: whyNot?.message,
-    on_behalf_of: onBehalfOf,
   };
 }
 

@@ -114,36 +114,6 @@ describe("a grant answers only while its giver could still decide", () => {
     expect(await next(h)).toBe("ok");
   });
 
-  it("one given for another person answers only while that person could decide and delegates", async () => {
-    await using h = await open([{ name: "ann", to: { users: ["ann"] } }]);
-    const { delegations } = h.runtime.approvals;
-    const delegation = await delegations.make({ to: "bob", until: h.clock.now() + 2 * hourMs }, ann);
-    const given = await grant(h, bob);
-    expect(given).toMatchObject({ by: "bob", onBehalfOf: "ann" });
-    expect(await next(h)).toBe("ok");
-    await h.runtime.accounts.change("ann", { roles: ["viewer"] }, holder);
-    expect(await next(h)).toBe("pending");
-    await h.runtime.accounts.change("ann", { roles: ["approver"] }, holder);
-    expect(await next(h)).toBe("ok");
-    await h.runtime.accounts.change("bob", { disabled: true }, holder);
-    expect(await next(h)).toBe("pending");
-    await h.runtime.accounts.change("bob", { disabled: false }, holder);
-    if (delegation.delegated) await delegations.revoke(delegation.delegation.id, ann);
-    expect(await next(h)).toBe("pending");
-    expect((await reasons(h)).join()).toContain("`ann`, in whose place it was given, no longer lets `bob` decide");
-  });
-
-  it("one given for another person ends with that delegation, whatever was delegated since", async () => {
-    await using h = await open([{ name: "ann", to: { users: ["ann"] } }]);
-    const { delegations } = h.runtime.approvals;
-    await delegations.make({ to: "bob", until: h.clock.now() + 60_000 }, ann);
-    await grant(h, bob);
-    expect(await next(h)).toBe("ok");
-    await delegations.make({ to: "bob", until: h.clock.now() + hourMs }, ann);
-    await h.clock.advance(60_000);
-    expect(await next(h)).toBe("pending");
-  });
-
   it("one of the operator's token does not count as signed in once people sign in", async () => {
     const signedIn: ApprovalRoute = { name: "people", signedIn: true };
     await using h = await runtimeFixture({ approvals: { patience: "suspend", routes: [signedIn] } });
@@ -207,28 +177,5 @@ describe("a grant answers only while its giver could still decide", () => {
     expect(await next(h)).toBe("ok");
     await h.runtime.accounts.add({ name: "ann", roles: ["viewer"] }, holder);
     expect(await next(h)).toBe("ok");
-  });
-});
-
-describe("a revoked API token takes back", () => {
-  async function byToken(
-    h: RuntimeFixture,
-  ): Promise<{ readonly by: Decider; readonly revoke: () => Promise<unknown> }> {
-    const { accounts } = h.runtime;
-    const own = { name: "ci", kind: "person" } as const;
-    const { token } = await accounts.makeToken(own, await accounts.get("ann", holder), holder);
-    const by = { ...ann, via: `token:${token.id}`, signedIn: false };
-    return { by, revoke: () => accounts.revokeToken(token.id, holder) };
-  }
-
-  it("the delegation that it made", async () => {
-    await using h = await open([{ name: "anns", to: { users: ["ann"] } }]);
-    const { by, revoke } = await byToken(h);
-    await h.runtime.approvals.delegations.make({ to: "bob", until: h.clock.now() + hourMs }, by);
-    const id = await ask(h, mail("lent"));
-    expect((await h.runtime.approvals.page({}, bob)).approvals).toHaveLength(1);
-    await revoke();
-    expect((await h.runtime.approvals.page({}, bob)).approvals).toEqual([]);
-    expect(await approve(h, id, bob)).toMatchObject({ code: "decider_not_allowed" });
   });
 });
