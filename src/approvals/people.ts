@@ -49,10 +49,10 @@ async function personOf(people: People, tenant: string, user: string): Promise<P
 }
 
 /**
- * The giver of a grant or a vote now. Returns undefined for a person without an account, and a sentence if
- * nothing counts that they gave with this credential.
+ * The approver behind a grant or a vote now. Returns undefined for a person without an account, and a sentence if
+ * nothing counts that they approved with this credential.
  */
-export async function giverNow(
+export async function approverNow(
   people: People,
   tenant: string,
   { by, via }: Pick<Actor, "by" | "via">,

@@ -7,7 +7,7 @@ import type { ApprovalRecord, ApprovalState, ReferencedArtifact, Vote } from "..
 import { isSamePerson } from "../core/same-person.ts";
 import { previewDigest } from "./binding.ts";
 import type { NewGrant } from "./grant.ts";
-import { giverNow, type People } from "./people.ts";
+import { approverNow, type People } from "./people.ts";
 import { unrouted } from "./routes.ts";
 
 /** One decision to be written, also of the clock or of a policy. */
@@ -43,13 +43,13 @@ export interface EditedArguments {
 type VoteCount = { readonly next: ApprovalRecord; readonly ends: boolean } | undefined;
 
 /**
- * The record without the votes whose giver could give none now: their account is disabled or has lost its role, or the
+ * The record without the votes whose approver could not vote now: their account is disabled or has lost its role, or the
  * credential was revoked.
  */
 export async function withStandingVotes(approval: ApprovalRecord, people: People): Promise<ApprovalRecord> {
   const { votes = [], principal } = approval;
   const barred = await Promise.all(
-    votes.map(async ({ by, via }) => typeof (await giverNow(people, principal.tenant, { by, via })) === "string"),
+    votes.map(async ({ by, via }) => typeof (await approverNow(people, principal.tenant, { by, via })) === "string"),
   );
   return barred.includes(true) ? { ...approval, votes: votes.filter((_, i) => barred[i] !== true) } : approval;
 }

@@ -97,7 +97,7 @@ export class ApprovalRepository implements Disposable {
     });
   }
 
-  /** The request now: past its time it is expired, and a vote whose giver is barred is not in it, even if that is not written yet. */
+  /** The request now: past its time it is expired, and a vote whose approver is barred is not in it, even if that is not written yet. */
   async get(id: string): Promise<ApprovalRecord | undefined> {
     checkId(id, "approval");
     const approval = await this.#store.approval(id);

@@ -64,7 +64,7 @@ export interface Addressees {
   readonly users?: readonly string[];
 }
 
-/** What the request demands of a decision. Later demands can only be stricter (approvals/routes.ts). */
+/** What the request requires of a decision. Later requirements can only be stricter (approvals/routes.ts). */
 export interface Routed {
   /** The route's name, or `default`. */
   readonly rule: string;

@@ -84,17 +84,17 @@ function decisionOf(
   { grants, redactor }: Parts,
 ): WrittenDecision {
   const { decision, reason, remember } = request;
-  const { demand, giver: then } = admitted;
+  const { requirement, approver } = admitted;
   const { by, via } = actorOf(request.by);
-  const words = remember && { ...remember, reason: redactor.redact(remember.reason) };
-  const giver = { by, via, giver: then };
+  const redacted = remember && { ...remember, reason: redactor.redact(remember.reason) };
+  const author = { by, via, approver };
   return {
     as: decision,
     ...{ by, via },
     reason: reason === undefined ? undefined : redactor.redact(reason),
-    quorum: demand.quorum,
+    quorum: requirement.quorum,
     edited,
-    remember: words && ((approved) => grants.newGrant(words, approved, giver)),
+    remember: redacted && ((approved) => grants.newGrant(redacted, approved, author)),
   };
 }
 
@@ -102,13 +102,13 @@ function decisionOf(
 function rememberRefusal(
   asked: ApprovalRecord,
   { decision, remember }: DecisionRequest,
-  { demand }: AdmittedDecision,
+  { requirement }: AdmittedDecision,
   parts: Parts,
 ): string | undefined {
   if (remember === undefined) return undefined;
   if (!isApproving(decision)) return "Only an approval can be remembered.";
-  if (!demand.remembers)
-    return `The route \`${demand.rule}\` does not allow remembering approvals of \`${asked.tool}\` at risk ${asked.risk}.`;
+  if (!requirement.remembers)
+    return `The route \`${requirement.rule}\` does not allow remembering approvals of \`${asked.tool}\` at risk ${asked.risk}.`;
   return rememberProblem(remember, asked, parts.clock.now());
 }
 
@@ -159,12 +159,12 @@ function toolChanged(approval: ApprovalRecord): Decided {
 async function editOf(
   weighed: WeighedCall,
   { key, expiresAt }: ApprovalRecord,
-  { demand }: AdmittedDecision,
+  { requirement }: AdmittedDecision,
   parts: Parts,
 ): Promise<EditedArguments> {
   const call: Previewed = { ...weighed, key };
   const { suggestion, risk, weighing, resolved } = call;
-  const preview = demand.quorum > 1 ? await parts.preview(call, {}) : undefined;
+  const preview = requirement.quorum > 1 ? await parts.preview(call, {}) : undefined;
   return {
     arguments: call.arguments,
     ...(resolved !== undefined && { artifacts: resolved.artifacts }),

@@ -16,8 +16,8 @@ export interface Audience {
 
 /** The same for all requests of one audience. */
 export function audienceKey({ tool, server, risk, principal, routed, votes, escalatedAt }: Audience): string {
-  const { remindAt: _reminded, escalateAt: _escalated, ...demands } = routed ?? {};
+  const { remindAt: _reminded, escalateAt: _escalated, ...requirement } = routed ?? {};
   const voters = votes?.map(({ by, via }) => [by, via]);
-  const parts = [tool, server, risk, principal, routed && demands, voters, escalatedAt !== undefined];
+  const parts = [tool, server, risk, principal, routed && requirement, voters, escalatedAt !== undefined];
   return sha256(JSON.stringify(parts)).slice(0, 32);
 }

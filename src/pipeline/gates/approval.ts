@@ -193,7 +193,7 @@ function shownPreview(call: FreshCall): ExplainedCall {
   return { tool: found.facts, principal: authority.principal, arguments: given, history, now, key };
 }
 
-/** A grant that answers for its giver, if the giver could still approve this call. It does not change the verdict. */
+/** A grant that answers for its approver, if the approver could still approve this call. It does not change the verdict. */
 export async function grantFor(
   call: WeighedCall,
   session: Pick<Caller["session"], "id"> | undefined,

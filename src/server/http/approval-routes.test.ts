@@ -88,7 +88,7 @@ describe("one approval", () => {
     expect(approval["shown_digest"]).toBe(digestOf(shown as Json)); // the answer was JSON
   });
 
-  it("asks for the tool's name where that is demanded, and takes it from the body", async () => {
+  it("requires the tool's name if a route does, and reads it from the body", async () => {
     const { post, held } = await approvalScene();
     const id = await held("x", {}, "drop");
     expect(await post(`/v1/approvals/${id}/approve`)).toMatchObject([422, { error: { code: "confirmation_needed" } }]);

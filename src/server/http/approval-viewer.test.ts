@@ -131,7 +131,7 @@ describe("a viewer of a request reads what they may decide", () => {
     const found = await h.runtime.approvals.get(approvalId);
     if (found === undefined) throw new Error("It is not there.");
     expect(await h.runtime.approvals.eligibility([found], bob)).toEqual([
-      { may: ["approved", "denied", "skipped", "modified"], demand: found.routed },
+      { may: ["approved", "denied", "skipped", "modified"], requirement: found.routed },
     ]);
   });
 });
