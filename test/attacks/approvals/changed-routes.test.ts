@@ -14,8 +14,8 @@ function freshStore(): string {
 
 describe("a request made before the configuration changed", () => {
   it.each<readonly [string, boolean, boolean]>([
-    ["once the route demands it", false, true],
-    ["even if the route no longer demands it", true, false],
+    ["once the route requires it", false, true],
+    ["even if the route no longer requires it", true, false],
   ])("is not decided by the asking user, %s", async (_, before, after) => {
     const file = freshStore();
     const first = await openRouted({ name: "r", separateUser: before }, { store: file });
