@@ -5,15 +5,15 @@ import { expect, it } from "vitest";
 
 const budgets: Readonly<Record<string, number>> = {
   agents: 6_653,
-  approvals: 3_003,
+  approvals: 2_713,
   audit: 2_869,
   builtin: 8_666,
   cli: 7_835,
   "code-mode": 3_662,
   config: 1_603,
-  core: 4_309,
+  core: 4_298,
   engines: 7_392,
-  identity: 2_450,
+  identity: 2_449,
   mcp: 6_313,
   observe: 6_458,
   pipeline: 4_170,
@@ -21,7 +21,7 @@ const budgets: Readonly<Record<string, number>> = {
   results: 3_163,
   runtime: 3_245,
   secrets: 2_419,
-  server: 6_345,
+  server: 6_276,
   store: 2_763,
   tools: 5_180,
 };

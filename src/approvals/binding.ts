@@ -125,8 +125,8 @@ export function requestOf(
   { caller, at: requestedAt, routing, ttlMs }: RequestTerms,
 ): ApprovalRecord {
   const { key, tool, action, authority, risk, weighing, suggestion, found } = question;
-  const demand = routing.demand({ tool, server: weighing.connector, risk, principal: authority.principal });
-  const expiresAt = requestedAt + lifetime(found.approvalTtlMs, demand.ttlMs, ttlMs);
+  const requirement = routing.requirement({ tool, server: weighing.connector, risk, principal: authority.principal });
+  const expiresAt = requestedAt + lifetime(found.approvalTtlMs, requirement.ttlMs, ttlMs);
   return {
     id: newId("apr"),
     key,
@@ -152,7 +152,7 @@ export function requestOf(
     ...(preview !== undefined && {
       ...{ preview, previewDigest: previewDigest(preview), previewBinds: found.previewBinds },
     }),
-    routed: routedBy(demand, requestedAt, expiresAt),
+    routed: routedBy(requirement, requestedAt, expiresAt),
     ...askedBy(caller),
   };
 }

@@ -90,7 +90,7 @@ export function isWellFormed(
 }
 
 /**
- * Why a person may not approve a request, in one word.
+ * Why a person may not approve a request, as a code.
  *
  * @public
  */
@@ -106,10 +106,8 @@ export interface Eligible {
   readonly may: readonly DecisionRequest["decision"][];
   /** Why they may not approve. */
   readonly whyNot?: { readonly why: WhyNot; readonly message: string };
-  /** The person who delegated the decision to them. */
-  readonly onBehalfOf?: string;
-  /** What a decision must bring: the stricter of the demands at the time of the request and now. */
-  readonly demand: Routed;
+  /** What a decision must bring: the stricter of the requirements at the time of the request and now. */
+  readonly requirement: Routed;
 }
 
 /** Problems of a decision, each with its HTTP number. */
@@ -176,7 +174,7 @@ interface FoundApproval {
 export function batchProblem(
   found: readonly FoundApproval[],
   { by: { tenant }, decision }: Pick<BatchRequest, "by" | "decision">,
-  routing: Pick<Routing, "demand">,
+  routing: Pick<Routing, "requirement">,
 ): Extract<BatchDecided, { taken: false }> | undefined {
   const [first] = found;
   if (first === undefined || found.length > largestBatch)
@@ -199,7 +197,7 @@ export function batchProblem(
 
 function singlesProblem(
   found: readonly FoundApproval[],
-  routing: Pick<Routing, "demand">,
+  routing: Pick<Routing, "requirement">,
 ): Extract<BatchDecided, { taken: false }> | undefined {
   const singles = found.filter(({ approval }) => approval !== undefined && mustBeDecidedAlone(approval, routing));
   const [first] = singles;
@@ -212,9 +210,9 @@ function singlesProblem(
   };
 }
 
-function mustBeDecidedAlone(approval: ApprovalRecord, routing: Pick<Routing, "demand">): boolean {
-  const demand = stricter(approval.routed ?? unrouted, routing.demand(approval));
-  return approval.risk === "critical" || demand.typedConfirmation;
+function mustBeDecidedAlone(approval: ApprovalRecord, routing: Pick<Routing, "requirement">): boolean {
+  const requirement = stricter(approval.routed ?? unrouted, routing.requirement(approval));
+  return approval.risk === "critical" || requirement.typedConfirmation;
 }
 
 function isAlike(one: ApprovalRecord | undefined, other: ApprovalRecord | undefined): boolean {

@@ -1,15 +1,15 @@
 /**
- * Who may decide what: of a request, of a grant and of a delegation.
+ * Who may decide what: of a request and of a grant.
  *
  * Invariant: a decision, the list of a person's own requests and the card they see ask the same `checkEligible`. A grant
- * asks it for its giver each time it answers. A vote is checked when it is cast, and its giver again with each
+ * asks it for its approver each time it answers. A vote is checked when it is cast, and its approver again with each
  * further vote.
  */
 
 import type { Actor } from "../core/actor.ts";
 import { isElsewhere } from "../core/authority.ts";
 import { isDirectCall } from "../core/own-agents.ts";
-import type { ApprovalRecord, DeciderState, DecisionAuthor, Routed } from "../core/records.ts";
+import type { ApprovalRecord, DeciderState, Routed } from "../core/records.ts";
 import { isSamePerson } from "../core/same-person.ts";
 import { builtInName } from "../identity/roles.ts";
 import type { Audience } from "../store/audience.ts";
@@ -26,30 +26,24 @@ import {
   operatorToken,
   type WhyNot,
 } from "./decision.ts";
-import type { Delegation, Delegations } from "./delegations.ts";
 import type { Grant } from "./grant.ts";
-import { giverNow, type People, stillHeld } from "./people.ts";
+import { approverNow, type People, stillHeld } from "./people.ts";
 import { alreadyVoted, hasVoted } from "./quorum.ts";
-import { type Demand, isAmong, isOpen, type Routing, stricter, unrouted } from "./routes.ts";
+import { isAmong, isOpen, type Requirement, type Routing, stricter, unrouted } from "./routes.ts";
 
 /** What a decision is checked against, beside the request and the record. */
 export interface DecisionContext {
-  /** What the routes demand now. The record keeps what they demanded when it was asked; the stricter counts. */
-  readonly present: Demand;
+  /** What the routes require now. The record keeps what they required when it was asked; the stricter counts. */
+  readonly present: Requirement;
   /** If people sign in here, the operator's token does not stand for a person. */
   readonly accountsExist: boolean;
-  /** The approver of this process, configured in code. It meets only the demands of a route. */
+  /** The approver of this process, configured in code. It meets only the requirements of a route. */
   readonly inProcess: boolean;
-  /** The delegations to the decider that count now. */
-  readonly delegations: readonly Delegation[];
 }
 
-/** The person a decision is made for, and the delegation. Empty when people decide for themselves. */
-type OnBehalf = Pick<DecisionAuthor, "onBehalfOf" | "delegation">;
-
-export interface AdmittedDecision extends OnBehalf {
-  readonly demand: Routed;
-  readonly giver: DeciderState;
+export interface AdmittedDecision {
+  readonly requirement: Routed;
+  readonly approver: DeciderState;
 }
 
 type DecisionName = DecisionRequest["decision"];
@@ -65,13 +59,12 @@ type Subject = Audience & Partial<Pick<ApprovalRecord, "id" | "state" | "decisio
 interface EligibilityCheck {
   readonly approval: Subject;
   readonly by: Decider;
-  readonly demand: Routed;
+  readonly requirement: Routed;
   readonly context: DecisionContext;
 }
 
 export interface EligibilityOptions {
   readonly routing: Routing;
-  readonly delegations: Delegations;
   readonly people: People;
   readonly accountsExist: () => boolean;
 }
@@ -83,104 +76,95 @@ export class Eligibility {
     this.#options = options;
   }
 
-  /** The context of each decision of this person. */
-  async of(by: Decider, inProcess = false): Promise<(approval: Audience) => DecisionContext> {
-    const delegations = await this.#options.delegations.countingFor(by);
-    return (approval) => this.#context(approval, delegations, inProcess);
+  /** What a decision on this request is checked against now. */
+  contextOf(approval: Audience, inProcess = false): DecisionContext {
+    const { accountsExist, routing } = this.#options;
+    return { inProcess, accountsExist: accountsExist(), present: routing.requirement(approval) };
   }
 
-  /** Why this grant does not answer such a call now. Returns undefined if its giver could approve the call. */
+  /** Why this grant does not answer such a call now. Returns undefined if its approver could approve the call. */
   async grantProblem(grant: Grant, call: Audience): Promise<string | undefined> {
-    const { routing, people, delegations } = this.#options;
+    const { routing, people } = this.#options;
     const { principal } = call;
-    const routed = routing.demand(call);
+    const routed = routing.requirement(call);
     if (!routed.remembers) return `the route \`${routed.rule}\` lets no yes be remembered now`;
-    const giver = await giverNow(people, principal.tenant, grant);
-    if (typeof giver === "string") return giver;
-    const delegation = grant.delegation === undefined ? [] : await delegations.counting(grant.delegation);
-    if (typeof delegation === "string") return delegation;
-    const { typed, signedIn, roles, groups } = grant.giver;
+    const approver = await approverNow(people, principal.tenant, grant);
+    if (typeof approver === "string") return approver;
+    const { typed, signedIn, roles, groups } = grant.approver;
     if (routed.typedConfirmation && !typed)
       return `the route \`${routed.rule}\` wants the tool's name typed now, and it was not`;
-    const by = { user: grant.by, via: grant.via, signedIn, ...stillHeld({ roles, groups }, giver) };
-    const found = checkEligible({ ...call, routed }, { by }, this.#context(call, delegation, false));
-    return "code" in found ? found.message : undefined;
-  }
-
-  #context(approval: Audience, delegations: readonly Delegation[], inProcess: boolean): DecisionContext {
-    const { accountsExist, routing } = this.#options;
-    return { inProcess, delegations, accountsExist: accountsExist(), present: routing.demand(approval) };
+    const by = { user: grant.by, via: grant.via, signedIn, ...stillHeld({ roles, groups }, approver) };
+    return checkEligible({ ...call, routed }, { by }, this.contextOf(call))?.message;
   }
 }
 
-/** The author that this decision is recorded with, or why it is refused. */
+/** What this decision is recorded with, or why it is refused. */
 export function admit(
   approval: ApprovalRecord,
   request: DecisionRequest,
   context: DecisionContext,
 ): AdmittedDecision | EligibilityProblem {
   const { by, decision } = request;
-  const onBehalf = checkEligible(approval, { by, word: decision }, context);
-  if ("code" in onBehalf) return onBehalf;
+  const refused = checkEligible(approval, { by, decision }, context);
+  if (refused !== undefined) return refused;
   if (!isWellFormed(request))
     return {
       code: "decision_invalid",
       message:
         "A decision is `approved`, `denied`, `skipped` or `modified`. Send arguments with `modified`, and only with it.",
     };
-  const demand = demandOf(approval, context);
+  const requirement = requirementOf(approval, context);
   const isYes = isApproving(decision);
   const problem =
     changedProblem(approval, request, isYes) ??
-    (isYes ? confirmationProblem(request, { approval, by, demand, context }) : undefined);
-  return problem ?? { demand, giver: stateOf(request, approval, context), ...onBehalf };
+    (isYes ? confirmationProblem(request, { approval, by, requirement, context }) : undefined);
+  return problem ?? { requirement, approver: stateOf(request, approval, context) };
 }
 
-/** What this person may decide now, if they bring what is demanded. */
+/** What this person may decide now, if they bring what is required. */
 export function eligibilityOf(approval: ApprovalRecord, by: Decider, context: DecisionContext): Eligible {
-  const yes = checkEligible(approval, { by }, context);
-  const may = decisions.filter((word) => !("code" in checkEligible(approval, { by, word }, context)));
-  const demand = approval.state === "pending" ? demandOf(approval, context) : (approval.routed ?? unrouted);
-  if (!("code" in yes)) return { may, demand, ...(yes.onBehalfOf !== undefined && { onBehalfOf: yes.onBehalfOf }) };
-  const { why = "not_asked", message } = yes;
-  return { may, demand, whyNot: { why, message } };
+  const refused = checkEligible(approval, { by }, context);
+  const may = decisions.filter((decision) => checkEligible(approval, { by, decision }, context) === undefined);
+  const requirement = approval.state === "pending" ? requirementOf(approval, context) : (approval.routed ?? unrouted);
+  if (refused === undefined) return { may, requirement };
+  const { why = "not_asked", message } = refused;
+  return { may, requirement, whyNot: { why, message } };
 }
 
-/** On whose behalf this person may decide so now, or why they may not. */
+/** Why this person may not decide so now. Returns undefined if they may. */
 export function checkEligible(
   approval: Subject,
-  { by, word = "approved" }: { readonly by: Decider; readonly word?: DecisionName },
+  { by, decision = "approved" }: { readonly by: Decider; readonly decision?: DecisionName },
   context: DecisionContext,
-): OnBehalf | EligibilityProblem {
+): EligibilityProblem | undefined {
   if (isElsewhere(approval.principal, by.tenant))
     return { code: "approval_unknown", message: noApproval(approval.id ?? "") };
   if (approval.state !== undefined && approval.state !== "pending") return overProblem(approval);
-  const demand = demandOf(approval, context);
-  const check = { approval, by, demand, context };
-  const onBehalf = onBehalfOf(check, word);
-  const problem =
-    ownRequestProblem(approval, by, demand.separateUser) ??
-    ("code" in onBehalf ? onBehalf : undefined) ??
-    (word === "approved" ? votedProblem(approval, { ...actorOf(by), ...onBehalf }) : undefined) ??
-    (isApproving(word) ? (operatorProblem(check) ?? signInProblem(check)) : undefined);
-  return problem ?? onBehalf;
+  const requirement = requirementOf(approval, context);
+  const check = { approval, by, requirement, context };
+  return (
+    ownRequestProblem(approval, by, requirement.separateUser) ??
+    notAskedProblem(check) ??
+    (decision === "approved" ? votedProblem(approval, actorOf(by)) : undefined) ??
+    (isApproving(decision) ? (operatorProblem(check) ?? signInProblem(check)) : undefined)
+  );
 }
 
-export function isApproving(word: DecisionName): boolean {
-  return word === "approved" || word === "modified";
+export function isApproving(decision: DecisionName): boolean {
+  return decision === "approved" || decision === "modified";
 }
 
-function demandOf({ routed = unrouted }: Audience, { present }: Pick<DecisionContext, "present">): Routed {
+function requirementOf({ routed = unrouted }: Audience, { present }: Pick<DecisionContext, "present">): Routed {
   return stricter(routed, present);
 }
 
 /** Only approvals are counted: a denial ends the request, and an edit starts the count again. */
-function votedProblem(approval: Subject, voter: Actor & OnBehalf): EligibilityProblem | undefined {
+function votedProblem(approval: Subject, voter: Actor): EligibilityProblem | undefined {
   if (!hasVoted(approval, voter)) return undefined;
   return { code: "approval_voted", message: alreadyVoted(approval, voter), why: "voted" };
 }
 
-/** The asking credential never decides. The asking person does not if they called by hand or the route demands it. */
+/** The asking credential never decides. The asking person does not if they called by hand or the route requires it. */
 function ownRequestProblem(
   { principal }: Audience,
   by: Decider,
@@ -201,10 +185,10 @@ function ownRequestProblem(
  * If accounts exist, any person may hold the operator's token. So it counts neither as a second person nor as another
  * person than the one who asked.
  */
-function operatorProblem({ approval, by, demand, context }: EligibilityCheck): EligibilityProblem | undefined {
+function operatorProblem({ approval, by, requirement, context }: EligibilityCheck): EligibilityProblem | undefined {
   if (!context.accountsExist || !isDataFolderUser(by)) return undefined;
   const { tool, principal } = approval;
-  const { quorum, separateUser } = demand;
+  const { quorum, separateUser } = requirement;
   if (quorum === 1 && !separateUser && !isDirectCall(principal)) return undefined;
   const whom = quorum > 1 ? `${quorum} different persons` : "another person than who asked";
   return {
@@ -225,24 +209,15 @@ export function isAsker({ principal }: Pick<Audience, "principal">, user: string
   return isSamePerson(user, principal.user) || isSamePerson(user, principal.owner);
 }
 
-/** The person themself if the routes ask them, else the first delegation by which they may decide. */
-function onBehalfOf({ approval, by, context }: EligibilityCheck, word: DecisionName): OnBehalf | EligibilityProblem {
+function notAskedProblem({ approval, by, context }: EligibilityCheck): EligibilityProblem | undefined {
   const closed = routeWithout(by, approval, context.present);
-  if (closed === undefined) return {};
-  const voted: EligibilityProblem[] = [];
-  for (const { id, from, ...giver } of isAsker(approval, by.user) ? [] : context.delegations) {
-    if (isAsker(approval, from)) continue; // a delegate cannot decide what the giver asked for
-    const onTheirBehalf = { by: { ...giver, user: from }, word };
-    const found = checkEligible(approval, onTheirBehalf, { ...context, inProcess: false, delegations: [] }); // a delegation is not passed on
-    if (!("code" in found)) return { onBehalfOf: from, delegation: id };
-    if (found.why === "voted") voted.push(found);
-  }
-  const message = `\`${by.user}\` is none of those whom the route \`${closed.rule}\` sends this to; one of them must decide, or delegate.`;
-  return voted[0] ?? { code: "decider_not_allowed", message, why: "not_asked" };
+  if (closed === undefined) return undefined;
+  const message = `\`${by.user}\` is none of those whom the route \`${closed.rule}\` sends this to; one of them must decide.`;
+  return { code: "decider_not_allowed", message, why: "not_asked" };
 }
 
 /** Of the earlier and the present route, the one that does not name this person. */
-function routeWithout(person: Decider, { routed = unrouted, escalatedAt }: Audience, present: Demand) {
+function routeWithout(person: Decider, { routed = unrouted, escalatedAt }: Audience, present: Requirement) {
   const names = (to: Routed["to"]): boolean => isOpen(to) || isAmong(to, person);
   return [routed, present].find(
     ({ to, escalateTo }) => !names(to) && (escalatedAt === undefined || escalateTo === undefined || !names(escalateTo)),
@@ -270,9 +245,10 @@ function changedProblem(
 
 function confirmationProblem(
   { confirmation }: DecisionRequest,
-  { approval, demand, context }: EligibilityCheck,
+  { approval, requirement, context }: EligibilityCheck,
 ): EligibilityProblem | undefined {
-  if (isExempt(demand, context) || !demand.typedConfirmation || confirmation === approval.tool) return undefined;
+  if (isExempt(requirement, context) || !requirement.typedConfirmation || confirmation === approval.tool)
+    return undefined;
   const typed = confirmation === undefined ? "nothing was typed" : `\`${confirmation.slice(0, 100)}\` was typed`;
   return {
     code: "confirmation_needed",
@@ -283,10 +259,10 @@ function confirmationProblem(
 function signInProblem({
   approval: { tool, risk },
   by,
-  demand,
+  requirement,
   context,
 }: EligibilityCheck): EligibilityProblem | undefined {
-  if (isExempt(demand, context) || !demand.signedIn || isSignedIn(by, context)) return undefined;
+  if (isExempt(requirement, context) || !requirement.signedIn || isSignedIn(by, context)) return undefined;
   const instead = context.inProcess ? "an approver in code" : "a token";
   return {
     code: "sign_in_needed",
@@ -295,7 +271,7 @@ function signInProblem({
   };
 }
 
-/** The approver in code is held to what a route demands, not to the defaults of a risk. */
+/** The approver in code is held to what a route requires, not to the defaults of a risk. */
 function isExempt({ rule }: Routed, { inProcess, present }: DecisionContext): boolean {
   return inProcess && rule === "default" && present.rule === "default";
 }

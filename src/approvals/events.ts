@@ -10,7 +10,7 @@ import { isOpen } from "./routes.ts";
 type VersionedDecision = DatedDecision & { readonly policyVersion: string };
 
 export function decidedEvent(call: ToolCall, next: ApprovalRecord, decision: VersionedDecision): DurableEvent {
-  const { as, by, via, at, onBehalfOf, reason, policyVersion } = decision;
+  const { as, by, via, at, reason, policyVersion } = decision;
   const approved = approvedInstead(call, next, decision);
   return {
     moment: "decided",
@@ -20,7 +20,6 @@ export function decidedEvent(call: ToolCall, next: ApprovalRecord, decision: Ver
     as,
     by,
     via,
-    ...(onBehalfOf !== undefined && { onBehalfOf }),
     risk: next.risk,
     policyVersion,
     ...(reason !== undefined && { reason }),
@@ -30,7 +29,7 @@ export function decidedEvent(call: ToolCall, next: ApprovalRecord, decision: Ver
 
 export function votedEvent(call: ToolCall, next: ApprovalRecord, decision: VersionedDecision): DurableEvent {
   const approved = approvedInstead(call, next, decision);
-  const { as, by, via, at, onBehalfOf, reason, quorum, policyVersion } = decision;
+  const { as, by, via, at, reason, quorum, policyVersion } = decision;
   const left = votesLeft(next, quorum);
   const what = as === "modified" ? "edited" : `voted on (${as})`;
   return approvalEvent(next, {
@@ -44,7 +43,6 @@ export function votedEvent(call: ToolCall, next: ApprovalRecord, decision: Versi
       as,
       quorum_left: left,
       ...(approved !== undefined && { approved_hash: approved }),
-      ...(onBehalfOf !== undefined && { on_behalf_of: onBehalfOf }),
       ...(reason !== undefined && { reason }),
     },
   });

@@ -35,8 +35,8 @@ export interface Remember {
  * @public
  */
 export interface Grant extends DecisionAuthor {
-  /** The state of its giver at that time. */
-  readonly giver: DeciderState;
+  /** The state of its approver at that time. */
+  readonly approver: DeciderState;
   readonly id: string;
   readonly tool: string;
   readonly action: string;
@@ -62,8 +62,8 @@ export interface Grant extends DecisionAuthor {
   readonly revoked?: { readonly by: string; readonly via: string; readonly at: number; readonly reason?: string };
 }
 
-/** The giver of a grant and their state. */
-export type GrantAuthor = DecisionAuthor & Pick<Grant, "giver">;
+/** The approver of a grant and their state. */
+export type GrantAuthor = DecisionAuthor & Pick<Grant, "approver">;
 
 /** `void`: the definition of its tool has changed. */
 export type GrantState = "live" | "over" | "revoked" | "void";
@@ -186,9 +186,15 @@ export function spanText({ for: span, until }: Grant): string {
   return span === "time" ? `until ${new Date(until).toISOString()}` : `for the ${span}`;
 }
 
-/** @throws RuntimeFault `grant_unreadable` for a document that Postern did not write: a grant is never guessed */
+/**
+ * Earlier versions named the approver `giver`.
+ *
+ * @throws RuntimeFault `grant_unreadable` for a document that Postern did not write: a grant is never guessed
+ */
 export function grantFrom(body: Json): Grant {
-  if (isGrant(body)) return body;
+  const { giver, ...members } = isJsonObject(body) ? body : {};
+  const grant = { approver: giver, ...members };
+  if (isGrant(grant)) return grant;
   throw new RuntimeFault("grant_unreadable", "A grant in the store is not what Postern writes.");
 }
 
@@ -216,6 +222,7 @@ function isGrant(body: unknown): body is Grant {
     ["id", "tool", "definition"].every((name) => typeof body[name] === "string") &&
     typeof body["until"] === "number" &&
     isJsonObject(body["principal"]) &&
+    isJsonObject(body["approver"]) &&
     Array.isArray(body["asks"])
   );
 }

@@ -8,7 +8,6 @@ import { rankOf } from "../core/risk.ts";
 import { type ConditionCheck, compileConditions } from "../policy/rules/condition.ts";
 import type { Audience } from "../store/audience.ts";
 import { actorOf, checkRequest, type Decider } from "./decision.ts";
-import { RecordedCollection, type RecordedCollectionOptions } from "./documents.ts";
 import type { Eligibility } from "./eligibility.ts";
 import {
   asking,
@@ -19,13 +18,13 @@ import {
   type GrantAuthor,
   type GrantFilter,
   type GrantState,
-  grantFrom,
   grantOf,
   type NewGrant,
   type Remember,
   spanText,
   untilOf,
 } from "./grant.ts";
+import { GrantCollection, type GrantCollectionOptions } from "./grant-collection.ts";
 
 /** The members of a call that a grant needs. Every FreshCall has them; its type would be an upward import. */
 export interface Grantable {
@@ -39,7 +38,7 @@ export interface Grantable {
   readonly found: { readonly definition: string };
 }
 
-export interface GrantsOptions extends RecordedCollectionOptions {
+export interface GrantsOptions extends GrantCollectionOptions {
   readonly log: (problem: string) => void;
   /** The present definition of a tool. */
   readonly definitionOf: (tool: string, action: string) => string | undefined;
@@ -58,24 +57,24 @@ interface Silent {
 }
 
 /** Uses are written this long after the first unwritten one. No call waits for it. */
-const keepUsesMs = 2000;
+const writeUsesMs = 2000;
 
 /**
  * Remembered approvals. They are not policy: they only answer CONFIRM inside the approval gate.
- * Invariant: a grant only answers what its giver was asked: same principal, tool, action and definition, no higher
- * risk, no rule that did not ask at that time; and only while its giver could still approve.
+ * Invariant: a grant only answers what its approver was asked: same principal, tool, action and definition, no higher
+ * risk, no rule that did not ask at that time; and only while its approver could still approve.
  */
 export class Grants implements AsyncDisposable {
   readonly #options: GrantsOptions;
-  readonly #collection: RecordedCollection<Grant>;
+  readonly #collection: GrantCollection;
   readonly #holds = new Map<string, readonly ConditionCheck[]>();
   /** Ids by tenant, tool and action. */
   readonly #byTool = new Map<string, Set<string>>();
-  readonly #unkept = new Map<string, { uses: number; lastUsedAt: number }>();
+  readonly #unwrittenUses = new Map<string, { uses: number; lastUsedAt: number }>();
   readonly #following: Disposable;
-  #cancelKeeping: (() => void) | undefined;
+  #cancelWriting: (() => void) | undefined;
 
-  private constructor(collection: RecordedCollection<Grant>, options: GrantsOptions) {
+  private constructor(collection: GrantCollection, options: GrantsOptions) {
     this.#collection = collection;
     this.#options = options;
     for (const grant of collection.items) this.#index(grant);
@@ -89,7 +88,7 @@ export class Grants implements AsyncDisposable {
 
   /** @throws RuntimeFault `grant_unreadable` */
   static async open(options: GrantsOptions): Promise<Grants> {
-    return new Grants(await RecordedCollection.open("grant", grantFrom, options), options);
+    return new Grants(await GrantCollection.open(options), options);
   }
 
   get isEmpty(): boolean {
@@ -200,8 +199,8 @@ export class Grants implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#following[Symbol.dispose]();
-    this.#cancelKeeping?.();
-    await this.#keepUses();
+    this.#cancelWriting?.();
+    await this.#writeUses();
   }
 
   #answers(grant: Grant, call: Grantable, sessionId: string | undefined): boolean {
@@ -227,25 +226,25 @@ export class Grants implements AsyncDisposable {
   }
 
   #withUses(grant: Grant): Grant {
-    const more = this.#unkept.get(grant.id);
+    const more = this.#unwrittenUses.get(grant.id);
     return more === undefined ? grant : { ...grant, uses: grant.uses + more.uses, lastUsedAt: more.lastUsedAt };
   }
 
   #used(id: string, at: number): void {
-    this.#unkept.set(id, { uses: (this.#unkept.get(id)?.uses ?? 0) + 1, lastUsedAt: at });
-    this.#cancelKeeping ??= this.#options.clock.in(keepUsesMs, () => void this.#keepUses(), false);
+    this.#unwrittenUses.set(id, { uses: (this.#unwrittenUses.get(id)?.uses ?? 0) + 1, lastUsedAt: at });
+    this.#cancelWriting ??= this.#options.clock.in(writeUsesMs, () => void this.#writeUses(), false);
   }
 
   /** The log has each use. The count is for people, and a crash may lose the last ones. */
-  async #keepUses(): Promise<void> {
-    this.#cancelKeeping = undefined;
-    const unkept = [...this.#unkept];
-    this.#unkept.clear();
-    for (const [id, { uses, lastUsedAt }] of unkept)
+  async #writeUses(): Promise<void> {
+    this.#cancelWriting = undefined;
+    const unwritten = [...this.#unwrittenUses];
+    this.#unwrittenUses.clear();
+    for (const [id, { uses, lastUsedAt }] of unwritten)
       await this.#collection
         .change(id, (grant) => ({ item: { ...grant, uses: grant.uses + uses, lastUsedAt } }))
         .catch((error: unknown) =>
-          this.#options.log(`Uses of the grant \`${id}\` could not be kept: ${String(error)}`),
+          this.#options.log(`Uses of the grant \`${id}\` could not be written: ${String(error)}`),
         );
   }
 }

@@ -1,5 +1,5 @@
 /**
- * `postern/approvals`: approvers, decisions, grants, delegations and routes.
+ * `postern/approvals`: approvers, decisions, grants and routes.
  *
  * @packageDocumentation
  */
@@ -22,6 +22,5 @@ export type {
   WhyNot,
 } from "./decision.ts";
 export { decisionProblems } from "./decision.ts";
-export type { Delegated, Delegation, DelegationFilter, DelegationRequest } from "./delegations.ts";
 export type { Grant, GrantFilter, GrantState, Remember } from "./grant.ts";
 export type { ApprovalRoute } from "./routes.ts";

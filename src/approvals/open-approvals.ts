@@ -1,4 +1,3 @@
-import { Delegations } from "./delegations.ts";
 import { Eligibility } from "./eligibility.ts";
 import { Grants, type GrantsOptions } from "./grants.ts";
 import type { People } from "./people.ts";
@@ -20,22 +19,20 @@ export interface ApprovalsOptions
 export interface OpenApprovals {
   readonly approvals: ApprovalRepository;
   readonly grants: Grants;
-  readonly delegations: Delegations;
   readonly eligibility: Eligibility;
 }
 
 const hourMs = 3_600_000;
 const usualMostOpen = 2_000;
 
-/** Opens approvals with the requests, grants and delegations in the store. */
+/** Opens approvals with the requests and grants in the store. */
 export async function openApprovals(options: ApprovalsOptions): Promise<OpenApprovals> {
   const { closing, people, routes, separateUser, accountsExist = () => people.exist } = options;
   const { ttlMs = hourMs, maxOpenPerAgent = usualMostOpen } = options;
   const routing = new Routing(routes, separateUser);
   const approvals = closing.use(new ApprovalRepository({ ...options, ttlMs, maxOpenPerAgent, routing }));
   await approvals.watchOpen();
-  const delegations = await Delegations.open(options);
-  const eligibility = new Eligibility({ routing, delegations, people, accountsExist });
+  const eligibility = new Eligibility({ routing, people, accountsExist });
   const grants = closing.use(await Grants.open({ ...options, eligibility }));
-  return { approvals, grants, delegations, eligibility };
+  return { approvals, grants, eligibility };
 }

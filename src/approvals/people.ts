@@ -35,7 +35,7 @@ interface Memberships {
 }
 
 /** Returns undefined if there are no accounts, or if the tenant has none of this name. */
-export async function personOf(people: People, tenant: string, user: string): Promise<Person | undefined> {
+async function personOf(people: People, tenant: string, user: string): Promise<Person | undefined> {
   if (!people.exist) return undefined;
   const account = await people.get(user, { by: "postern", via: "postern", tenant }).catch((error: unknown) => {
     if (error instanceof RuntimeFault && error.code === "account_unknown") return undefined;
@@ -49,10 +49,10 @@ export async function personOf(people: People, tenant: string, user: string): Pr
 }
 
 /**
- * The giver of a grant or a delegation now. Returns undefined for a person without an account, and a sentence if
- * nothing counts that they gave with this credential.
+ * The approver behind a grant or a vote now. Returns undefined for a person without an account, and a sentence if
+ * nothing counts that they approved with this credential.
  */
-export async function giverNow(
+export async function approverNow(
   people: People,
   tenant: string,
   { by, via }: Pick<Actor, "by" | "via">,

@@ -7,7 +7,7 @@ import type { ApprovalRecord, ApprovalState, ReferencedArtifact, Vote } from "..
 import { isSamePerson } from "../core/same-person.ts";
 import { previewDigest } from "./binding.ts";
 import type { NewGrant } from "./grant.ts";
-import { giverNow, type People } from "./people.ts";
+import { approverNow, type People } from "./people.ts";
 import { unrouted } from "./routes.ts";
 
 /** One decision to be written, also of the clock or of a policy. */
@@ -15,7 +15,6 @@ export interface WrittenDecision {
   readonly as: ApprovalEndName;
   readonly by: string;
   readonly via: string;
-  readonly onBehalfOf?: string | undefined;
   readonly reason?: string | undefined;
   /** How many different persons must approve. Default 1. */
   readonly quorum?: number;
@@ -44,17 +43,13 @@ export interface EditedArguments {
 type VoteCount = { readonly next: ApprovalRecord; readonly ends: boolean } | undefined;
 
 /**
- * The record without the votes whose giver could give none now: their account is disabled or has lost its role, or the
+ * The record without the votes whose approver could not vote now: their account is disabled or has lost its role, or the
  * credential was revoked.
  */
 export async function withStandingVotes(approval: ApprovalRecord, people: People): Promise<ApprovalRecord> {
   const { votes = [], principal } = approval;
   const barred = await Promise.all(
-    votes.map(async ({ by, via, onBehalfOf = by }) => {
-      const givers = new Set([by, onBehalfOf]);
-      const found = await Promise.all([...givers].map((one) => giverNow(people, principal.tenant, { by: one, via })));
-      return found.some((giver) => typeof giver === "string");
-    }),
+    votes.map(async ({ by, via }) => typeof (await approverNow(people, principal.tenant, { by, via })) === "string"),
   );
   return barred.includes(true) ? { ...approval, votes: votes.filter((_, i) => barred[i] !== true) } : approval;
 }
@@ -105,20 +100,12 @@ function withEdit(approval: ApprovalRecord, decision: DatedDecision): VoteCount 
 }
 
 function withDecision(approval: ApprovalRecord, state: ApprovalState, decision: DatedDecision): ApprovalRecord {
-  const { as, by, via, at, reason, onBehalfOf } = decision;
-  const who = { as, by, via, at, ...(reason !== undefined && { reason }) };
-  return { ...approval, state, decision: { ...who, ...(onBehalfOf !== undefined && { onBehalfOf }) } };
+  const { as, by, via, at, reason } = decision;
+  return { ...approval, state, decision: { as, by, via, at, ...(reason !== undefined && { reason }) } };
 }
 
-function voteOf(as: Vote["as"], { by, via, at, onBehalfOf, reason }: DatedDecision): Vote {
-  return {
-    as,
-    by,
-    via,
-    at,
-    ...(onBehalfOf !== undefined && { onBehalfOf }),
-    ...(reason !== undefined && { reason }),
-  };
+function voteOf(as: Vote["as"], { by, via, at, reason }: DatedDecision): Vote {
+  return { as, by, via, at, ...(reason !== undefined && { reason }) };
 }
 
 /** How many different persons must still approve. */
@@ -128,30 +115,22 @@ export function votesLeft({ routed = unrouted, votes = [] }: ApprovalRecord, quo
 
 /** Why a vote is not counted: the person or the credential has voted already. */
 export function alreadyVoted({ id = "it", votes = [] }: Votes, { by: user, via }: Pick<Vote, "by" | "via">): string {
-  const own = votes.find((vote) => isOneOf(vote, user));
-  if (own !== undefined) {
-    const inPlace = isSamePerson(own.by, user) ? "" : `, by \`${own.by}\` in their place`;
-    return `\`${user}\` has voted on \`${id}\` already${inPlace}; another person must.`;
-  }
+  if (votes.some(({ by }) => isSamePerson(by, user)))
+    return `\`${user}\` has voted on \`${id}\` already; another person must.`;
   const same = votes.find((vote) => vote.via === via);
   return same === undefined
     ? `The vote of \`${user}\` on \`${id}\` was cast already; another person must.`
     : `\`${same.via}\` has voted on \`${id}\` already, by \`${same.by}\`: another person with it counts as the same; sign in and decide there.`;
 }
 
-type Voter = { readonly by: string; readonly via: string; readonly onBehalfOf?: string | undefined };
+type Voter = Pick<Vote, "by" | "via">;
 
 interface Votes {
   readonly id?: string;
   readonly votes?: readonly Voter[];
 }
 
-/** One person has one vote. Neither another credential nor a delegation gives a second one. */
-export function hasVoted({ votes = [] }: Votes, { by, via, onBehalfOf = by }: Voter): boolean {
-  return votes.some((vote) => vote.via === via || isOneOf(vote, by) || isOneOf(vote, onBehalfOf));
-}
-
-/** Whether this person cast the vote, or it was cast on their behalf. */
-function isOneOf({ by, onBehalfOf }: Voter, person: string): boolean {
-  return isSamePerson(person, by) || isSamePerson(person, onBehalfOf);
+/** One person has one vote. Another credential gives no second one. */
+export function hasVoted({ votes = [] }: Votes, { by, via }: Voter): boolean {
+  return votes.some((vote) => vote.via === via || isSamePerson(vote.by, by));
 }

@@ -5,7 +5,7 @@
  * approval (ledger) spends it, once. Silence is never an answer.
  * Next: routes.ts (who is asked), eligibility.ts (who may decide), quorum.ts (what a decision makes of the record),
  * binding.ts (what an approval is bound to), expiry.ts (reminder, escalation, expiry), grants.ts (remembered approvals),
- * delegations.ts, wait.ts (callers that wait), approver.ts (a port: an approver in code).
+ * wait.ts (callers that wait), approver.ts (a port: an approver in code).
  */
 import { arrivalOf } from "../core/arrival.ts";
 import type { ToolCall } from "../core/call.ts";
@@ -97,7 +97,7 @@ export class ApprovalRepository implements Disposable {
     });
   }
 
-  /** The request now: past its time it is expired, and a vote whose giver is barred is not in it, even if that is not written yet. */
+  /** The request now: past its time it is expired, and a vote whose approver is barred is not in it, even if that is not written yet. */
   async get(id: string): Promise<ApprovalRecord | undefined> {
     checkId(id, "approval");
     const approval = await this.#store.approval(id);

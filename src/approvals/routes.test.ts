@@ -24,30 +24,30 @@ describe("the routes of approvals", () => {
   ]);
 
   it("are asked in their order, and the first that matches applies", () => {
-    expect(routing.demand(call("pay_bill"))).toMatchObject({ rule: "money", quorum: 2, remembers: false });
-    expect(routing.demand(call("pay_bill", "high", { server: "files" })).rule).toBe("money");
-    expect(routing.demand(call("read", "high", { server: "files" }))).toMatchObject({
+    expect(routing.requirement(call("pay_bill"))).toMatchObject({ rule: "money", quorum: 2, remembers: false });
+    expect(routing.requirement(call("pay_bill", "high", { server: "files" })).rule).toBe("money");
+    expect(routing.requirement(call("read", "high", { server: "files" }))).toMatchObject({
       rule: "routes[1]",
       to: { groups: ["ops"] },
     });
-    expect(routing.demand(call("pay_bill", "medium")).rule).toBe("default");
+    expect(routing.requirement(call("pay_bill", "medium")).rule).toBe("default");
   });
 
   it("match only when all that is given fits", () => {
-    expect(routing.demand(call("x", "high", { tenant: "acme", user: "eve" })).rule).toBe("acme");
-    expect(routing.demand(call("x", "high", { tenant: "acme", user: "ann" })).rule).toBe("default");
-    expect(routing.demand(call("x", "high", { user: "eve" })).rule).toBe("default");
+    expect(routing.requirement(call("x", "high", { tenant: "acme", user: "eve" })).rule).toBe("acme");
+    expect(routing.requirement(call("x", "high", { tenant: "acme", user: "ann" })).rule).toBe("default");
+    expect(routing.requirement(call("x", "high", { user: "eve" })).rule).toBe("default");
   });
 
   it("leave the default of the risk where they say nothing: critical is typed, signed in and not remembered", () => {
-    expect(routing.demand(call("x", "critical"))).toMatchObject({
+    expect(routing.requirement(call("x", "critical"))).toMatchObject({
       rule: "default",
       quorum: 1,
       typedConfirmation: true,
       signedIn: true,
       remembers: false,
     });
-    expect(routing.demand(call("x", "high"))).toMatchObject({
+    expect(routing.requirement(call("x", "high"))).toMatchObject({
       typedConfirmation: false,
       signedIn: false,
       remembers: true,
@@ -55,7 +55,7 @@ describe("the routes of approvals", () => {
     const open = new Routing([
       { match: { risk: "critical" }, typedConfirmation: false, signedIn: false, remember: true },
     ]);
-    expect(open.demand(call("x", "critical"))).toMatchObject({
+    expect(open.requirement(call("x", "critical"))).toMatchObject({
       typedConfirmation: false,
       signedIn: false,
       remembers: true,
@@ -64,16 +64,16 @@ describe("the routes of approvals", () => {
 
   it("never say less of the asking user than the installation does", () => {
     const strict = new Routing([{ separateUser: false }], true);
-    expect(strict.demand(call("x")).separateUser).toBe(true);
+    expect(strict.requirement(call("x")).separateUser).toBe(true);
   });
 
   it("keep on the record when to remind and to escalate, and no escalation after the end", () => {
-    const demand = new Routing([
+    const requirement = new Routing([
       { remindBeforeMs: 10_000, escalateAfterMs: 30_000, escalateTo: { users: ["zoe"] } },
-    ]).demand(call("x"));
-    expect(routedBy(demand, 1000, 61_000)).toMatchObject({ remindAt: 51_000, escalateAt: 31_000 });
-    expect(routedBy(demand, 1000, 6000)).toMatchObject({ remindAt: 1000 });
-    expect(routedBy(demand, 1000, 6000)).not.toHaveProperty("escalateAt");
+    ]).requirement(call("x"));
+    expect(routedBy(requirement, 1000, 61_000)).toMatchObject({ remindAt: 51_000, escalateAt: 31_000 });
+    expect(routedBy(requirement, 1000, 6000)).toMatchObject({ remindAt: 1000 });
+    expect(routedBy(requirement, 1000, 6000)).not.toHaveProperty("escalateAt");
   });
 
   it.each<[string, unknown, RegExp]>([

@@ -54,7 +54,7 @@ export interface Routable {
 }
 
 /** What a decision on such a call must bring now. */
-export interface Demand extends Omit<Routed, "remindAt" | "escalateAt"> {
+export interface Requirement extends Omit<Routed, "remindAt" | "escalateAt"> {
   readonly ttlMs?: number;
   readonly remindBeforeMs?: number;
   readonly escalateAfterMs?: number;
@@ -85,7 +85,7 @@ export class Routing {
     this.#separateUser = separateUser;
   }
 
-  demand(call: Routable): Demand {
+  requirement(call: Routable): Requirement {
     const found = this.#routes.find(({ fits }) => fits(call));
     const route = found?.route ?? {};
     const isCritical = call.risk === "critical";
@@ -107,9 +107,9 @@ export class Routing {
   }
 }
 
-/** The demand as it is recorded. A later configuration does not loosen it. */
-export function routedBy(demand: Demand, requestedAt: number, expiresAt: number): Routed {
-  const { ttlMs: _, remindBeforeMs, escalateAfterMs, ...kept } = demand;
+/** The requirement as it is recorded. A later configuration does not loosen it. */
+export function routedBy(requirement: Requirement, requestedAt: number, expiresAt: number): Routed {
+  const { ttlMs: _, remindBeforeMs, escalateAfterMs, ...kept } = requirement;
   const remindAt = remindBeforeMs === undefined ? undefined : Math.max(requestedAt, expiresAt - remindBeforeMs);
   const escalateAt = escalateAfterMs === undefined ? undefined : requestedAt + escalateAfterMs;
   return {
@@ -119,7 +119,7 @@ export function routedBy(demand: Demand, requestedAt: number, expiresAt: number)
   };
 }
 
-/** The demand without a route. */
+/** The requirement without a route. */
 export const unrouted: Routed = Object.freeze({
   rule: "default",
   to: {},
@@ -130,9 +130,9 @@ export const unrouted: Routed = Object.freeze({
   remembers: false,
 });
 
-/** The stricter of the two demands, with the route that adds to it. Addressees are checked against both. */
+/** The stricter of the two requirements, with the route that adds to it. Addressees are checked against both. */
 export function stricter(recorded: Routed, present: Routed): Routed {
-  const demand = {
+  const requirement = {
     ...recorded,
     to: isOpen(recorded.to) && !isOpen(present.to) ? present.to : recorded.to,
     quorum: Math.max(recorded.quorum, present.quorum),
@@ -141,11 +141,11 @@ export function stricter(recorded: Routed, present: Routed): Routed {
     signedIn: recorded.signedIn || present.signedIn,
     remembers: recorded.remembers && present.remembers,
   };
-  const isMore = demanded.some((what) => demand[what] !== recorded[what]);
-  return isMore ? { ...demand, rule: present.rule } : demand;
+  const isMore = requiredMembers.some((what) => requirement[what] !== recorded[what]);
+  return isMore ? { ...requirement, rule: present.rule } : requirement;
 }
 
-const demanded = ["to", "quorum", "typedConfirmation", "separateUser", "signedIn", "remembers"] as const;
+const requiredMembers = ["to", "quorum", "typedConfirmation", "separateUser", "signedIn", "remembers"] as const;
 
 /** Whether no person, role or group is named. */
 export function isOpen({ roles = [], groups = [], users = [] }: Addressees): boolean {
@@ -221,7 +221,11 @@ function checkRoute(route: ApprovalRoute, at: string): void {
   if ((escalateTo === undefined) !== (escalateAfterMs === undefined))
     throw invalid(`${at}.escalateTo`, escalateTo, "given together with `escalateAfterMs`");
   if (route.remember === true && quorum > 1)
-    throw invalid(`${at}.remember`, true, "left out under a quorum: one person's word must not replace the others'");
+    throw invalid(
+      `${at}.remember`,
+      true,
+      "left out under a quorum: one person's approval must not replace the others'",
+    );
 }
 
 function checkedMatch(match: NonNullable<ApprovalRoute["match"]>, at: string): NonNullable<ApprovalRoute["match"]> {

@@ -99,14 +99,10 @@ function heldFields({ call, approvalId, expiresAt, weighing }: EventAt<"held">, 
 }
 
 function decidedFields(event: EventAt<"decided">, clean: Clean) {
-  const { call, approvalId, as, by, via, onBehalfOf, reason, risk, policyVersion, approved } = event;
-  const data = {
-    ...(approved !== undefined && { approved_hash: approved }),
-    ...(onBehalfOf !== undefined && { on_behalf_of: clean(onBehalfOf) }),
-  };
+  const { call, approvalId, as, by, via, reason, risk, policyVersion, approved } = event;
   return {
     ...callFields(call, clean),
-    data: Object.keys(data).length > 0 ? data : undefined,
+    data: approved === undefined ? undefined : { approved_hash: approved },
     decided_by: clean(by),
     decided_via: clean(via),
     outcome: decisionOutcomes[as],

@@ -179,21 +179,4 @@ describe("approvals at the command line", () => {
     expect((await cli.run("approvals", "grants", "revoke", grants[0]?.grant_id ?? "", ...to)).out).toContain("Revoked");
     expect((await cli.run("approvals", "grants", ...to)).out).toBe("No grants are live.\n");
   });
-
-  it("delegates one's decisions to another person, and ends that", async () => {
-    expect((await cli.run("approvals", "delegate", "bob", ...to)).code).toBe(2);
-    const words = ["approvals", "delegate", "bob", "--until", "3d", "--reason", "away", ...to];
-    const unknown = await cli.run(...words);
-    expect(unknown).toMatchObject({ code: 1, err: expect.stringContaining("There is no account `bob`") });
-    expect((await json<{ delegations: unknown[] }>("approvals", "delegate", "--list")).delegations).toEqual([]);
-    await cli.run("accounts", "add", "ann", "--roles", "approver", ...to);
-    expect((await cli.run(...words)).err).toContain("There is no account `bob`");
-    await cli.run("accounts", "add", "bob", "--roles", "approver", ...to);
-    const made = await cli.run(...words);
-    expect(made.out).toMatch(/^bob decides in the place of operator until .+ \(dlg_/);
-    const { delegations } = await json<{ delegations: { delegation_id: string }[] }>("approvals", "delegate", "--list");
-    expect(delegations).toMatchObject([{ to: "bob", status: "live" }]);
-    const end = await cli.run("approvals", "delegate", "--end", delegations[0]?.delegation_id ?? "", ...to);
-    expect(end.out).toContain("not decide in the place of operator any more");
-  });
 });

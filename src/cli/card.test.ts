@@ -95,7 +95,3 @@ it("the card names the action of a tool that has several", () => {
   const what = { tool: "orders", action: "delete", arguments: {} };
   expect(card({ what })).toMatch(/^│ orders · delete {3}risk high$/m);
 });
-
-it("the card says in whose place its reader decides", () => {
-  expect(card({ viewer: { may: ["approve", "deny"], on_behalf_of: "ann" } })).toMatch(/^│ you decide +for ann$/m);
-});

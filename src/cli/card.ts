@@ -52,10 +52,7 @@ export function cardLines(request: ApprovalView, now: number, { paint, terminal 
   }
   if (request.preview_binds === false) row("", "this preview may differ when the call runs");
   for (const [i, text] of decidersOf(request, now).entries()) row(i === 0 ? "decided by" : "", text);
-  if (request.status === "pending" && request.viewer !== undefined) {
-    if (request.viewer.on_behalf_of !== undefined) row("you decide", `for ${visible(request.viewer.on_behalf_of)}`);
-    if (request.viewer.message !== undefined) row("you", youMay(request.viewer));
-  }
+  if (request.status === "pending" && request.viewer?.message !== undefined) row("you", youMay(request.viewer));
   row(request.status === "pending" ? "time left" : "ended", timeLeft(request, now));
   return lines.map((line) => margin + line);
 }
@@ -86,9 +83,7 @@ function decidersOf(request: ApprovalView, now: number): readonly string[] {
     lines.push(`${routed.quorum} people${status === "pending" ? `, ${left} of them must still approve` : ""}`);
   if (routed.typed_confirmation && status === "pending")
     lines.push("an approver who types the tool's name (--confirm)");
-  if (routed.quorum > 1)
-    for (const { as, by, via, on_behalf_of: giver } of votes)
-      lines.push(`${actorText(by, via)}${giver === undefined ? "" : ` for ${giver}`}: ${as}`);
+  if (routed.quorum > 1) for (const { as, by, via } of votes) lines.push(`${actorText(by, via)}: ${as}`);
   return lines.map(visible);
 }
 

@@ -41,8 +41,6 @@ it.each([
   [["approvals", "list", "--run", "a b"], "`--run a b`: must be 1 to 64 of A-Z a-z 0-9 _ -."],
   [["approvals", "list", "--limit", "few"], "`--limit few` is not a whole number"],
   [["approvals", "deny", "apr_1", "--digest", "x"], "`--digest x`: must be 64 lower-case hex digits."],
-  [["approvals", "delegate"], "Say who decides in your place"],
-  [["approvals", "delegate", "ann"], "until when: `approvals delegate USER --until 7d`"],
   [["memory", "candidates", "--state", "pending"], "`pending` is none of open, accepted"],
   [["memory", "candidates", "accept"], "missing required argument 'id'"],
 ])("%j is refused with 2 before anything is looked for, and says how to type it", async (words, printed) => {

@@ -67,8 +67,6 @@ export type CallEvent =
       readonly by: string;
       /** The credential of the decider: `session:ann`, `token:tok_…`, `channel:ops`, `approver:terminal`; `postern` without a decider. */
       readonly via: string;
-      /** The person who delegated the decision to `by`. */
-      readonly onBehalfOf?: string;
       readonly reason?: string;
       readonly risk: Risk;
       readonly policyVersion?: string;

@@ -64,7 +64,7 @@ export interface Addressees {
   readonly users?: readonly string[];
 }
 
-/** What the request demands of a decision. Later demands can only be stricter (approvals/routes.ts). */
+/** What the request requires of a decision. Later requirements can only be stricter (approvals/routes.ts). */
 export interface Routed {
   /** The route's name, or `default`. */
   readonly rule: string;
@@ -90,10 +90,6 @@ export interface Routed {
 export interface DecisionAuthor {
   readonly by: string;
   readonly via: string;
-  /** The person who delegated the decision to `by`. */
-  readonly onBehalfOf?: string;
-  /** The delegation's id. */
-  readonly delegation?: string;
 }
 
 /** The state of a decider at the decision. A grant is checked against it each time it answers. */
@@ -107,7 +103,7 @@ export interface DeciderState {
 }
 
 /** One person's decision on a request. It keeps counting if the account changes later. */
-export interface Vote extends Omit<DecisionAuthor, "delegation"> {
+export interface Vote extends DecisionAuthor {
   readonly as: "approved" | "denied" | "skipped";
   readonly at: number;
   readonly reason?: string;
@@ -181,8 +177,6 @@ export interface ApprovalRecord {
     readonly via: string;
     readonly at: number;
     readonly reason?: string;
-    /** The person who delegated the decision to `by`. */
-    readonly onBehalfOf?: string;
   };
 }
 

@@ -27,7 +27,6 @@ export const permissions = [
   "approvals:read",
   "approvals:decide",
   "grants:write",
-  "delegations:end",
   "calls:read",
   "calls:make",
   "calls:settle",
@@ -83,7 +82,7 @@ const everyone: readonly Permission[] = [
 /** The table. A role that decides does not administer, and a role that administers does not decide; one person may have both. */
 const table: Readonly<Record<Role, readonly Permission[]>> = {
   viewer: everyone,
-  approver: [...everyone, "approvals:decide", "grants:write", "delegations:end", "memory:decide"],
+  approver: [...everyone, "approvals:decide", "grants:write", "memory:decide"],
   operator: [
     ...everyone,
     "calls:make",
@@ -101,7 +100,7 @@ const table: Readonly<Record<Role, readonly Permission[]>> = {
     "runs:export",
   ],
   auditor: [...everyone, "audit:read", "audit:sign", "audit:export", "runs:export", "channels:read"],
-  admin: [...everyone, "accounts:admin", "delegations:end", "channels:read"],
+  admin: [...everyone, "accounts:admin", "channels:read"],
 };
 
 /** An agent may call, wait, and see its own calls. It never decides or administers, with any token. */

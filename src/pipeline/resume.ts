@@ -58,8 +58,7 @@ export async function decide(
 ): Promise<Decided> {
   const approval = await parts.approvals.get(id);
   if (approval === undefined) return { decided: false, code: "approval_unknown", message: noApproval(id) };
-  const contextOf = await parts.eligibility.of(request.by, inProcess);
-  const first = admit(approval, request, contextOf(approval));
+  const first = admit(approval, request, parts.eligibility.contextOf(approval, inProcess));
   if ("code" in first) return refusedDecision(first, approval);
   const edited = request.decision === "modified" ? await weighEdit(approval, request, arrival, parts) : undefined;
   if (edited !== undefined && isEnding(edited)) return editRefused(edited, approval);
@@ -67,7 +66,7 @@ export async function decide(
   // An edit may raise the risk: who may decide follows from the edited call.
   const asked = edited === undefined ? approval : { ...approval, risk: edited.risk, arguments: edited.arguments };
   const meant = { ...request, expectedDigest: shownDigest(asked) }; // the digest of the original was compared above
-  const admitted = edited === undefined ? first : admit(asked, meant, contextOf(asked));
+  const admitted = edited === undefined ? first : admit(asked, meant, parts.eligibility.contextOf(asked, inProcess));
   if ("code" in admitted) return refusedDecision(admitted, approval);
   const remember = rememberRefusal(asked, request, admitted, parts);
   if (remember !== undefined) return { decided: false, code: "remember_refused", message: remember, approval };
@@ -85,21 +84,17 @@ function decisionOf(
   { grants, redactor }: Parts,
 ): WrittenDecision {
   const { decision, reason, remember } = request;
-  const { demand, giver: then, onBehalfOf, delegation } = admitted;
+  const { requirement, approver } = admitted;
   const { by, via } = actorOf(request.by);
-  const words = remember && { ...remember, reason: redactor.redact(remember.reason) };
-  const giver = {
-    ...{ by, via, giver: then },
-    ...(onBehalfOf !== undefined && { onBehalfOf }),
-    ...(delegation !== undefined && { delegation }),
-  };
+  const redacted = remember && { ...remember, reason: redactor.redact(remember.reason) };
+  const author = { by, via, approver };
   return {
     as: decision,
-    ...{ by, via, onBehalfOf },
+    ...{ by, via },
     reason: reason === undefined ? undefined : redactor.redact(reason),
-    quorum: demand.quorum,
+    quorum: requirement.quorum,
     edited,
-    remember: words && ((approved) => grants.newGrant(words, approved, giver)),
+    remember: redacted && ((approved) => grants.newGrant(redacted, approved, author)),
   };
 }
 
@@ -107,13 +102,13 @@ function decisionOf(
 function rememberRefusal(
   asked: ApprovalRecord,
   { decision, remember }: DecisionRequest,
-  { demand }: AdmittedDecision,
+  { requirement }: AdmittedDecision,
   parts: Parts,
 ): string | undefined {
   if (remember === undefined) return undefined;
   if (!isApproving(decision)) return "Only an approval can be remembered.";
-  if (!demand.remembers)
-    return `The route \`${demand.rule}\` does not allow remembering approvals of \`${asked.tool}\` at risk ${asked.risk}.`;
+  if (!requirement.remembers)
+    return `The route \`${requirement.rule}\` does not allow remembering approvals of \`${asked.tool}\` at risk ${asked.risk}.`;
   return rememberProblem(remember, asked, parts.clock.now());
 }
 
@@ -164,12 +159,12 @@ function toolChanged(approval: ApprovalRecord): Decided {
 async function editOf(
   weighed: WeighedCall,
   { key, expiresAt }: ApprovalRecord,
-  { demand }: AdmittedDecision,
+  { requirement }: AdmittedDecision,
   parts: Parts,
 ): Promise<EditedArguments> {
   const call: Previewed = { ...weighed, key };
   const { suggestion, risk, weighing, resolved } = call;
-  const preview = demand.quorum > 1 ? await parts.preview(call, {}) : undefined;
+  const preview = requirement.quorum > 1 ? await parts.preview(call, {}) : undefined;
   return {
     arguments: call.arguments,
     ...(resolved !== undefined && { artifacts: resolved.artifacts }),

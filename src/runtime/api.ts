@@ -5,7 +5,6 @@
  */
 
 import type { BatchDecided, BatchRequest, Decided, Decider, DecisionRequest, Eligible } from "../approvals/decision.ts";
-import type { Delegations } from "../approvals/delegations.ts";
 import type { Grants } from "../approvals/grants.ts";
 import type { ApprovalPage } from "../approvals/repository.ts";
 import type { AuditLog } from "../audit/log.ts";
@@ -133,8 +132,6 @@ export interface Approvals {
   revoke(id: string, by: Decider, reason?: string): Promise<Decided>;
   /** Approvals that are remembered for later calls. */
   readonly grants: Pick<Grants, "list" | "get" | "revoke" | "stateOf" | "problem">;
-  /** Who decides on behalf of whom. */
-  readonly delegations: Pick<Delegations, "list" | "make" | "revoke" | "isLive">;
 }
 
 export interface Calls {

@@ -15,7 +15,6 @@ import {
   isWellFormed,
   noApproval,
 } from "../approvals/decision.ts";
-import type { Delegations } from "../approvals/delegations.ts";
 import { checkEligible, eligibilityOf } from "../approvals/eligibility.ts";
 import type { Grants } from "../approvals/grants.ts";
 import { type ApprovalPage, checkApprovalFilter } from "../approvals/repository.ts";
@@ -50,10 +49,6 @@ export class ApprovalsApi implements Approvals {
     return this.#options.parts.grants;
   }
 
-  get delegations(): Delegations {
-    return this.#options.parts.delegations;
-  }
-
   async list(where: ApprovalFilter = {}): Promise<readonly ApprovalRecord[]> {
     checkApprovalFilter(where);
     return (await this.#page({ ...where, limit: where.limit ?? Number.POSITIVE_INFINITY })).approvals;
@@ -67,7 +62,7 @@ export class ApprovalsApi implements Approvals {
     const asked = { ...where, limit, ...(state !== undefined && { state }) };
     if (state !== "pending" || (decider === undefined && after !== undefined)) return this.#page(asked);
     const found = await this.#options.store.audiences(asked);
-    const decidable = decider === undefined ? found : await this.#decidedBy(decider, found);
+    const decidable = decider === undefined ? found : this.#decidedBy(decider, found);
     const page = await this.#page(
       decider === undefined ? asked : { ...asked, audiences: decidable.map(({ key }) => key) },
     );
@@ -96,14 +91,16 @@ export class ApprovalsApi implements Approvals {
   async eligibility(approvals: readonly ApprovalRecord[], by: Decider): Promise<readonly Eligible[]> {
     checkDecider(by);
     checkMember("approvals", approvals, "a list of objects", "request_invalid");
-    const contextOf = await this.#options.parts.eligibility.of(by);
-    return approvals.map((approval) => eligibilityOf(approval, by, contextOf(approval)));
+    const { eligibility } = this.#options.parts;
+    return approvals.map((approval) => eligibilityOf(approval, by, eligibility.contextOf(approval)));
   }
 
   /** The audiences whose requests this person may approve. */
-  async #decidedBy(by: Decider, audiences: readonly WaitingAudience[]): Promise<readonly WaitingAudience[]> {
-    const contextOf = await this.#options.parts.eligibility.of(by);
-    return audiences.filter(({ audience }) => !("code" in checkEligible(audience, { by }, contextOf(audience))));
+  #decidedBy(by: Decider, audiences: readonly WaitingAudience[]): readonly WaitingAudience[] {
+    const { eligibility } = this.#options.parts;
+    return audiences.filter(
+      ({ audience }) => checkEligible(audience, { by }, eligibility.contextOf(audience)) === undefined,
+    );
   }
 
   get(id: string): Promise<ApprovalRecord | undefined> {

@@ -9,15 +9,15 @@ export interface Audience {
   readonly risk: Risk;
   readonly principal: Principal;
   readonly routed?: Routed;
-  readonly votes?: readonly Pick<Vote, "by" | "via" | "onBehalfOf">[];
+  readonly votes?: readonly Pick<Vote, "by" | "via">[];
   /** Whether it was escalated, not when. */
   readonly escalatedAt?: number;
 }
 
 /** The same for all requests of one audience. */
 export function audienceKey({ tool, server, risk, principal, routed, votes, escalatedAt }: Audience): string {
-  const { remindAt: _reminded, escalateAt: _escalated, ...demands } = routed ?? {};
-  const voters = votes?.map(({ by, via, onBehalfOf }) => [by, via, onBehalfOf]);
-  const parts = [tool, server, risk, principal, routed && demands, voters, escalatedAt !== undefined];
+  const { remindAt: _reminded, escalateAt: _escalated, ...requirement } = routed ?? {};
+  const voters = votes?.map(({ by, via }) => [by, via]);
+  const parts = [tool, server, risk, principal, routed && requirement, voters, escalatedAt !== undefined];
   return sha256(JSON.stringify(parts)).slice(0, 32);
 }

@@ -21,7 +21,6 @@ const lists: readonly (readonly [string, readonly unknown[], Verb])[] = [
   ],
   ["a page of approvals", [{ limit: Number.NaN }, ...notLimits], ({ approvals }, odd) => approvals.page(odd)],
   ["grants", [{ state: "dead" }, { tool: {} }], ({ approvals }, odd) => approvals.grants.list(odd)],
-  ["delegations", [{ live: "yes" }], ({ approvals }, odd) => approvals.delegations.list(odd)],
 ];
 
 const notTexts: readonly unknown[] = [undefined, null, 5, {}, ["x"]];
@@ -62,18 +61,6 @@ const approvalVerbs: readonly (readonly [string, readonly unknown[], Verb])[] = 
   ["why it is revoked", [5, {}], ({ approvals }, odd) => approvals.grants.revoke("grt_1", ann, odd)],
   ["a grant", [...notObjects, {}, { id: "grt_1" }], ({ approvals }, odd) => approvals.grants.stateOf(odd)],
   ["a silent grant", [...notObjects, {}], ({ approvals }, odd) => approvals.grants.problem(odd)],
-  [
-    "a delegation",
-    [...notObjects, { to: 5 }, { to: "bob", until: "soon" }],
-    ({ approvals }, odd) => approvals.delegations.make(odd, ann),
-  ],
-  [
-    "why it is given",
-    [5, {}],
-    ({ approvals }, odd) => approvals.delegations.make({ to: "bob", until: 1, reason: odd }, ann),
-  ],
-  ["a delegation's id", notTexts, ({ approvals }, odd) => approvals.delegations.revoke(odd, ann)],
-  ["a live delegation", [...notObjects, {}], ({ approvals }, odd) => approvals.delegations.isLive(odd)],
 ];
 
 const accountVerbs: readonly (readonly [string, readonly unknown[], Verb])[] = [
@@ -166,7 +153,7 @@ it.each(lists)("%s with an unknown filter is refused, and not answered with ever
 );
 
 it.each(approvalVerbs)("%s that is invalid is refused with the value, and nothing is written", (_what, odds, verb) =>
-  refuses(verb, odds, ["request_invalid", "decision_invalid", "delegation_invalid"]),
+  refuses(verb, odds, ["request_invalid", "decision_invalid"]),
 );
 
 it.each(accountVerbs)(

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { problemsOfAxe } from "./axe.ts";
-import { approve, armed, mail } from "./card.ts";
+import { armed } from "./card.ts";
 import { everyRole, type RuntimeFixture } from "./console-fixture.ts";
 import { setUp } from "./set-up.ts";
 
@@ -19,8 +19,7 @@ async function withRisks({ folder }: RuntimeFixture): Promise<void> {
 }
 
 const { postern, at } = setUp({
-  people: { grace: everyRole, linus: ["approver"] },
-  approvals: "  routes: [{ name: graces, match: { tools: [send_email] }, to: { users: [grace] } }]\n",
+  people: { grace: everyRole },
   prepare: withRisks,
   server: true,
 });
@@ -86,24 +85,6 @@ describe("a batch", () => {
     await dialog.getByRole("button", { name: "Approve 2, each once" }).click();
     expect((await sent).postDataJSON()).toMatchObject({ expected_digests: Object.fromEntries(shown) });
     for (const id of ids) await expect.poll(() => status(id)).toBe("approved");
-  });
-});
-
-describe("a deputy", () => {
-  it("sees for whom they decide, on the card and beside the buttons", async () => {
-    const id = await postern.ask("send_email", mail("for grace"));
-    await using linus = await at(`/approvals/${id}`, "linus");
-    await linus.page.getByText("none of those whom the route").waitFor();
-    await using grace = await at("/approvals");
-    await grace.page.getByRole("button", { name: "Deputies" }).click();
-    const dialog = grace.page.getByRole("dialog", { name: "Who decides for whom" });
-    await dialog.getByLabel("Who decides for you?").fill("linus");
-    await dialog.getByRole("button", { name: "Delegate" }).click();
-    await linus.page.getByText("You decide for grace").waitFor();
-    await armed(linus.page);
-    for (const button of [approve(linus.page), linus.page.getByRole("button", { name: "Deny…" })])
-      expect(await button.getAttribute("aria-describedby")).toBe("decide-for");
-    expect(await problemsOfAxe(linus.page)).toEqual([]);
   });
 });
 

@@ -1,11 +1,11 @@
-/** Links into the console, a person without a role, and an administrator of deputies. */
+/** Links into the console, and a person without a role. */
 import { describe, expect, it } from "vitest";
 import { noticeFrom, noticeTypes } from "../../src/observe/notify/notice.ts";
 import { mail } from "./card.ts";
 import { everyRole, password } from "./console-fixture.ts";
 import { setUp } from "./set-up.ts";
 
-const people = { grace: everyRole, root: ["admin"], newcomer: [], ann: ["approver"] };
+const people = { grace: everyRole, newcomer: [] };
 const { postern, open, at } = setUp({ people });
 
 describe("a person who follows the link of a message", () => {
@@ -66,34 +66,5 @@ describe("a person without a role", () => {
     await person.live();
     expect(await heading.count()).toBe(0);
     expect(person.problems).toEqual([]);
-  });
-});
-
-describe("deputies", () => {
-  const until = new Date(Date.now() + 3_600_000).toISOString();
-
-  it("are ended by an administrator and by no other person; the audit log shows it", async () => {
-    await postern.operator("POST", "/v1/delegations", { to: "grace", until });
-    const dialog = async (name: string) => {
-      const person = await at("/approvals", name);
-      await person.page.getByRole("button", { name: "Deputies" }).click();
-      const shown = person.page.getByRole("dialog", { name: "Who decides for whom" });
-      await shown.getByText("operator", { exact: true }).first().waitFor();
-      return { person, shown };
-    };
-    const other = await dialog("ann");
-    expect(await other.shown.getByRole("button", { name: "End it" }).count()).toBe(0);
-    await other.person[Symbol.asyncDispose]();
-    const admin = await dialog("root");
-    expect(await admin.shown.getByRole("button", { name: "Delegate" }).count()).toBe(0);
-    await admin.shown.getByRole("button", { name: "End it" }).click();
-    await admin.shown.getByText("All people decide for themselves.").waitFor();
-    await admin.person[Symbol.asyncDispose]();
-    await using grace = await at("/audit");
-    await grace.page.getByLabel("Kind").selectOption({ label: "Gate and approvals" });
-    await grace.page.getByText("root ended the delegation of operator to grace").first().waitFor();
-    await grace.page.goto("/audit?by=root");
-    await grace.page.getByText("root ended the delegation of operator to grace").first().waitFor();
-    expect(await grace.page.getByText("delegated decisions to").count()).toBe(0);
   });
 });

@@ -45,7 +45,6 @@ function screens({ mail, critical, edits, quorum, unused }: Shown): readonly Sto
     { name: "decided-search", path: "/approvals/", type: ["Search requests", "customers"], brings: "to all customers" },
     { name: "decided-nothing", path: "/approvals/", type: ["Search requests", "nowhere"], brings: "request matches" },
     { name: "remembered", path: "/approvals", open: /^Remembered/, brings: "It is one text." },
-    { name: "deputies", path: "/approvals", open: /^Deputies/ },
     { name: "overview", path: "/overview" },
     { name: "runs", path: "/runs" },
     { name: "run", path: "/runs/run-invoices" },

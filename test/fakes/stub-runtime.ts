@@ -180,12 +180,6 @@ export function stubRuntime(options: StubOptions = {}): {
         problem: async () => undefined,
         revoke: recording("revokeGrant", undefined),
       },
-      delegations: {
-        list: () => [],
-        isLive: () => true,
-        make: recording("delegate", { delegated: false, code: "delegation_invalid", message: "no" }),
-        revoke: recording("endDelegation", { delegated: false, code: "delegation_unknown", message: "no" }),
-      },
     },
     ledger: { settle: recording("settle", settled), reconcile: recording("reconcile", settled) },
     audit: {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { ann, approve, ask, bob, deny, mail, routed, shownDigestOf } from "../fakes/deciders.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { holder } from "../fakes/people.ts";
-import { cal, delegate, openRouted } from "../fakes/route-fixture.ts";
+import { cal, openRouted } from "../fakes/route-fixture.ts";
 import { asker, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const folder = ownFolder();
@@ -124,15 +124,6 @@ describe("a quorum", () => {
     await accounts.revokeToken(token.id, holder);
     expect(await approve(h, id, ann)).toMatchObject({ approval: { state: "pending", votes: [{ by: "ann" }] } });
     expect(await approve(h, id, bob)).toMatchObject({ approval: { state: "approved" } });
-  });
-
-  it("does not count a delegate's vote after the person it was cast for was disabled", async () => {
-    await using h = await openRouted({ to: { users: ["ann", "bob"] }, quorum: 2 });
-    await delegate(h, ann, "cal");
-    const id = await ask(h);
-    expect(await approve(h, id, cal)).toMatchObject({ approval: { votes: [{ by: "cal", onBehalfOf: "ann" }] } });
-    await h.runtime.accounts.change("ann", { disabled: true }, holder);
-    expect(await approve(h, id, bob)).toMatchObject({ approval: { state: "pending" } });
   });
 
   it("counts the vote of a person who was disabled after the last vote", async () => {

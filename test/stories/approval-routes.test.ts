@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ApprovalRoute, Decider } from "../../src/approvals/index.ts";
 import type { RuntimeOptions } from "../../src/index.ts";
 import { ann, approve, ask, bob, cal, deny, mail, operatorToken, routed, shownDigestOf } from "../fakes/deciders.ts";
-import { asker, eventTypes, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
+import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
 const files = sqliteFiles();
@@ -115,100 +115,5 @@ describe("a decision with a digest", () => {
     expect(await approve(h, id, ann, { expectedDigest: "f".repeat(64) })).toMatchObject({ code: "approval_changed" });
     expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
     expect(await approve(h, id, ann, await shownDigestOf(h, id))).toMatchObject({ decided: true });
-  });
-});
-
-describe("delegation", () => {
-  const route: ApprovalRoute = { name: "ann decides", to: { users: ["ann"] } };
-  const until = (h: RuntimeFixture, ms: number): number => h.clock.now() + ms;
-
-  it("lets another person decide until its end, and the record names both", async () => {
-    await using h = await runtimeFixture(routed(route));
-    const [first, second] = [await ask(h, mail("1")), await ask(h, mail("2"))];
-    expect(await approve(h, first, bob)).toMatchObject({ code: "decider_not_allowed" });
-    const made = await h.runtime.approvals.delegations.make(
-      { to: "bob", until: until(h, 60_000), reason: "away" },
-      ann,
-    );
-    expect(made).toMatchObject({ delegated: true, delegation: { from: "ann", to: "bob" } });
-    expect(await approve(h, first, bob)).toMatchObject({ approval: { decision: { by: "bob", onBehalfOf: "ann" } } });
-    const [event] = await h.runtime.audit.query({ type: "gate.approved" });
-    expect(event).toMatchObject({ decided_by: "bob", data: { on_behalf_of: "ann" } });
-    await h.clock.advance(60_000);
-    expect(await approve(h, second, bob)).toMatchObject({ code: "decider_not_allowed" });
-    expect(h.runtime.approvals.delegations.list({ live: true })).toEqual([]);
-    expect(await eventTypes(h.runtime)).toContain("approval.delegated");
-  });
-
-  it("carries the giver's roles and groups, ends when revoked, and survives a restart", async () => {
-    const options = { ...routed({ to: { groups: ["ops"] } }), store: `sqlite:${files.at("given.db")}` };
-    const before = await runtimeFixture(options);
-    const [first, second] = [await ask(before, mail("1")), await ask(before, mail("2"))];
-    await before.runtime.approvals.delegations.make({ to: "bob", until: until(before, 60_000) }, ann);
-    await before.runtime.close();
-    await using h = await runtimeFixture(options);
-    expect(await approve(h, first, bob)).toMatchObject({ approval: { decision: { onBehalfOf: "ann" } } });
-    const [given] = h.runtime.approvals.delegations.list();
-    await h.runtime.approvals.delegations.revoke(given?.id ?? "", ann);
-    expect(await approve(h, second, bob)).toMatchObject({ code: "decider_not_allowed" });
-    expect(await eventTypes(h.runtime)).toContain("approval.delegation_revoked");
-    expect(await h.runtime.approvals.delegations.revoke("dlg_none", ann)).toMatchObject({ code: "delegation_unknown" });
-  });
-
-  it("ends with the giver's account, and with the role it came from", async () => {
-    await using h = await runtimeFixture(routed({ to: { groups: ["ops"] } }));
-    const holder = { by: "operator", via: "token:operator" };
-    const groups = ["ops"];
-    const [first, second, third] = [await ask(h, mail("1")), await ask(h, mail("2")), await ask(h, mail("3"))];
-    await h.runtime.accounts.add({ name: "ann", roles: ["approver"], groups }, holder);
-    await h.runtime.accounts.add({ name: "cal", roles: ["approver"] }, holder);
-    await h.runtime.approvals.delegations.make({ to: "cal", until: until(h, 60_000) }, ann);
-    expect(await approve(h, first, cal)).toMatchObject({ approval: { decision: { onBehalfOf: "ann" } } });
-    await h.runtime.accounts.change("ann", { roles: ["viewer"] }, holder);
-    expect(await approve(h, second, cal)).toMatchObject({ code: "decider_not_allowed" });
-    await h.runtime.accounts.change("ann", { roles: ["approver"], disabled: true }, holder);
-    expect(await approve(h, third, cal)).toMatchObject({
-      code: "decider_not_allowed",
-      message: expect.stringContaining("`cal` is none of those"),
-    });
-  });
-
-  it("never covers the asking person, cannot be delegated again, and cannot cover one's own request", async () => {
-    await using h = await runtimeFixture(routed({ to: { users: ["ann", "asker"] } }));
-    const { delegations } = h.runtime.approvals;
-    const requester: Decider = { user: "asker", via: "session:9", tenant: "default", signedIn: true };
-    await delegations.make({ to: "bob", until: until(h, 60_000) }, requester);
-    expect(await approve(h, await ask(h, mail("1")), bob)).toMatchObject({ code: "decider_not_allowed" });
-    await delegations.make({ to: "cal", until: until(h, 60_000) }, ann);
-    await delegations.make({ to: "dan", until: until(h, 60_000) }, cal);
-    expect(await approve(h, await ask(h, mail("2")), { user: "dan", via: "session:4" })).toMatchObject({
-      code: "decider_not_allowed",
-    });
-    await using other = await runtimeFixture(routed(route));
-    await other.runtime.approvals.delegations.make({ to: "asker", until: until(other, 60_000) }, ann);
-    expect(await approve(other, await ask(other), requester)).toMatchObject({ code: "decider_not_allowed" });
-  });
-
-  it.each([
-    ["its giver", { to: "ann", until: 60_000 }, /is you/],
-    ["an empty name", { to: "", until: 60_000 }, /is not a name/],
-    ["the past", { to: "bob", until: -1 }, /still to come/],
-    ["an endless time", { to: "bob", until: 1e12 }, /90 days/],
-  ])("is refused to %s", async (_, { to, until: ms }, message) => {
-    await using h = await runtimeFixture();
-    const made = await h.runtime.approvals.delegations.make({ to, until: until(h, ms) }, ann);
-    expect(made).toMatchObject({
-      delegated: false,
-      code: "delegation_invalid",
-      message: expect.stringMatching(message),
-    });
-  });
-
-  it("is refused without an end", async () => {
-    await using h = await runtimeFixture();
-    await expect(h.runtime.approvals.delegations.make({ to: "bob", until: Number.NaN }, ann)).rejects.toMatchObject({
-      code: "delegation_invalid",
-      message: "`until` is NaN; it must be a number.",
-    });
   });
 });

@@ -126,10 +126,10 @@ describe.each(stores)("with artifacts in %s", (_place, place) => {
     expect(await riskIn(runtime, "reader")).toBe("medium");
     const given = await runtime.invoke(
       { tool: "measure", arguments: { text: { $artifact: artifact } } },
-      { runId: "giver" },
+      { runId: "measurer" },
     );
     expect(given.text).toBe("10000 letters");
-    expect(await riskIn(runtime, "giver")).toBe("medium");
+    expect(await riskIn(runtime, "measurer")).toBe("medium");
     expect(await riskIn(runtime, "another")).toBe("safe");
   });
 

@@ -45,7 +45,7 @@ describe("an idempotency key", () => {
     expect(all.every(({ status, refusal }) => status === "ok" || refusal?.code === "in_progress")).toBe(true);
   });
 
-  it("is required if a tool demands it for effects (case 157)", async () => {
+  it("is required if a tool needs it for effects (case 157)", async () => {
     await using h = await runtimeFixture({ autonomy: "A4" }, [
       {
         name: "pay",

@@ -22,12 +22,8 @@ interface Change {
   readonly is: unknown;
 }
 
-const delegate = (h: RuntimeFixture) =>
-  h.runtime.approvals.delegations.make({ to: "bob", until: h.clock.now() + 60_000 }, ann);
-const delegationId = async (h: RuntimeFixture) => (await delegate(h)) && h.runtime.approvals.delegations.list()[0]?.id;
 const granted = async (h: RuntimeFixture) =>
   (await remember(h, await ask(h))) && h.runtime.approvals.grants.list()[0]?.id;
-const delegates = (h: RuntimeFixture) => h.runtime.approvals.delegations.list({ live: true }).map(({ to }) => to);
 const grants = (h: RuntimeFixture) => h.runtime.approvals.grants.list({ state: "live" }).map(({ tool }) => tool);
 
 function skillsOf({ runtime: { skills } }: RuntimeFixture): Skills {
@@ -36,14 +32,6 @@ function skillsOf({ runtime: { skills } }: RuntimeFixture): Skills {
 }
 
 const changes: Readonly<Record<string, Change>> = {
-  "a delegation": { output: "approval.delegated", make: delegate, asked: delegates, is: ["bob"] },
-  "the end of a delegation": {
-    output: "approval.delegation_revoked",
-    before: delegationId,
-    make: (h, id) => h.runtime.approvals.delegations.revoke(id, ann),
-    asked: delegates,
-    is: [],
-  },
   "a grant": { output: "grant.made", before: ask, make: remember, asked: grants, is: ["mail"] },
   "the end of a grant": {
     output: "grant.revoked",

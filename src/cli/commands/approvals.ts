@@ -7,7 +7,7 @@ import { flagsOf, rowLimit } from "../flags.ts";
 import { ago, type Columns, inState, noRows, riskCell } from "../print.ts";
 import { duration } from "../text.ts";
 import { decisionCommands, wholeApprovalId } from "./decisions.ts";
-import { delegationCommand, grantCommands } from "./grants.ts";
+import { grantCommands } from "./grants.ts";
 
 export function commands(group: CommandGroup): void {
   group.list("list", "what waits, the most urgent at the top: what ends first, in the same minute the riskiest", {
@@ -35,7 +35,6 @@ export function commands(group: CommandGroup): void {
   });
   decisionCommands(group);
   grantCommands(group.group("grants", "remembered approvals: such calls ask no person"));
-  delegationCommand(group);
 }
 
 const columns: Columns<ApprovalView> = {

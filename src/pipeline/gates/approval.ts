@@ -1,5 +1,4 @@
 import { bind, isBoundAsShown, previewDigest } from "../../approvals/binding.ts";
-import type { Delegations } from "../../approvals/delegations.ts";
 import type { Eligibility } from "../../approvals/eligibility.ts";
 import type { Grant } from "../../approvals/grant.ts";
 import { type GrantAnswer, type Grants, grantReason } from "../../approvals/grants.ts";
@@ -23,7 +22,6 @@ import type { Again, ApprovedCall, FreshCall, WeighedCall } from "./stages.ts";
 export interface ApprovalParts {
   readonly approvals: ApprovalRepository;
   readonly grants: Grants;
-  readonly delegations: Delegations;
   readonly eligibility: Eligibility;
   readonly clock: Clock;
   readonly artifacts: ArtifactStore;
@@ -195,7 +193,7 @@ function shownPreview(call: FreshCall): ExplainedCall {
   return { tool: found.facts, principal: authority.principal, arguments: given, history, now, key };
 }
 
-/** A grant that answers for its giver, if the giver could still approve this call. It does not change the verdict. */
+/** A grant that answers for its approver, if the approver could still approve this call. It does not change the verdict. */
 export async function grantFor(
   call: WeighedCall,
   session: Pick<Caller["session"], "id"> | undefined,

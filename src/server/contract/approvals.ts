@@ -38,7 +38,7 @@ export type AddresseesView = View<typeof addressees>;
 const vote = component("Vote", {
   as: text,
   ...author,
-  ...optional({ on_behalf_of: text, reason: text }),
+  reason: text.optional(),
 });
 
 const viewer = component("ApprovalViewer", {
@@ -47,7 +47,7 @@ const viewer = component("ApprovalViewer", {
     .enum(["over", "requester", "credential", "not_asked", "sign_in", "voted", "role"])
     .optional()
     .describe("Why you may not approve it; `message` says it in a sentence."),
-  ...optional({ message: text, on_behalf_of: text }),
+  message: text.optional(),
   withdraws: z.literal(true).optional().describe("You or an agent of yours asked for it, and you may withdraw it."),
 });
 export type ViewerView = View<typeof viewer>;

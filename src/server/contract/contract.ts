@@ -7,7 +7,7 @@ import { chains } from "./chains.ts";
 import { channels } from "./channels.ts";
 import { controls, secrets } from "./controls.ts";
 import { events } from "./events.ts";
-import { delegations, grants } from "./grants.ts";
+import { grants } from "./grants.ts";
 import { memory } from "./memory.ts";
 import { policy } from "./policy.ts";
 import { agentRuns, runs } from "./runs.ts";
@@ -27,7 +27,6 @@ export const contract = {
   chains,
   channels,
   controls,
-  delegations,
   events,
   grants,
   health,

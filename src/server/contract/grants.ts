@@ -32,7 +32,6 @@ export const grant = component("Grant", {
   until: when,
   reason: text,
   ...author,
-  on_behalf_of: text.optional(),
   approval_id: text,
   risk_level: risk,
   definition: text,
@@ -68,35 +67,5 @@ export const grants = {
     summary: "End a grant: from now on people are asked again.",
     body: reasonFields,
     answer: grant,
-  }),
-};
-
-export const delegation = component("Delegation", {
-  delegation_id: text,
-  status: z.enum(["live", "over", "revoked"]),
-  from: text,
-  via: text.describe("The credential it was given with."),
-  to: text,
-  until: when,
-  reason: text.optional(),
-  at: when,
-  revoked: z.object({ by: text, via: text.optional(), at: when }).optional(),
-  ends: z.literal(true).optional().describe("You may end it."),
-});
-export type DelegationView = View<typeof delegation>;
-
-export const delegations = {
-  list: route("get", "/v1/delegations", "delegations:end", {
-    summary: "Who decides in whose place, new to old.",
-    answer: z.object({ delegations: z.array(delegation) }),
-  }),
-  create: route("post", "/v1/delegations", "approvals:decide", {
-    summary: "Let another person decide in your place, until a time.",
-    body: z.strictObject({ to: name, until: time, ...reasonFields.shape }),
-    answer: delegation,
-  }),
-  revoke: route("post", "/v1/delegations/{id}/revoke", "delegations:end", {
-    summary: "End a delegation: by the person who gave it or has it, or by an administrator of accounts.",
-    answer: delegation,
   }),
 };

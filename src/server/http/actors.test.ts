@@ -52,12 +52,6 @@ async function token(runtime: Runtime): Promise<string> {
   return made.token.id;
 }
 
-async function deputy(runtime: Runtime): Promise<string> {
-  const given = { to: "bob", until: Date.now() + 60_000 };
-  const made = await runtime.approvals.delegations.make(given, { user: "ann", tenant: "default" });
-  return made.delegated ? made.delegation.id : "";
-}
-
 async function decision(runtime: Runtime, verb: string, body: Fields = {}): Promise<Request> {
   return [`/v1/approvals/${await held(runtime)}/${verb}`, body];
 }
@@ -84,8 +78,6 @@ const acts: Readonly<Record<string, (runtime: Runtime) => Request | Promise<Requ
   "post /v1/approvals/{id}/resume": async (runtime) => [`/v1/approvals/${(await decided(runtime))["approval"]}/resume`],
   "post /v1/approvals/{id}/revoke": async (runtime) => [`/v1/approvals/${(await decided(runtime))["approval"]}/revoke`],
   "post /v1/grants/{id}/revoke": async (runtime) => [`/v1/grants/${(await decided(runtime, {}))["grant"]}/revoke`],
-  "post /v1/delegations": () => ["/v1/delegations", { to: "bob", until: new Date(Date.now() + 60_000).toISOString() }],
-  "post /v1/delegations/{id}/revoke": async (runtime) => [`/v1/delegations/${await deputy(runtime)}/revoke`],
   "post /v1/controls/pause": () => ["/v1/controls/pause"],
   "post /v1/controls/resume": () => ["/v1/controls/resume"],
   "post /v1/controls/autonomy": () => ["/v1/controls/autonomy", { level: "A2" }],

@@ -122,9 +122,9 @@ async function answersFor(
 ): Promise<readonly ApprovalAnswer[]> {
   const eligible = await api.eligibility(records, deciderOf(by));
   return records.map((record, i) => {
-    const { demand, ...may } = eligible[i] ?? { may: [], demand: undefined };
+    const { requirement, ...may } = eligible[i] ?? { may: [], requirement: undefined };
     const viewer = by.permissions.has("approvals:decide") ? viewerOf(may) : onlyReads;
-    return approvalAnswer(record, { demand, viewer: { ...viewer, ...withdrawing(by, record) } });
+    return approvalAnswer(record, { requirement, viewer: { ...viewer, ...withdrawing(by, record) } });
   });
 }
 
@@ -165,12 +165,11 @@ const verbs: Readonly<Record<DecisionRequest["decision"], DecisionVerb>> = {
   modified: "modify",
 };
 
-function viewerOf({ may, whyNot, onBehalfOf }: Omit<Eligible, "demand">): ViewerInput {
+function viewerOf({ may, whyNot }: Omit<Eligible, "requirement">): ViewerInput {
   return {
     may: may.map((decision) => verbs[decision]),
     why_not: whyNot?.why,
     message: whyNot?.message,
-    on_behalf_of: onBehalfOf,
   };
 }
 

@@ -18,12 +18,12 @@ export function shownApproval(record: ApprovalRecord): ApprovalView {
 interface ForViewer {
   readonly viewer?: ViewerInput | undefined;
   /** What a decision needs now. Default: what it needed when it was asked. */
-  readonly demand?: Routed | undefined;
+  readonly requirement?: Routed | undefined;
 }
 
 export function approvalAnswer(
   record: ApprovalRecord,
-  { viewer, demand = record.routed ?? unrouted }: ForViewer = {},
+  { viewer, requirement = record.routed ?? unrouted }: ForViewer = {},
 ): ApprovalAnswer {
   const { id, tool, action, arguments: runs, artifacts, preview, askedPreview, votes = [] } = record;
   return {
@@ -42,10 +42,10 @@ export function approvalAnswer(
     previewBinds: preview && record.previewBinds,
     digest: digestOf(runs),
     shownDigest: shownDigest(record),
-    routed: demand,
+    routed: requirement,
     votes,
-    quorumLeft: record.state === "pending" ? votesLeft(record, demand.quorum) : 0,
-    remembersAllowed: demand.remembers,
+    quorumLeft: record.state === "pending" ? votesLeft(record, requirement.quorum) : 0,
+    remembersAllowed: requirement.remembers,
     onExpiry: "denied",
     howToApprove: `POST /v1/approvals/${id}/approve`,
     viewer,

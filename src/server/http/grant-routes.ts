@@ -1,4 +1,3 @@
-import { type Delegation, mayEnd } from "../../approvals/delegations.ts";
 import type { Grant, GrantState, Remember } from "../../approvals/grant.ts";
 import { toCamelCase, toSnakeCase } from "../../core/case.ts";
 import { defined } from "../../core/defined.ts";
@@ -6,7 +5,7 @@ import type { JsonObject } from "../../core/json.ts";
 import type { Conditions } from "../../policy/rules/condition.ts";
 import { policyOpaque } from "../../policy/schema.ts";
 import type { Runtime } from "../../runtime/api.ts";
-import { type delegation, delegations, type grant, grants, type RememberBody } from "../contract/grants.ts";
+import { type grant, grants, type RememberBody } from "../contract/grants.ts";
 import type { Source } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
 import { problem } from "./answers.ts";
@@ -26,40 +25,6 @@ export const grantRoutes: readonly Route[] = serve(grants, {
     return revoked === undefined ? unknownGrant(part("id")) : shownTo(by, revoked, runtime);
   },
 });
-
-export const delegationRoutes: readonly Route[] = serve(delegations, {
-  list: ({ runtime, by }) => {
-    const listed = runtime.approvals.delegations.list({ tenant: by.principal.tenant });
-    return { delegations: listed.map((one) => shownDelegation(runtime.approvals, by, one)) };
-  },
-  create: async ({ runtime, accounts, by, body }) => {
-    if (accounts?.exist === false) return problem("delegation_invalid", noAccounts(body.to));
-    const made = await runtime.approvals.delegations.make(body, deciderOf(by));
-    if (!made.delegated) return problem(made.code, made.message);
-    return shownDelegation(runtime.approvals, by, made.delegation);
-  },
-  revoke: async ({ runtime, by, part }) => {
-    const made = await runtime.approvals.delegations.revoke(part("id"), deciderOf(by));
-    if (!made.delegated) return problem(made.code, made.message);
-    return shownDelegation(runtime.approvals, by, made.delegation);
-  },
-});
-
-/** Then the data folder's operator is the only one who decides here. */
-function noAccounts(to: string): string {
-  return `There is no account \`${to}\`, and no other: make one that may decide before you delegate to it (\`postern accounts add\`).`;
-}
-
-function shownDelegation(
-  { delegations: known }: Runtime["approvals"],
-  by: Who,
-  { id, ...one }: Delegation,
-): Source<typeof delegation> {
-  const isLive = known.isLive({ id, ...one });
-  const ends = isLive && by.permissions.has("delegations:end") && mayEnd({ id, ...one }, deciderOf(by));
-  const status = isLive ? "live" : one.revoked === undefined ? "over" : "revoked";
-  return { ...one, delegationId: id, status, ...(ends && { ends }) };
-}
 
 /** An agent does not learn why a person's grant is silent. */
 async function shownTo({ kind }: Who, one: Grant, { approvals }: Runtime): Promise<Source<typeof grant>> {

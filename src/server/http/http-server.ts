@@ -22,7 +22,7 @@ import { callRoutes, chainRoutes } from "./call-routes.ts";
 import { type CookieOptions, cookieHeader, readCookie, sessionCookie } from "./cookies.ts";
 import { dispatch, type Env, whileGood } from "./dispatch.ts";
 import { eventRoutes } from "./event-routes.ts";
-import { delegationRoutes, grantRoutes } from "./grant-routes.ts";
+import { grantRoutes } from "./grant-routes.ts";
 import { forwardToMcp, type McpHandler } from "./mcp-forward.ts";
 import { memoryRoutes } from "./memory-routes.ts";
 import { describeRoutes } from "./openapi.ts";
@@ -65,7 +65,6 @@ export const routes: readonly Route[] = [
   ...artifactRoutes,
   ...approvalRoutes,
   ...grantRoutes,
-  ...delegationRoutes,
   ...auditRoutes,
   ...controlRoutes,
   ...runRoutes,

@@ -69,14 +69,6 @@ describe("another person decides what a person asked for, whatever is configured
       const id = await asks(await asking());
       expect(await says("approve", id, await session("bob"))).toBe("approved");
     });
-
-    it("bob cannot decide it as alice's delegate", async () => {
-      const until = new Date(h.clock.now() + 60_000).toISOString();
-      await http.ask("/v1/delegations", { headers: await session("alice"), body: { to: "bob", until } });
-      const id = await asks(await asking());
-      await says("approve", id, await session("bob"));
-      expect((await h.runtime.approvals.get(id))?.decision).not.toHaveProperty("onBehalfOf");
-    });
   });
 
   it("a person decides what their agent asks for, unless `separate_user` is set", async () => {

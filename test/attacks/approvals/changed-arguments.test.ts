@@ -94,7 +94,7 @@ describe("edited arguments", () => {
     idempotent: false,
   } as const;
 
-  it("are refused when the policy would block them, with the rule's words", async () => {
+  it("are refused when the policy would block them, with the rule's reason", async () => {
     await using h = await runtimeFixture({ autonomy: "A2" }, [
       {
         ...classed,

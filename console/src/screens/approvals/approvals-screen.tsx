@@ -8,7 +8,6 @@ import { type InboxList, useInbox, useWaiting } from "./inbox.ts";
 import { DecidedList, isFound, ListHead, WaitingList, type Wanted } from "./lists.tsx";
 import { byUrgency } from "./urgency.ts";
 
-const Delegations = late(async () => (await import("./grants.tsx")).Delegations);
 const Grants = late(async () => (await import("./grants.tsx")).Grants);
 
 /** Kept on the way to a card and back: a card has its own address. */
@@ -61,7 +60,7 @@ export function ApprovalsScreen(): ReactNode {
             <WaitingList inbox={inbox} shown={shown} open={id} wanted={wanted} />
           )}
         </div>
-        <GrantsAndDelegations />
+        <RememberedApprovals />
       </div>
       <div className={classNames("min-h-0 min-w-0 flex-1", id === undefined && "max-lg:hidden")}>
         {id === undefined ? (
@@ -117,25 +116,16 @@ function useFirstChoice(chosen: string | undefined, first: string | undefined): 
 }
 
 /** Under the list: decisions that hold for more than one request. */
-function GrantsAndDelegations(): ReactNode {
-  const may = useMay();
-  const [open, setOpen] = useState<"grants" | "delegations">();
-  const close = (): void => setOpen(undefined);
+function RememberedApprovals(): ReactNode {
+  const [isOpen, setIsOpen] = useState(false);
+  const close = (): void => setIsOpen(false);
   return (
-    <div className="flex h-11 shrink-0 items-center justify-between gap-1 border-t border-line px-2">
-      <Button look="plain" size="small" icon="clock" onClick={() => setOpen("grants")}>
+    <div className="flex h-11 shrink-0 items-center border-t border-line px-2">
+      <Button look="plain" size="small" icon="clock" onClick={() => setIsOpen(true)}>
         Remembered
       </Button>
-      {may("delegations:end") && (
-        <Button look="plain" size="small" icon="person" onClick={() => setOpen("delegations")}>
-          Deputies
-        </Button>
-      )}
-      <Dialog title="Remembered approvals" open={open === "grants"} wide onClose={close}>
+      <Dialog title="Remembered approvals" open={isOpen} wide onClose={close}>
         <Grants onClose={close} />
-      </Dialog>
-      <Dialog title="Who decides for whom" open={open === "delegations"} onClose={close}>
-        <Delegations onClose={close} />
       </Dialog>
     </div>
   );

@@ -94,7 +94,6 @@ export function Votes({ approval }: CardPartProps): ReactNode {
             <li key={`${vote.by} ${vote.at}`} className="flex flex-wrap items-baseline gap-x-2">
               <StateBadge state={vote.as} />
               <Text className="font-medium">{actorText(vote.by, vote.via)}</Text>
-              {vote.on_behalf_of !== undefined && <Text className="text-ink-2">{`for ${vote.on_behalf_of}`}</Text>}
               <span className="text-ink-3">
                 <Time at={vote.at} />
               </span>

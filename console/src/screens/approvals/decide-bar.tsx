@@ -133,21 +133,15 @@ function DecideButtons(props: DecideButtonsProps): ReactNode {
   const { approval, isBusy, needsName, isReady, mayApproveNow, press, withdraw } = props;
   const mayApprove = mayDecide(approval, "approve");
   const remembers = mayApprove && approval.remembers_allowed && !needsName;
-  const { on_behalf_of: behalf, message } = approval.viewer ?? {};
-  const described = [!isReady && "decide-waits", behalf !== undefined && "decide-for"].filter(Boolean).join(" ");
+  const message = approval.viewer?.message;
   const propsOf = (what: DialogName) => ({
     disabled: isBusy,
     "aria-disabled": what === "deny" ? !isReady || undefined : !mayApproveNow || undefined,
-    "aria-describedby": described || undefined,
+    "aria-describedby": isReady ? undefined : "decide-waits",
     onClick: (by: Press) => press(what, by),
   });
   return (
     <div className="flex flex-wrap items-center gap-2 max-sm:grid max-sm:grid-cols-2">
-      {behalf !== undefined && (
-        <p id="decide-for" className="w-full text-medium max-sm:col-span-2">
-          You decide for <Text className="font-medium">{behalf}</Text>, who delegated it to you; both names are kept.
-        </p>
-      )}
       {!mayApprove && message !== undefined && (
         <p className="w-full text-ink-2 max-sm:col-span-2">
           <Text>{message}</Text>

@@ -197,8 +197,8 @@ async function readOrGone(id: string): Promise<ApprovalView | undefined | "uncle
 
 const inbox = new Inbox();
 
-/** A delegation, a role or an account changed: on every card, others may decide. */
-const changesWhoMay = /^(?:approval\.(?:delegat|deciders)|operator\.action\.(?:account|token))/;
+/** A role or an account changed: on every card, others may decide. */
+const changesWhoMay = /^(?:approval\.deciders|operator\.action\.(?:account|token))/;
 
 /** Once for the page: reads the inbox and keeps it fresh, whichever screen is open. */
 export function useInboxKept(userId: string | undefined): void {

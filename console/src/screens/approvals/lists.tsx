@@ -36,7 +36,7 @@ export interface Wanted {
   readonly isDecided: boolean;
   readonly words: string;
   readonly risk: ApprovalView["risk_level"] | undefined;
-  /** Only what this person may decide; the server knows routes, roles, quorum and delegations. */
+  /** Only what this person may decide; the server knows routes, roles and quorum. */
   readonly isMine: boolean;
   /** Of the decided ones, only approvals that have not run. */
   readonly isUnused: boolean;

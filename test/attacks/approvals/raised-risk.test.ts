@@ -7,7 +7,7 @@ it.each<[Risk, Risk, boolean]>([
   ["high", "critical", false],
   ["high", "high", true],
   ["critical", "high", true],
-])("an approval of a call of risk %s that has risk %s when used: it counts is %s", async (shown, now, counts) => {
+])("an approval shown at risk %s and used at risk %s counts: %s", async (shown, now, counts) => {
   let risk: Risk = shown;
   let ran = 0;
   const tool = {

@@ -54,7 +54,7 @@ describe("an edit that makes a call critical", () => {
     expect(paid).toEqual([{ amount: 9_000 }]);
   });
 
-  it("needs as many persons as the route of critical calls demands", async () => {
+  it("needs as many persons as the route of critical calls requires", async () => {
     const { h, paid } = await openPayRuntime({
       approvals: {
         patience: "suspend",

@@ -20,7 +20,7 @@ it(`${races} races of votes, edits and ends have one decision each, and two appr
     ttlMs: 1000,
     routes: [{ quorum: 2, remindBeforeMs: 600 }],
   });
-  const { runtime, clock, ran, decisions: words } = race;
+  const { runtime, clock, ran, decisions } = race;
   const random = numbers(20_261_121);
   const counts = new Map<string, number>();
   for (let first = 0; first < races; first += atOnce) {
@@ -59,7 +59,7 @@ it(`${races} races of votes, edits and ends have one decision each, and two appr
     for (const [i, id] of ids.entries()) {
       await runtime.resume(id);
       const record = await runtime.approvals.get(id);
-      const life = (words.get(id) ?? []).join(" ");
+      const life = (decisions.get(id) ?? []).join(" ");
       const times = (ran.get(bills[i] ?? "") ?? 0) + (ran.get(`${bills[i]} edited`) ?? 0);
       const yeses = (record?.votes ?? []).filter(({ as }) => as === "approved").map(({ by }) => by);
       const state = record?.state ?? "lost";

@@ -5,7 +5,7 @@ import { cheap, holder } from "../../fakes/people.ts";
 import { type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 const agent = { principal: { tenant: "default", agent: "local-agent", via: "token:agent" }, scopes: [] } as const;
-const remember = { reason: "a word among people" };
+const remember = { reason: "only people read this" };
 
 /** A runtime behind an HTTP server, where Ann has an account. */
 async function open(): Promise<RuntimeFixture & { readonly http: HttpFixture }> {
@@ -17,7 +17,7 @@ async function open(): Promise<RuntimeFixture & { readonly http: HttpFixture }> 
   return { ...h, http: await httpFixture(h.runtime, { clock: h.clock }) };
 }
 
-it("explain shows an agent the verdict, and nothing about a silent grant, its giver or the reason", async () => {
+it("explain shows an agent the verdict, and nothing about a silent grant, its approver or reason", async () => {
   await using h = await open();
   const span = { for: { until: h.clock.now() + 3_600_000 }, ...remember };
   const { approvalId = "" } = await h.runtime.invoke(mail("first"), agent);
@@ -30,8 +30,8 @@ it("explain shows an agent the verdict, and nothing about a silent grant, its gi
   await h.runtime.accounts.change("ann", { disabled: true }, holder);
   const output = await explained("agent");
   expect(output).toContain('"verdict":"CONFIRM"');
-  expect(output).toContain('"rule"'); // what the policy says is told
-  for (const word of ["grt_", "ann", "a word among people", "disabled"]) expect(output).not.toContain(word);
+  expect(output).toContain('"rule"'); // the reasons of the policy are shown
+  for (const hidden of ["grt_", "ann", "only people read this", "disabled"]) expect(output).not.toContain(hidden);
   expect(await explained("operator")).toContain("`ann` is disabled");
 });
 

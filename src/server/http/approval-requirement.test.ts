@@ -29,7 +29,7 @@ async function told(h: RuntimeFixture, id: string): Promise<Record<string, unkno
   return alone;
 }
 
-it("an approval that was edited up to critical tells what is demanded of a yes to that", async () => {
+it("a request edited up to critical shows what its approval requires", async () => {
   const routes: readonly ApprovalRoute[] = [
     { name: "crit", match: { risk: "critical" }, quorum: 3 },
     { name: "two", quorum: 2 },
@@ -52,7 +52,7 @@ it("an approval that was edited up to critical tells what is demanded of a yes t
   expect(await told(h, id)).toMatchObject({ status: "approved", quorum_left: 0 });
 });
 
-it("an approval that was asked before the routes were tightened tells what they demand now", async () => {
+it("a request made before the routes became stricter shows what they require now", async () => {
   const store = `sqlite:${files.at("tightened.db")}`;
   const before = await runtimeFixture({ approvals: { patience: "suspend" }, accounts, store });
   const id = await ask(before);
@@ -68,7 +68,7 @@ it("an approval that was asked before the routes were tightened tells what they 
   expect(await approve(h, id, ann)).toMatchObject({ decided: false, code: "confirmation_needed" });
 });
 
-it("an approval that is over tells what was demanded of it, whatever the routes say since", async () => {
+it("an ended request shows what it required, whatever the routes say now", async () => {
   const store = `sqlite:${files.at("over.db")}`;
   const before = await runtimeFixture({ approvals: { patience: "suspend" }, accounts, store });
   const id = await ask(before);

@@ -49,12 +49,12 @@ async function reasons(h: RuntimeFixture): Promise<readonly string[]> {
   return explained.reached === "verdict" ? explained.decision.reasons.map(({ rule }) => rule) : [];
 }
 
-describe("a grant answers only while its giver could still decide", () => {
+describe("a grant answers only while its approver could still decide", () => {
   it.each<readonly [string, AccountChange, string]>([
     ["was disabled", { disabled: true }, "`ann` is disabled"],
-    ["decides nothing any more", { roles: ["viewer", "operator", "admin"] }, "`ann` has no role that decides"],
-    ["left the group that is asked", { groups: [] }, "none of those whom the route `ops` sends this to"],
-  ])("it is silent once its giver %s, and answers again when that is undone", async (_, change, why) => {
+    ["has no role that decides", { roles: ["viewer", "operator", "admin"] }, "`ann` has no role that decides"],
+    ["left the group of the route", { groups: [] }, "none of those whom the route `ops` sends this to"],
+  ])("is silent once its approver %s, and answers again when that is undone", async (_, change, why) => {
     await using h = await open([{ name: "ops", to: { groups: ["ops"] } }]);
     const given = await grant(h);
     expect(await next(h)).toBe("ok");
@@ -71,10 +71,10 @@ describe("a grant answers only while its giver could still decide", () => {
 
   it.each<readonly [string, ApprovalRoute, string]>([
     ["is sent to others", { name: "now", to: { users: ["bob"] } }, "none of those whom the route `now`"],
-    ["needs two", { name: "now", quorum: 2 }, "the route `now` lets no yes be remembered now"],
-    ["lets nothing be remembered", { name: "now", remember: false }, "lets no yes be remembered"],
-    ["wants the name typed", { name: "now", typedConfirmation: true }, "wants the tool's name typed"],
-  ])("it is silent once the route %s", async (_, route, why) => {
+    ["needs two persons", { name: "now", quorum: 2 }, "the route `now` lets no yes be remembered now"],
+    ["does not allow remembering", { name: "now", remember: false }, "lets no yes be remembered"],
+    ["requires the typed name", { name: "now", typedConfirmation: true }, "wants the tool's name typed"],
+  ])("is silent once the route %s", async (_, route, why) => {
     const file = freshStore();
     const first = await open([], { store: file });
     await grant(first);
@@ -86,7 +86,7 @@ describe("a grant answers only while its giver could still decide", () => {
     expect(h.ran).toEqual([]);
   });
 
-  it("one given by a token is silent once a route demands a signed-in person", async () => {
+  it("made with a token is silent once a route requires a signed-in person", async () => {
     const file = freshStore();
     const first = await open([], { store: file });
     await grant(first, { ...ann, via: "token:tok_1", signedIn: false });
@@ -100,51 +100,21 @@ describe("a grant answers only while its giver could still decide", () => {
     await second.runtime.close();
   });
 
-  it("it is silent for what its giver asks for, if the giver may not decide that", async () => {
+  it("is silent for what its approver asks for, if they may not decide that", async () => {
     await using h = await open([{ name: "others", separateUser: true }]);
     await grant(h);
     expect(await next(h, { owner: "ann" })).toBe("pending");
     expect(await next(h, { owner: "bob" })).toBe("ok");
   });
 
-  it("it is silent for the credential that gave it", async () => {
+  it("is silent for a call with the credential that made it", async () => {
     await using h = await open();
     await grant(h, { ...ann, via: "token:tok_1", signedIn: false });
     expect(await next(h, { via: "token:tok_1" })).toBe("pending");
     expect(await next(h)).toBe("ok");
   });
 
-  it("one given for another person answers only while that person could decide and delegates", async () => {
-    await using h = await open([{ name: "ann", to: { users: ["ann"] } }]);
-    const { delegations } = h.runtime.approvals;
-    const delegation = await delegations.make({ to: "bob", until: h.clock.now() + 2 * hourMs }, ann);
-    const given = await grant(h, bob);
-    expect(given).toMatchObject({ by: "bob", onBehalfOf: "ann" });
-    expect(await next(h)).toBe("ok");
-    await h.runtime.accounts.change("ann", { roles: ["viewer"] }, holder);
-    expect(await next(h)).toBe("pending");
-    await h.runtime.accounts.change("ann", { roles: ["approver"] }, holder);
-    expect(await next(h)).toBe("ok");
-    await h.runtime.accounts.change("bob", { disabled: true }, holder);
-    expect(await next(h)).toBe("pending");
-    await h.runtime.accounts.change("bob", { disabled: false }, holder);
-    if (delegation.delegated) await delegations.revoke(delegation.delegation.id, ann);
-    expect(await next(h)).toBe("pending");
-    expect((await reasons(h)).join()).toContain("`ann`, in whose place it was given, no longer lets `bob` decide");
-  });
-
-  it("one given for another person ends with that delegation, whatever was delegated since", async () => {
-    await using h = await open([{ name: "ann", to: { users: ["ann"] } }]);
-    const { delegations } = h.runtime.approvals;
-    await delegations.make({ to: "bob", until: h.clock.now() + 60_000 }, ann);
-    await grant(h, bob);
-    expect(await next(h)).toBe("ok");
-    await delegations.make({ to: "bob", until: h.clock.now() + hourMs }, ann);
-    await h.clock.advance(60_000);
-    expect(await next(h)).toBe("pending");
-  });
-
-  it("one of the operator's token does not count as signed in once people sign in", async () => {
+  it("made with the operator's token does not count as signed in once accounts exist", async () => {
     const signedIn: ApprovalRoute = { name: "people", signedIn: true };
     await using h = await runtimeFixture({ approvals: { patience: "suspend", routes: [signedIn] } });
     await grant(h, operatorToken);
@@ -154,7 +124,7 @@ describe("a grant answers only while its giver could still decide", () => {
     expect((await reasons(h)).join()).toContain("signed in");
   });
 
-  it("it is silent once the API token it was given through is revoked", async () => {
+  it("is silent once the API token that made it is revoked", async () => {
     await using h = await open();
     const { accounts } = h.runtime;
     const own = { name: "ci", kind: "person" } as const;
@@ -172,7 +142,7 @@ describe("a grant answers only while its giver could still decide", () => {
     expect(h.ran).toHaveLength(2);
   });
 
-  it("it still answers after that API token expired", async () => {
+  it("still answers after that API token expired", async () => {
     await using h = await open();
     const { accounts } = h.runtime;
     const brief = { name: "ci", kind: "person", ttlMs: 1_000 } as const;
@@ -182,7 +152,7 @@ describe("a grant answers only while its giver could still decide", () => {
     expect(await next(h)).toBe("ok");
   });
 
-  it("lists show that it is silent", async () => {
+  it("is listed as silent", async () => {
     await using h = await open();
     await grant(h);
     await using http = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
@@ -192,7 +162,7 @@ describe("a grant answers only while its giver could still decide", () => {
     expect(await listed()).toMatchObject({ grants: [{ status: "live", silent: "`ann` is disabled" }] });
   });
 
-  it("another grant answers instead if its giver still could decide", async () => {
+  it("gives way to another grant whose approver could still decide", async () => {
     await using h = await open();
     await grant(h);
     await h.runtime.accounts.change("ann", { disabled: true }, holder);
@@ -201,34 +171,11 @@ describe("a grant answers only while its giver could still decide", () => {
     expect((await reasons(h)).join()).not.toContain("does not count");
   });
 
-  it("one of a program's person without an account holds", async () => {
+  it("by a person without an account still answers", async () => {
     await using h = await runtimeFixture();
     await grant(h, { user: "somebody" });
     expect(await next(h)).toBe("ok");
     await h.runtime.accounts.add({ name: "ann", roles: ["viewer"] }, holder);
     expect(await next(h)).toBe("ok");
-  });
-});
-
-describe("a revoked API token takes back", () => {
-  async function byToken(
-    h: RuntimeFixture,
-  ): Promise<{ readonly by: Decider; readonly revoke: () => Promise<unknown> }> {
-    const { accounts } = h.runtime;
-    const own = { name: "ci", kind: "person" } as const;
-    const { token } = await accounts.makeToken(own, await accounts.get("ann", holder), holder);
-    const by = { ...ann, via: `token:${token.id}`, signedIn: false };
-    return { by, revoke: () => accounts.revokeToken(token.id, holder) };
-  }
-
-  it("the delegation that it made", async () => {
-    await using h = await open([{ name: "anns", to: { users: ["ann"] } }]);
-    const { by, revoke } = await byToken(h);
-    await h.runtime.approvals.delegations.make({ to: "bob", until: h.clock.now() + hourMs }, by);
-    const id = await ask(h, mail("lent"));
-    expect((await h.runtime.approvals.page({}, bob)).approvals).toHaveLength(1);
-    await revoke();
-    expect((await h.runtime.approvals.page({}, bob)).approvals).toEqual([]);
-    expect(await approve(h, id, bob)).toMatchObject({ code: "decider_not_allowed" });
   });
 });

@@ -164,7 +164,7 @@ describe("a decider", () => {
     });
   });
 
-  it("that answers nonsense as the approver denies: nothing runs, and the log records it", async () => {
+  it("that returns no decision as an approver in code denies; the log records it", async () => {
     for (const answer of [undefined, null, {}, { decision: "yes" }, { decision: "modified" }, "approved"]) {
       await using h = await runtimeFixture({
         approvals: { approver: { name: "broken", ask: async () => answer as never } },

@@ -10,7 +10,7 @@ const lives = new Set(["approved", "denied", "skipped", "expired", "withdrawn", 
 
 it(`${races} requests with all decisions racing have one decision each, and run only if approved`, async () => {
   await using race = await raceFixture({ patience: "suspend", ttlMs: 1000 });
-  const { runtime, clock, ran, decisions: words } = race;
+  const { runtime, clock, ran, decisions } = race;
   const random = numbers(20_261_120);
   const seen = new Map<string, number>();
 
@@ -40,7 +40,7 @@ it(`${races} requests with all decisions racing have one decision each, and run 
     for (const [i, id] of ids.entries()) {
       const outcome = await runtime.resume(id);
       const state = (await runtime.approvals.get(id))?.state ?? "lost";
-      const life = (words.get(id) ?? []).join(" ");
+      const life = (decisions.get(id) ?? []).join(" ");
       const times = ran.get(bills[i] ?? "") ?? 0;
       expect(lives, `${id} was decided as: ${life}`).toContain(life);
       expect(times, `${id} (${life}, ${state}) ran ${times} times`).toBe(state === "used" ? 1 : 0);
