@@ -11,11 +11,11 @@ export type { Approver, ApproverAnswer } from "./approver.ts";
 export { autoApprover, callbackApprover, policyApprover } from "./approver.ts";
 export { shownDigest } from "./binding.ts";
 export type {
-  BatchDecided,
+  BatchDecisionAnswer,
   BatchRequest,
-  Decided,
   Decider,
   DeciderRole,
+  DecisionAnswer,
   DecisionProblem,
   DecisionRequest,
   Eligible,

@@ -14,7 +14,7 @@ import type { CallRecord } from "../core/records.ts";
 import type { AskedCall } from "../engines/sandbox.ts";
 import type { Parts } from "../pipeline/dependencies.ts";
 import { uncountedCall } from "../pipeline/gates/budget.ts";
-import { keyOf } from "../pipeline/gates/once.ts";
+import { keyOf } from "../pipeline/gates/call-names.ts";
 import { assess } from "../pipeline/invoke.ts";
 import type { Journal, MadeCall } from "./journal.ts";
 import { lineOf } from "./result.ts";

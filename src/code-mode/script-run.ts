@@ -8,7 +8,7 @@ import type { Caller, Session } from "../core/session.ts";
 import { tooLarge } from "../engines/large-arguments.ts";
 import type { AskedCall } from "../engines/sandbox.ts";
 import type { Parts } from "../pipeline/dependencies.ts";
-import { keyOf } from "../pipeline/gates/once.ts";
+import { keyOf } from "../pipeline/gates/call-names.ts";
 import { isFromOutside } from "../pipeline/history.ts";
 import { invoke } from "../pipeline/invoke.ts";
 import type { Journal } from "./journal.ts";

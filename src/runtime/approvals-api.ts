@@ -3,13 +3,13 @@
 import type { Approver, ApproverAnswer } from "../approvals/approver.ts";
 import {
   actorOf,
-  type BatchDecided,
+  type BatchDecisionAnswer,
   type BatchRequest,
   batchProblem,
   checkDecider,
   checkRequest,
-  type Decided,
   type Decider,
+  type DecisionAnswer,
   type DecisionRequest,
   type Eligible,
   isWellFormed,
@@ -23,8 +23,9 @@ import { isElsewhere } from "../core/authority.ts";
 import { checkMember } from "../core/checked-members.ts";
 import { messageOf } from "../core/fault.ts";
 import type { ApprovalRecord } from "../core/records.ts";
+import { decide } from "../pipeline/decide.ts";
 import type { Parts } from "../pipeline/dependencies.ts";
-import { decide, resume } from "../pipeline/resume.ts";
+import { resume } from "../pipeline/resume.ts";
 import type { ApprovalFilter, AudienceFilter, Store, WaitingAudience } from "../store/store.ts";
 import { cursorOf, type WaitingApproval } from "../store/urgency.ts";
 import type { Approvals } from "./api.ts";
@@ -110,12 +111,12 @@ export class ApprovalsApi implements Approvals {
     return this.#options.parts.approvals.get(id);
   }
 
-  async decide(id: string, request: DecisionRequest): Promise<Decided> {
+  async decide(id: string, request: DecisionRequest): Promise<DecisionAnswer> {
     return this.#decide(id, request, false);
   }
 
   /** Decides each request by itself, after checking that all are alike. */
-  async decideMany(ids: readonly string[], asked: BatchRequest): Promise<BatchDecided> {
+  async decideMany(ids: readonly string[], asked: BatchRequest): Promise<BatchDecisionAnswer> {
     checkRequest(asked);
     checkMember("ids", ids, "a list of texts", "decision_invalid");
     const { expectedDigests = {}, ...request } = asked;
@@ -136,7 +137,7 @@ export class ApprovalsApi implements Approvals {
     return { taken: true, answers };
   }
 
-  async #decide(id: string, request: DecisionRequest, inProcess: boolean): Promise<Decided> {
+  async #decide(id: string, request: DecisionRequest, inProcess: boolean): Promise<DecisionAnswer> {
     checkRequest(request);
     const { parts, entrance } = this.#options;
     const decided = await decide({ id, request, inProcess }, entrance.factory.arrive(), parts);
@@ -156,11 +157,11 @@ export class ApprovalsApi implements Approvals {
       .catch((error: unknown) => parts.log(`The detached call of \`${tool}\` was cancelled: ${String(error)}`));
   }
 
-  withdraw(id: string, by: Decider, reason?: string): Promise<Decided> {
+  withdraw(id: string, by: Decider, reason?: string): Promise<DecisionAnswer> {
     return this.#end(id, "withdrawn", { by, reason });
   }
 
-  revoke(id: string, by: Decider, reason?: string): Promise<Decided> {
+  revoke(id: string, by: Decider, reason?: string): Promise<DecisionAnswer> {
     return this.#end(id, "revoked", { by, reason });
   }
 
@@ -169,7 +170,7 @@ export class ApprovalsApi implements Approvals {
     id: string,
     as: "withdrawn" | "revoked",
     { by, reason }: { readonly by: Decider; readonly reason: string | undefined },
-  ): Promise<Decided> {
+  ): Promise<DecisionAnswer> {
     checkRequest({ by, ...(reason !== undefined && { reason }) });
     const { approvals } = this.#options.parts;
     const approval = await approvals.get(id);
@@ -259,7 +260,7 @@ function isTextOrMissing(value: unknown): boolean {
   return value === undefined || typeof value === "string";
 }
 
-function notApproved(approval: ApprovalRecord): Decided {
+function notApproved(approval: ApprovalRecord): DecisionAnswer {
   return {
     decided: false,
     code: "approval_decided",
