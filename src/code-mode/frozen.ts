@@ -16,7 +16,6 @@ import type { AskedCall } from "../engines/sandbox.ts";
 import type { Ledger } from "../pipeline/ledger.ts";
 import { Collection } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
-import type { HaltedScript } from "./drive.ts";
 import { type JournalState, linesOfCalls } from "./journal.ts";
 import { type TimedStep, type TimerStore, timedStepsFrom, timedStepsToJson } from "./script-timers.ts";
 import { type ImageKey, seal, unseal } from "./seal.ts";
@@ -63,6 +62,24 @@ export interface FrozenScript {
   readonly batch: readonly AskedCall[];
   readonly timerMs?: number;
   readonly image: Uint8Array | undefined;
+  readonly usedCpuMs: number;
+}
+
+/** A script that waits for people, in its state before the batch with their calls. */
+export interface HaltedScript {
+  readonly session: SessionState;
+  readonly journal: JournalState;
+  readonly batch: readonly AskedCall[];
+  /** Milliseconds to its next timer. Undefined when no timer runs. */
+  readonly timerMs?: number;
+  /** By place: the approval that a call of the batch waits for. */
+  readonly waiting: ReadonlyMap<number, string>;
+  /** The first of them, and the earliest time at which one expires. */
+  readonly approvalId: string;
+  readonly expiresAt: number;
+  /** Undefined when this engine cannot be frozen; then the script is replayed. */
+  readonly image: Uint8Array | undefined;
+  /** Processor time that the script has used. It does not get this time again after the wait. */
   readonly usedCpuMs: number;
 }
 

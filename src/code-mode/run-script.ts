@@ -16,7 +16,7 @@ import type { JournalState } from "./journal.ts";
 import { ScriptWatch } from "./live-scripts.ts";
 import type { ChainAnswer } from "./result.ts";
 import { ScriptEnd } from "./script-end.ts";
-import type { ScriptFacts, ScriptHost } from "./script-host.ts";
+import type { ScriptFacts, ScriptHost } from "./script-run.ts";
 import { TimerRecord } from "./script-timers.ts";
 
 /** The arguments of `tool_chain`, which its schema has checked. */

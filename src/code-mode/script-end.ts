@@ -10,14 +10,22 @@ import type { SandboxDriver } from "../engines/sandbox.ts";
 import { mediaPath } from "../results/media.ts";
 import { cutShort, suspended } from "../tools/define.ts";
 import type { Suspended } from "../tools/tool.ts";
-import { type End, type FailedWhy, type StoppedScript, waitsFor } from "./drive.ts";
+import { waitsFor } from "./drive.ts";
 import type { FrozenScript } from "./frozen.ts";
 import { Journal, type ScriptFile } from "./journal.ts";
 import { chainToolName } from "./names.ts";
 import { earlierRows } from "./replay.ts";
-import { type ChainAnswer, chainAnswer, filesOf, lineOf, type ResultParts } from "./result.ts";
-import type { ScriptFacts } from "./script-host.ts";
-import type { ScriptRun } from "./script-run.ts";
+import {
+  type ChainAnswer,
+  chainAnswer,
+  type End,
+  type FailedWhy,
+  filesOf,
+  lineOf,
+  type ResultParts,
+  type StoppedScript,
+} from "./result.ts";
+import type { ScriptFacts, ScriptRun } from "./script-run.ts";
 import { uncalledFunction } from "./source-text.ts";
 
 /** The failure of a script. */

@@ -5,8 +5,8 @@ import { isSamePerson } from "../core/same-person.ts";
 import type { Collection } from "../store/collection.ts";
 import { type AccountNote, type AccountNotes, accountFault, mayTouch } from "./account-notes.ts";
 import type { Account, ApiToken, NewToken } from "./accounts.ts";
+import { agentNameFor, isTaken, mayNameAnyAgent } from "./agent-names.ts";
 import { agentPermissions, isPermission, type Permission, permissions, permissionsOf } from "./roles.ts";
-import { agentNameFor, isTaken, mayNameAnyAgent } from "./token-service.ts";
 
 const idDigits = 16;
 const dayMs = 86_400_000;

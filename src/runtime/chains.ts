@@ -7,7 +7,7 @@ import { FrozenScripts, sweepFrozen } from "../code-mode/frozen.ts";
 import { LiveScripts } from "../code-mode/live-scripts.ts";
 import { chainToolName } from "../code-mode/names.ts";
 import { scriptOffer } from "../code-mode/offer.ts";
-import type { MakeChild, ScriptHost } from "../code-mode/script-host.ts";
+import type { MakeChild, ScriptHost } from "../code-mode/script-run.ts";
 import { imageKey } from "../code-mode/seal.ts";
 import { arrivalOf } from "../core/arrival.ts";
 import { isForeign } from "../core/authority.ts";

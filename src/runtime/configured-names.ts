@@ -4,8 +4,8 @@ import { nearest } from "../core/nearest.ts";
 import type { ServerConfig } from "../mcp/client/server-config.ts";
 import type { Guardrail } from "../policy/guardrails/guardrails.ts";
 import type { ToolFacts } from "../policy/policy.ts";
+import type { PolicyWarning } from "../policy/report/unmatched.ts";
 import { type KnownNames, unmatchedList } from "../policy/report/unmatched.ts";
-import type { PolicyWarning } from "../policy/report/warnings.ts";
 import { publicName } from "../tools/upstream-names.ts";
 
 export interface Configured {
