@@ -16,23 +16,14 @@ import type { WeighedCall } from "./gates/stages.ts";
 import { assess } from "./invoke.ts";
 import type { Arrival } from "./resume.ts";
 
-/** One decision of one person on one request. */
-export interface OneDecision {
-  readonly id: string;
-  readonly request: DecisionRequest;
-  /** Whether the approver of this process, configured in code, decides. */
-  readonly inProcess: boolean;
-}
+/** The request of one person, and whether the approver of this process, configured in code, makes it. */
+type OwnRequest = DecisionRequest & { readonly inProcess: boolean };
 
 /** Checks who may decide, takes an edit through the gates, and records the decision. Runs nothing. */
-export async function decide(
-  { id, request, inProcess }: OneDecision,
-  arrival: Arrival,
-  parts: Parts,
-): Promise<DecisionAnswer> {
+export async function decide(id: string, request: OwnRequest, arrival: Arrival, parts: Parts): Promise<DecisionAnswer> {
   const approval = await parts.approvals.get(id);
   if (approval === undefined) return { decided: false, code: "approval_unknown", message: noApproval(id) };
-  const contextOf = await parts.eligibility.of(request.by, inProcess);
+  const contextOf = await parts.eligibility.of(request.by, request.inProcess);
   const first = admit(approval, request, contextOf(approval));
   if ("code" in first) return refusedDecision(first, approval);
   const edited = request.decision === "modified" ? await weighEdit(approval, request, arrival, parts) : undefined;

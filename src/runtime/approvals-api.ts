@@ -140,7 +140,7 @@ export class ApprovalsApi implements Approvals {
   async #decide(id: string, request: DecisionRequest, inProcess: boolean): Promise<DecisionAnswer> {
     checkRequest(request);
     const { parts, entrance } = this.#options;
-    const decided = await decide({ id, request, inProcess }, entrance.factory.arrive(), parts);
+    const decided = await decide(id, { ...request, inProcess }, entrance.factory.arrive(), parts);
     if (!decided.decided) return decided;
     const { approval } = decided;
     if (approval.state === "pending") return decided;
@@ -158,18 +158,19 @@ export class ApprovalsApi implements Approvals {
   }
 
   withdraw(id: string, by: Decider, reason?: string): Promise<DecisionAnswer> {
-    return this.#end(id, "withdrawn", { by, reason });
+    return this.#end(id, "withdrawn", by, reason);
   }
 
   revoke(id: string, by: Decider, reason?: string): Promise<DecisionAnswer> {
-    return this.#end(id, "revoked", { by, reason });
+    return this.#end(id, "revoked", by, reason);
   }
 
   /** Ends a request that is not used yet. A claim that was earlier wins. */
   async #end(
     id: string,
     as: "withdrawn" | "revoked",
-    { by, reason }: { readonly by: Decider; readonly reason: string | undefined },
+    by: Decider,
+    reason: string | undefined,
   ): Promise<DecisionAnswer> {
     checkRequest({ by, ...(reason !== undefined && { reason }) });
     const { approvals } = this.#options.parts;
