@@ -4,9 +4,11 @@
  * Invariant: an image is opened only for its own call, and only the image that the row names by its digest. Without one, the
  * script is replayed over the ledger.
  */
+
 import { setImmediate } from "node:timers/promises";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { Clock } from "../core/clock.ts";
+import { defined } from "../core/defined.ts";
 import type { DurableEvent } from "../core/event.ts";
 import { canonical, isJsonObject, type Json, type JsonObject, sha256 } from "../core/json.ts";
 import type { CallRecord } from "../core/records.ts";
@@ -111,7 +113,7 @@ export class FrozenScripts implements TimerStore {
     const { session, journal, batch, timerMs, image, waiting, expiresAt, usedCpuMs } = halted;
     const waits = batch.flatMap(({ place, tool, line }): readonly FrozenWait[] => {
       const approvalId = waiting.get(place);
-      return approvalId === undefined ? [] : [{ approvalId, tool, ...(line !== undefined && { line }) }];
+      return approvalId === undefined ? [] : [{ approvalId, tool, ...defined({ line }) }];
     });
     const header: FrozenHeader = {
       ...about,

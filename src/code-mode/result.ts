@@ -1,4 +1,5 @@
 import type { ToolCall } from "../core/call.ts";
+import { defined } from "../core/defined.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import type { ContentBlock, MediaBlock, ToolOutcome } from "../core/outcome.ts";
 import { chainLimits } from "../core/session.ts";
@@ -192,16 +193,15 @@ export function lineOf(
   return {
     ...{ place, tool, argumentsDigest: digest.slice(0, 16), durationMs, callId },
     status: timedOut === true || code === "timed_out" ? "timeout" : ended,
-    ...(line !== undefined && { line }),
-    ...(code !== undefined && { code }),
+    ...defined({ line, code }),
   };
 }
 
 /** One call of a script in snake_case, for models and logs. */
 export function lineToWire({ tool, argumentsDigest, status, durationMs, line, code }: CallLine): JsonObject {
   return {
-    ...{ tool, args_digest: argumentsDigest, status, ...(code !== undefined && { code }) },
-    ...(line !== undefined && { line }),
+    ...{ tool, args_digest: argumentsDigest, status, ...defined({ code }) },
+    ...defined({ line }),
     duration_ms: Math.round(durationMs),
   };
 }

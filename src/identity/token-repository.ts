@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Actor } from "../core/actor.ts";
+import { defined } from "../core/defined.ts";
 import { type Json, sha256 } from "../core/json.ts";
 import { isSamePerson } from "../core/same-person.ts";
 import type { Collection } from "../store/collection.ts";
@@ -174,7 +175,7 @@ function noteOf(became: "created" | "revoked", token: ApiToken, actor: Actor): A
     name,
     kind: what,
     owner,
-    ...(agent !== undefined && { agent }),
+    ...defined({ agent }),
     permissions: [...may],
     expires_at: new Date(expiresAt).toISOString(),
   };

@@ -21,6 +21,7 @@ import type { Grants } from "../approvals/grants.ts";
 import { type ApprovalPage, checkApprovalFilter } from "../approvals/repository.ts";
 import { isElsewhere } from "../core/authority.ts";
 import { checkMember } from "../core/checked-members.ts";
+import { defined } from "../core/defined.ts";
 import { messageOf } from "../core/fault.ts";
 import type { ApprovalRecord } from "../core/records.ts";
 import { decide } from "../pipeline/decide.ts";
@@ -65,7 +66,7 @@ export class ApprovalsApi implements Approvals {
     if (decider !== undefined) checkDecider(decider);
     const { limit = 100, state = decider && "pending", after } = where;
     if (decider !== undefined && state !== "pending") return { approvals: [] }; // decided requests cannot be decided again
-    const asked = { ...where, limit, ...(state !== undefined && { state }) };
+    const asked = { ...where, limit, ...defined({ state }) };
     if (state !== "pending" || (decider === undefined && after !== undefined)) return this.#page(asked);
     const found = await this.#options.store.audiences(asked);
     const decidable = decider === undefined ? found : await this.#decidedBy(decider, found);
@@ -129,7 +130,7 @@ export class ApprovalsApi implements Approvals {
         const expected = Object.hasOwn(expectedDigests, id) ? expectedDigests[id] : undefined;
         const decided = await this.decide(id, {
           ...request,
-          ...(expected !== undefined && { expectedDigest: expected }),
+          ...defined({ expectedDigest: expected }),
         });
         return { id, decided };
       }),
@@ -172,7 +173,7 @@ export class ApprovalsApi implements Approvals {
     by: Decider,
     reason: string | undefined,
   ): Promise<DecisionAnswer> {
-    checkRequest({ by, ...(reason !== undefined && { reason }) });
+    checkRequest({ by, ...defined({ reason }) });
     const { approvals } = this.#options.parts;
     const approval = await approvals.get(id);
     if (approval === undefined || isElsewhere(approval.principal, by.tenant)) {
@@ -244,7 +245,7 @@ export class ApprovalsApi implements Approvals {
     const request = {
       decision,
       by,
-      ...(reason !== undefined && { reason }),
+      ...defined({ reason }),
       ...(answer.decision === "modified" && { arguments: answer.arguments }),
     };
     const decided = await this.#decide(id, request, true);

@@ -168,7 +168,7 @@ export class OpenChains implements Chains {
       waiting: (waits?.waiting ?? []).map(({ tool, approvalId, line }) => ({
         tool,
         approvalId,
-        ...(line !== undefined && { line }),
+        ...defined({ line }),
       })),
       lines: header?.lines ?? this.#host.live.linesOf(call.id),
       ...(header !== undefined && { engine: header.driver, imageBytes: header.imageBytes }),

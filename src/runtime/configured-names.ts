@@ -1,5 +1,7 @@
 /** Names in the options of a runtime, outside its policy, that match nothing: in routes, guardrails and servers' tool lists. */
+
 import type { ApprovalRoute } from "../approvals/routes.ts";
+import { defined } from "../core/defined.ts";
 import { nearest } from "../core/nearest.ts";
 import type { ServerConfig } from "../mcp/client/server-config.ts";
 import type { Guardrail } from "../policy/guardrails/guardrails.ts";
@@ -67,6 +69,6 @@ function unmatchedTools(
     const hint = nearest(tool, listed);
     const lost = enabled === false ? ", so it switches nothing off" : ", so its settings apply to nothing";
     const message = `\`servers.${server}.tools.${tool}\` names no tool that the server lists${lost}${hint === undefined ? "." : `; did you mean \`${hint}\`?`}`;
-    return [{ code: "matches_no_tool", message, ...(where !== undefined && { where }) }];
+    return [{ code: "matches_no_tool", message, ...defined({ where }) }];
   });
 }
