@@ -30,6 +30,11 @@ interface AlarmStep {
   readonly event?: Pick<NotedEvent, "type" | "summary" | "outcome" | "by" | "via">;
 }
 
+interface ChangeByPerson {
+  readonly by: Actor;
+  readonly reason: string | undefined;
+  readonly verb: "acknowledge" | "resolve";
+}
 type PersonWord = Omit<AlarmWord, "at">;
 
 /** Counts are written so often at most; the alarm itself is written at once. */
@@ -138,11 +143,11 @@ export class AlarmRepository implements Alarms, AlarmRaiser, AsyncDisposable {
   }
 
   acknowledge(id: string, by: Actor, reason?: string): Promise<AlarmChange> {
-    return this.#byPerson(id, "acknowledge", by, reason);
+    return this.#byPerson(id, { by, reason, verb: "acknowledge" });
   }
 
   resolve(id: string, by: Actor, reason?: string): Promise<AlarmChange> {
-    return this.#byPerson(id, "resolve", by, reason);
+    return this.#byPerson(id, { by, reason, verb: "resolve" });
   }
 
   /** What was raised is written before the store closes. */
@@ -179,12 +184,7 @@ export class AlarmRepository implements Alarms, AlarmRaiser, AsyncDisposable {
   }
 
   /** @throws RuntimeFault `alarm_invalid` */
-  async #byPerson(
-    id: string,
-    verb: "acknowledge" | "resolve",
-    by: Actor,
-    reason: string | undefined,
-  ): Promise<AlarmChange> {
+  async #byPerson(id: string, { by, reason, verb }: ChangeByPerson): Promise<AlarmChange> {
     checkActorFields(by, "alarm_invalid");
     if (reason !== undefined) checkMember("reason", reason, "a text", "alarm_invalid");
     const word = { by: by.by, via: by.via, ...(reason !== undefined && { reason: this.#options.redact(reason) }) };
