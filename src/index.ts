@@ -38,6 +38,7 @@ export type {
 } from "./runtime/api.ts";
 export { createRuntime } from "./runtime/create.ts";
 export type { RuntimeOptions } from "./runtime/options.ts";
+export type { PolicyApi, SimulateFilter, Simulation } from "./runtime/policy-api.ts";
 export { defineTool, suspend } from "./tools/define.ts";
 export type { AnyTool, LocalTool } from "./tools/kinds.ts";
 export type { ToolAnswer, ToolContext } from "./tools/tool.ts";

@@ -1,4 +1,4 @@
-/** Lines of source of each folder. A folder that grows by more than 5 % asks a question: is every feature in it still needed? */
+/** Lines of source of each folder: the exact number when it was last set, and 5 % of room. More asks a question: is every feature in it still needed? */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -9,14 +9,14 @@ const budgets: Readonly<Record<string, number>> = {
   audit: 2_869,
   builtin: 8_666,
   cli: 7_835,
-  "code-mode": 3_662,
+  "code-mode": 3_664,
   config: 1_603,
   core: 4_298,
   engines: 7_392,
   identity: 2_449,
   mcp: 6_313,
   observe: 6_458,
-  pipeline: 4_170,
+  pipeline: 4_211,
   policy: 5_259,
   results: 3_163,
   runtime: 3_245,

@@ -16,7 +16,7 @@ import { type BrowserCall, type ReadCall, readCall, type Viewport } from "./brow
 import { browserSpecs, type ComputerDeclarations, computerSpecs } from "./browser/declarations.ts";
 import { urlProblem } from "./browser/egress.ts";
 import { type FramesSeen, noPage } from "./browser/frames-seen.ts";
-import { judge } from "./browser/judge.ts";
+import { suggestRisk } from "./browser/judge.ts";
 import { launch } from "./browser/launch.ts";
 import { type BrowserToolsOptions, checkOptions } from "./browser/options.ts";
 import { ActionFailed, Tab, type TabOptions } from "./browser/tab.ts";
@@ -135,7 +135,7 @@ export class BrowserToolbox extends Toolbox implements AsyncDisposable {
       this.#judged.set(call.callId, seen);
       for (const [oldest] of this.#judged) if (this.#judged.size > mostJudged) this.#judged.delete(oldest);
     }
-    return judge(read.value, seen, this.#options.risk ?? "medium");
+    return suggestRisk(read.value, seen, this.#options.risk ?? "medium");
   }
 
   /** A person approves the present page: another page or another element under the pointer voids the approval. */
@@ -146,7 +146,7 @@ export class BrowserToolbox extends Toolbox implements AsyncDisposable {
     const tab = this.#tabs.get(runOf(context))?.ready;
     await tab?.look(call.actions);
     const seen = tab?.seenFor(call.actions) ?? noPage;
-    const { summary = "" } = judge(call, seen, "medium");
+    const { summary = "" } = suggestRisk(call, seen, "medium");
     const acts = call.actions.find((action) => action.do === "click" || action.do === "press" || action.do === "drag");
     const ends = acts?.do === "drag" ? [acts.path[0], acts.path.at(-1)] : [acts && "at" in acts ? acts.at : undefined];
     const elements = acts && (await Promise.all(ends.map((point) => tab?.describe(point))));

@@ -134,7 +134,7 @@ export function noApproval(id: string): string {
   return `There is no approval \`${id.slice(0, 200)}\`; \`postern approvals\` lists what waits.`;
 }
 
-export type Decided =
+export type DecisionAnswer =
   | {
       readonly decided: true;
       /** Still `pending` if more persons must approve. */
@@ -156,8 +156,8 @@ export interface BatchRequest extends Pick<DecisionRequest, "by" | "reason"> {
   readonly expectedDigests?: Readonly<Record<string, string>>;
 }
 
-export type BatchDecided =
-  | { readonly taken: true; readonly answers: readonly { readonly id: string; readonly decided: Decided }[] }
+export type BatchDecisionAnswer =
+  | { readonly taken: true; readonly answers: readonly { readonly id: string; readonly decided: DecisionAnswer }[] }
   | { readonly taken: false; readonly code: "approval_unknown" | "batch_refused"; readonly message: string };
 
 export const largestBatch = 200;
@@ -175,7 +175,7 @@ export function batchProblem(
   found: readonly FoundApproval[],
   { by: { tenant }, decision }: Pick<BatchRequest, "by" | "decision">,
   routing: Pick<Routing, "requirement">,
-): Extract<BatchDecided, { taken: false }> | undefined {
+): Extract<BatchDecisionAnswer, { taken: false }> | undefined {
   const [first] = found;
   if (first === undefined || found.length > largestBatch)
     return {
@@ -198,7 +198,7 @@ export function batchProblem(
 function singlesProblem(
   found: readonly FoundApproval[],
   routing: Pick<Routing, "requirement">,
-): Extract<BatchDecided, { taken: false }> | undefined {
+): Extract<BatchDecisionAnswer, { taken: false }> | undefined {
   const singles = found.filter(({ approval }) => approval !== undefined && mustBeDecidedAlone(approval, routing));
   const [first] = singles;
   if (first?.approval === undefined) return undefined;

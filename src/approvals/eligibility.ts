@@ -16,8 +16,8 @@ import type { Audience } from "../store/audience.ts";
 import { shownDigest } from "./binding.ts";
 import {
   actorOf,
-  type Decided,
   type Decider,
+  type DecisionAnswer,
   type DecisionRequest,
   decisions,
   type Eligible,
@@ -48,7 +48,7 @@ export interface AdmittedDecision {
 
 type DecisionName = DecisionRequest["decision"];
 
-interface EligibilityProblem extends Pick<Extract<Decided, { decided: false }>, "code" | "message"> {
+interface EligibilityProblem extends Pick<Extract<DecisionAnswer, { decided: false }>, "code" | "message"> {
   /** Missing if the problem is about what was sent. */
   readonly why?: WhyNot;
 }

@@ -4,18 +4,16 @@
  * @packageDocumentation
  */
 
-export { createTerminalApprover, type TerminalApproverOptions } from "../cli/terminal-approver.ts";
-export { createWebApprover, type WebApprover, type WebApproverOptions } from "../cli/web-approver.ts";
 export type { Addressees, ApprovalRecord, ApprovalState, Routed, Vote } from "../core/records.ts";
 export type { Approver, ApproverAnswer } from "./approver.ts";
 export { autoApprover, callbackApprover, policyApprover } from "./approver.ts";
 export { shownDigest } from "./binding.ts";
 export type {
-  BatchDecided,
+  BatchDecisionAnswer,
   BatchRequest,
-  Decided,
   Decider,
   DeciderRole,
+  DecisionAnswer,
   DecisionProblem,
   DecisionRequest,
   Eligible,

@@ -6,7 +6,7 @@
 
 export type { FileToolOptions } from "./files/files.ts";
 export { fileTools } from "./files/files.ts";
-export type { FileRoot } from "./files/roots.ts";
+export type { FileRoot, RootsOptions } from "./files/roots.ts";
 export type { EmbeddedMemory } from "./memory/embedded-memory.ts";
 export { openEmbeddedMemory } from "./memory/embedded-memory.ts";
 export type { Memory, MemoryCall, MemoryFor, MemoryProvider, WriteMode, WrittenMemory } from "./memory/memory.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../core/clock.ts";
-import type { PolicyWarning } from "../policy/report/warnings.ts";
+import type { PolicyWarning } from "../policy/report/unmatched.ts";
 import type { Runtime } from "../runtime/api.ts";
 import { asTypedHere } from "./command-name.ts";
 import type { Terminal } from "./terminal.ts";

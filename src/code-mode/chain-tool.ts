@@ -6,7 +6,7 @@ import type { Offer } from "../tools/tool.ts";
 import { chainToolName } from "./names.ts";
 import { scriptOffer } from "./offer.ts";
 import { runScript } from "./run-script.ts";
-import type { ScriptHost } from "./script-host.ts";
+import type { ScriptHost } from "./script-run.ts";
 import { placeOf, pythonSignature, typescriptSignature } from "./signatures.ts";
 import { withoutFences } from "./source-text.ts";
 

@@ -6,51 +6,15 @@
  * number, so a script that is thawed, sent again or moved to another engine finds what it did (replay.ts).
  */
 import { messageOf } from "../core/fault.ts";
-import type { Json } from "../core/json.ts";
-import type { Limits, SessionMark, SessionState } from "../core/session.ts";
+import type { Limits, SessionMark } from "../core/session.ts";
 import type { AskedCall, SandboxSession, ScriptStep } from "../engines/sandbox.ts";
-import { type JournalMark, type JournalState, mostHostCalls } from "./journal.ts";
+import type { HaltedScript } from "./frozen.ts";
+import { type JournalMark, mostHostCalls } from "./journal.ts";
 import type { StopReason } from "./live-scripts.ts";
 import { type CallAnswer, OpenCalls } from "./open-calls.ts";
+import type { End, FailedScript, FailedWhy, StoppedScript } from "./result.ts";
 import type { ScriptRun } from "./script-run.ts";
 import { type TimedStep, TimerCount } from "./script-timers.ts";
-
-export type FailedWhy =
-  | Extract<ScriptStep, { step: "failed" }>["why"]
-  | "budget"
-  | "diverged"
-  | "timeout"
-  | "closed"
-  | "unrecorded";
-
-/** A script that waits for people, in its state before the batch with their calls. */
-export interface HaltedScript {
-  readonly session: SessionState;
-  readonly journal: JournalState;
-  readonly batch: readonly AskedCall[];
-  /** Milliseconds to its next timer. Undefined when no timer runs. */
-  readonly timerMs?: number;
-  /** By place: the approval that a call of the batch waits for. */
-  readonly waiting: ReadonlyMap<number, string>;
-  /** The first of them, and the earliest time at which one expires. */
-  readonly approvalId: string;
-  readonly expiresAt: number;
-  /** Undefined when this engine cannot be frozen; then the script is replayed. */
-  readonly image: Uint8Array | undefined;
-  /** Processor time that the script has used. It does not get this time again after the wait. */
-  readonly usedCpuMs: number;
-}
-
-export type End =
-  | { readonly end: "done"; readonly value: Json | undefined }
-  | { readonly end: "failed"; readonly why: FailedWhy; readonly message: string; readonly line?: number }
-  | { readonly end: "halted"; readonly halted: HaltedScript }
-  | { readonly end: "cancelled" };
-
-type FailedScript = Extract<End, { end: "failed" }>;
-
-/** The end of a script that was stopped from outside. */
-export type StoppedScript = FailedScript | Extract<End, { end: "cancelled" }>;
 
 const mostCallsAtOnce = 1000;
 

@@ -9,13 +9,13 @@ import { messageOf } from "../core/fault.ts";
 import { Session } from "../core/session.ts";
 import type { SandboxDriver, SandboxSession, ScriptProgram } from "../engines/sandbox.ts";
 import { releasePins } from "../results/releases.ts";
-import { drive, type End, type StoppedScript, stoppedEnd } from "./drive.ts";
+import { drive, stoppedEnd } from "./drive.ts";
 import type { FrozenScript } from "./frozen.ts";
 import { Journal, type JournalState } from "./journal.ts";
 import type { ScriptWatch } from "./live-scripts.ts";
 import { earlierRows, Replay } from "./replay.ts";
-import type { ScriptFacts } from "./script-host.ts";
-import { ScriptRun } from "./script-run.ts";
+import type { End, StoppedScript } from "./result.ts";
+import { type ScriptFacts, ScriptRun } from "./script-run.ts";
 
 /** The engine does not run the script, and another one may. */
 export interface SkippedEngine {

@@ -4,8 +4,7 @@ import { FakeClock } from "../../test/fakes/clock.ts";
 import { aLogStore } from "../../test/fakes/log-store.ts";
 import type { DurableEvent } from "../core/event.ts";
 import { chainLimits } from "../core/session.ts";
-import type { HaltedScript } from "./drive.ts";
-import { FrozenScripts } from "./frozen.ts";
+import { FrozenScripts, type HaltedScript } from "./frozen.ts";
 import { Journal } from "./journal.ts";
 
 const event: DurableEvent = {

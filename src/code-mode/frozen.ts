@@ -4,9 +4,11 @@
  * Invariant: an image is opened only for its own call, and only the image that the row names by its digest. Without one, the
  * script is replayed over the ledger.
  */
+
 import { setImmediate } from "node:timers/promises";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { Clock } from "../core/clock.ts";
+import { defined } from "../core/defined.ts";
 import type { DurableEvent } from "../core/event.ts";
 import { canonical, isJsonObject, type Json, type JsonObject, sha256 } from "../core/json.ts";
 import type { CallRecord } from "../core/records.ts";
@@ -16,7 +18,6 @@ import type { AskedCall } from "../engines/sandbox.ts";
 import type { Ledger } from "../pipeline/ledger.ts";
 import { Collection } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
-import type { HaltedScript } from "./drive.ts";
 import { type JournalState, linesOfCalls } from "./journal.ts";
 import { type TimedStep, type TimerStore, timedStepsFrom, timedStepsToJson } from "./script-timers.ts";
 import { type ImageKey, seal, unseal } from "./seal.ts";
@@ -66,6 +67,24 @@ export interface FrozenScript {
   readonly usedCpuMs: number;
 }
 
+/** A script that waits for people, in its state before the batch with their calls. */
+export interface HaltedScript {
+  readonly session: SessionState;
+  readonly journal: JournalState;
+  readonly batch: readonly AskedCall[];
+  /** Milliseconds to its next timer. Undefined when no timer runs. */
+  readonly timerMs?: number;
+  /** By place: the approval that a call of the batch waits for. */
+  readonly waiting: ReadonlyMap<number, string>;
+  /** The first of them, and the earliest time at which one expires. */
+  readonly approvalId: string;
+  readonly expiresAt: number;
+  /** Undefined when this engine cannot be frozen; then the script is replayed. */
+  readonly image: Uint8Array | undefined;
+  /** Processor time that the script has used. It does not get this time again after the wait. */
+  readonly usedCpuMs: number;
+}
+
 export type TakenScript =
   | { readonly script: FrozenScript }
   | { readonly refused: string }
@@ -94,7 +113,7 @@ export class FrozenScripts implements TimerStore {
     const { session, journal, batch, timerMs, image, waiting, expiresAt, usedCpuMs } = halted;
     const waits = batch.flatMap(({ place, tool, line }): readonly FrozenWait[] => {
       const approvalId = waiting.get(place);
-      return approvalId === undefined ? [] : [{ approvalId, tool, ...(line !== undefined && { line }) }];
+      return approvalId === undefined ? [] : [{ approvalId, tool, ...defined({ line }) }];
     });
     const header: FrozenHeader = {
       ...about,

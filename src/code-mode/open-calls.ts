@@ -4,8 +4,7 @@
  */
 import type { ToolOutcome } from "../core/outcome.ts";
 import type { AskedCall, SettledCall } from "../engines/sandbox.ts";
-import { settledOf } from "./answers.ts";
-import { answerHost } from "./host-calls.ts";
+import { answerHost, settledOf } from "./answers.ts";
 import type { ScriptRun } from "./script-run.ts";
 
 export interface CallAnswer {

@@ -3,7 +3,7 @@ import { callOf, recordOf } from "../../test/contracts/records.ts";
 import { FakeClock } from "../../test/fakes/clock.ts";
 import { childKey } from "../core/child-key.ts";
 import type { Parts } from "../pipeline/dependencies.ts";
-import { keyOf } from "../pipeline/gates/once.ts";
+import { keyOf } from "../pipeline/gates/call-names.ts";
 import { Journal } from "./journal.ts";
 import { Replay } from "./replay.ts";
 

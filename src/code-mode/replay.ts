@@ -14,11 +14,10 @@ import type { CallRecord } from "../core/records.ts";
 import type { AskedCall } from "../engines/sandbox.ts";
 import type { Parts } from "../pipeline/dependencies.ts";
 import { uncountedCall } from "../pipeline/gates/budget.ts";
-import { keyOf } from "../pipeline/gates/once.ts";
+import { keyOf } from "../pipeline/gates/call-names.ts";
 import { assess } from "../pipeline/invoke.ts";
 import type { Journal, MadeCall } from "./journal.ts";
 import { lineOf } from "./result.ts";
-import type { ParentCall } from "./script-host.ts";
 
 export class Replay {
   readonly #journal: Journal;
@@ -144,7 +143,7 @@ function shortDigest({ digest }: Pick<ToolCall, "digest">): string {
 
 /** The rows of a script's calls in the ledger, by number, from the number `from` on. */
 export async function earlierRows(
-  { id, key }: Pick<ParentCall, "id" | "key">,
+  { id, key }: { readonly id: string; readonly key: string },
   from: number,
   { ledger }: Pick<Parts, "ledger">,
 ): Promise<ReadonlyMap<number, CallRecord>> {

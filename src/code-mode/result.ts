@@ -1,12 +1,33 @@
 import type { ToolCall } from "../core/call.ts";
+import { defined } from "../core/defined.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import type { ContentBlock, MediaBlock, ToolOutcome } from "../core/outcome.ts";
 import { chainLimits } from "../core/session.ts";
+import type { ScriptStep } from "../engines/sandbox.ts";
 import { cut, cutMiddle } from "../results/cut.ts";
 import { withBrief } from "../results/raw-result.ts";
 import { readable } from "../results/readable.ts";
-import type { End } from "./drive.ts";
+import type { HaltedScript } from "./frozen.ts";
 import type { CallLine, Journal, PreviewNote, ScriptFile } from "./journal.ts";
+
+export type FailedWhy =
+  | Extract<ScriptStep, { step: "failed" }>["why"]
+  | "budget"
+  | "diverged"
+  | "timeout"
+  | "closed"
+  | "unrecorded";
+
+export type End =
+  | { readonly end: "done"; readonly value: Json | undefined }
+  | { readonly end: "failed"; readonly why: FailedWhy; readonly message: string; readonly line?: number }
+  | { readonly end: "halted"; readonly halted: HaltedScript }
+  | { readonly end: "cancelled" };
+
+export type FailedScript = Extract<End, { end: "failed" }>;
+
+/** The end of a script that was stopped from outside. */
+export type StoppedScript = FailedScript | Extract<End, { end: "cancelled" }>;
 
 /** The answer of `tool_chain`: text for the model, and data: status, trace, printed text. */
 export interface ChainAnswer {
@@ -172,16 +193,15 @@ export function lineOf(
   return {
     ...{ place, tool, argumentsDigest: digest.slice(0, 16), durationMs, callId },
     status: timedOut === true || code === "timed_out" ? "timeout" : ended,
-    ...(line !== undefined && { line }),
-    ...(code !== undefined && { code }),
+    ...defined({ line, code }),
   };
 }
 
 /** One call of a script in snake_case, for models and logs. */
 export function lineToWire({ tool, argumentsDigest, status, durationMs, line, code }: CallLine): JsonObject {
   return {
-    ...{ tool, args_digest: argumentsDigest, status, ...(code !== undefined && { code }) },
-    ...(line !== undefined && { line }),
+    ...{ tool, args_digest: argumentsDigest, status, ...defined({ code }) },
+    ...defined({ line }),
     duration_ms: Math.round(durationMs),
   };
 }

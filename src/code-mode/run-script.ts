@@ -1,5 +1,6 @@
 import { narrower } from "../core/authority.ts";
 import type { Authority, Risk } from "../core/call.ts";
+import { defined } from "../core/defined.ts";
 import { messageOf, RuntimeFault } from "../core/fault.ts";
 import { sha256 } from "../core/json.ts";
 import type { Caller } from "../core/session.ts";
@@ -16,7 +17,7 @@ import type { JournalState } from "./journal.ts";
 import { ScriptWatch } from "./live-scripts.ts";
 import type { ChainAnswer } from "./result.ts";
 import { ScriptEnd } from "./script-end.ts";
-import type { ScriptFacts, ScriptHost } from "./script-host.ts";
+import type { ScriptFacts, ScriptHost } from "./script-run.ts";
 import { TimerRecord } from "./script-timers.ts";
 
 /** The arguments of `tool_chain`, which its schema has checked. */
@@ -93,7 +94,7 @@ function factsOf({ script, context, inside, host }: Calling): ScriptFacts {
 function withinScript(authority: Authority, forScripts: Risk | undefined): Authority {
   const threshold = forScripts ?? (authority.autonomy === undefined ? "safe" : undefined);
   const maxRiskUnapproved = lowerThreshold(threshold, authority.maxRiskUnapproved);
-  return { ...authority, fromChain: true, ...(maxRiskUnapproved !== undefined && { maxRiskUnapproved }) };
+  return { ...authority, fromChain: true, ...defined({ maxRiskUnapproved }) };
 }
 
 type ScriptAnswer = ChainAnswer | Suspended;

@@ -5,19 +5,28 @@
  * nothing. The trace has all known calls in either case.
  * Next: run-script.ts (which engines), result.ts (the answer), pipeline/settle.ts (the row).
  */
+import { defined } from "../core/defined.ts";
 import { messageOf } from "../core/fault.ts";
 import type { SandboxDriver } from "../engines/sandbox.ts";
 import { mediaPath } from "../results/media.ts";
 import { cutShort, suspended } from "../tools/define.ts";
 import type { Suspended } from "../tools/tool.ts";
-import { type End, type FailedWhy, type StoppedScript, waitsFor } from "./drive.ts";
+import { waitsFor } from "./drive.ts";
 import type { FrozenScript } from "./frozen.ts";
 import { Journal, type ScriptFile } from "./journal.ts";
 import { chainToolName } from "./names.ts";
 import { earlierRows } from "./replay.ts";
-import { type ChainAnswer, chainAnswer, filesOf, lineOf, type ResultParts } from "./result.ts";
-import type { ScriptFacts } from "./script-host.ts";
-import type { ScriptRun } from "./script-run.ts";
+import {
+  type ChainAnswer,
+  chainAnswer,
+  type End,
+  type FailedWhy,
+  filesOf,
+  lineOf,
+  type ResultParts,
+  type StoppedScript,
+} from "./result.ts";
+import type { ScriptFacts, ScriptRun } from "./script-run.ts";
 import { uncalledFunction } from "./source-text.ts";
 
 /** The failure of a script. */
@@ -56,8 +65,8 @@ export class ScriptEnd {
     if (end.end === "halted") return await this.#halted(end.halted, driver);
     if (end.end === "failed" && resendable.has(end.why)) return await this.failed({ ...end, again: true }, driver.name);
     await this.#cleanUp();
-    const said = this.#idle(end, run.journal) ?? end;
-    return await this.#answer(said, { journal: run.journal, durationMs: run.session.usedMs, engine: driver.name });
+    const shown = this.#idle(end, run.journal) ?? end;
+    return await this.#answer(shown, { journal: run.journal, durationMs: run.session.usedMs, engine: driver.name });
   }
 
   /** A script that did nothing at all because it calls none of its functions. */
@@ -189,7 +198,7 @@ export class ScriptEnd {
     const { engine, journal } = parts;
     const files = await this.#pinFiles(filesOf(end, journal));
     const summary = end.end === "done" ? "The script ended." : `The script failed: ${end.why}.`;
-    context.emit("chain.ended", summary, { ...(engine !== undefined && { engine }), tool_calls: journal.callCount });
+    context.emit("chain.ended", summary, { ...defined({ engine }), tool_calls: journal.callCount });
     return chainAnswer(end, { ...parts, files, inlineBytes: caller.session.limits.maxInlineResultBytes });
   }
 }

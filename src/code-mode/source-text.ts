@@ -1,4 +1,5 @@
 /** What the text of a script says before and after it runs: its fences, and functions that nothing calls. */
+import { defined } from "../core/defined.ts";
 import type { ScriptProgram } from "../engines/sandbox.ts";
 
 export type ScriptLanguage = ScriptProgram["language"];
@@ -30,7 +31,7 @@ export function withoutFences(source: string): UnfencedScript {
   const isOnlyPair = !body.split("\n").some((line) => line.startsWith(fence));
   if (!isOnlyPair) return { source };
   const language = fenceWords.get(word.toLowerCase());
-  return { source: opening.replaceAll(/[^\n]/g, "") + body, ...(language !== undefined && { language }) };
+  return { source: opening.replaceAll(/[^\n]/g, "") + body, ...defined({ language }) };
 }
 
 const definitions: Readonly<Record<"javascript" | "python", RegExp>> = {

@@ -111,7 +111,7 @@ export async function policyOf(
     const cedar = await readCedarSection(policy.cedar, (file) => readFile(resolve(base, file), "utf8"));
     return { ...options, also: [await cedarLayer(cedar)] };
   } catch (error) {
-    throw problemAt("policy", error, { locate, fix: "Correct this part of the policy; see docs/reference/policy.md." });
+    throw problemAt("policy", error, locate, "Correct this part of the policy; see docs/reference/policy.md.");
   }
 }
 
@@ -126,15 +126,11 @@ async function guardrailsOf(
     await openGuardrails(all);
     return all;
   } catch (error) {
-    throw problemAt("guardrails", error, { locate, fix: "Correct this guardrail; see docs/reference/risk.md." });
+    throw problemAt("guardrails", error, locate, "Correct this guardrail; see docs/reference/risk.md.");
   }
 }
 
-function problemAt(
-  key: string,
-  error: unknown,
-  { locate, fix }: { readonly locate: Locate; readonly fix: string },
-): unknown {
+function problemAt(key: string, error: unknown, locate: Locate, fix: string): unknown {
   if (!(error instanceof RuntimeFault)) return error;
   return ConfigProblems.of({ ...locate([key], "key"), key, message: error.message, fix });
 }

@@ -1,10 +1,9 @@
 /**
- * `postern/engines`: the engines that run scripts, and the limits of a script.
+ * `postern/engines`: the engines that run scripts.
  *
  * @packageDocumentation
  */
 
-export type { ChainOptions } from "../code-mode/chain-options.ts";
 export type { ChainEngine, ChainScript, ChainSummary } from "../core/scripts.ts";
 export type { AccessOptions, EngineSettings, FirecrackerOptions, KubernetesOptions } from "./known-engines.ts";
 export { firecrackerDriver, kubernetesDriver } from "./known-engines.ts";

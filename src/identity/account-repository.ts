@@ -1,4 +1,5 @@
 import type { Actor } from "../core/actor.ts";
+import { defined } from "../core/defined.ts";
 import { newId } from "../core/ids.ts";
 import { type JsonObject, sha256 } from "../core/json.ts";
 import { normalizedName } from "../core/same-person.ts";
@@ -114,7 +115,7 @@ export class AccountRepository {
         ...(displayName !== undefined && { displayName: checkedDisplay(displayName) }),
         ...(held !== undefined && { roles: checkedRoles(held) }),
         ...(groups !== undefined && { groups: checkedGroups(groups) }),
-        ...(disabled !== undefined && { disabled }),
+        ...defined({ disabled }),
         ...(disabled === true && { epoch: before.epoch + 1 }),
       };
       const note = noteOf(wordsFor(before, after), after, actor);

@@ -1,4 +1,5 @@
 import type { Actor } from "../core/actor.ts";
+import { defined } from "../core/defined.ts";
 import { normalizedName } from "../core/same-person.ts";
 import { AccountNotes, type AccountNotesOptions, accountFault, mayTouch } from "./account-notes.ts";
 import { type AccountRecord, AccountRepository, accountOf, checkedName } from "./account-repository.ts";
@@ -204,7 +205,7 @@ class StoredAccounts implements Accounts {
       session,
       whenEnded: (then) =>
         this.#endings.watch([`account:${record.name}`, `session:${session.id}`], session.expiresAt, then),
-      ...(next !== undefined && { cookie: next }),
+      ...defined({ cookie: next }),
     };
   }
 
@@ -239,7 +240,7 @@ class StoredAccounts implements Accounts {
 
   async revokeToken(id: string, actor: Actor, owner?: string): Promise<ApiToken> {
     checkActor(actor);
-    checkTexts({ id, ...(owner !== undefined && { owner }) });
+    checkTexts({ id, ...defined({ owner }) });
     const token = await this.#tokens.revoke(id, actor, owner);
     this.#endings.end(`token:${id}`);
     return token;

@@ -1,12 +1,13 @@
 import { randomBytes } from "node:crypto";
 import type { Actor } from "../core/actor.ts";
+import { defined } from "../core/defined.ts";
 import { type Json, sha256 } from "../core/json.ts";
 import { isSamePerson } from "../core/same-person.ts";
 import type { Collection } from "../store/collection.ts";
 import { type AccountNote, type AccountNotes, accountFault, mayTouch } from "./account-notes.ts";
 import type { Account, ApiToken, NewToken } from "./accounts.ts";
+import { agentNameFor, isTaken, mayNameAnyAgent } from "./agent-names.ts";
 import { agentPermissions, isPermission, type Permission, permissions, permissionsOf } from "./roles.ts";
-import { agentNameFor, isTaken, mayNameAnyAgent } from "./token-service.ts";
 
 const idDigits = 16;
 const dayMs = 86_400_000;
@@ -174,7 +175,7 @@ function noteOf(became: "created" | "revoked", token: ApiToken, actor: Actor): A
     name,
     kind: what,
     owner,
-    ...(agent !== undefined && { agent }),
+    ...defined({ agent }),
     permissions: [...may],
     expires_at: new Date(expiresAt).toISOString(),
   };

@@ -1,7 +1,7 @@
 import type { Actor } from "../core/actor.ts";
-import { ownAgents } from "../core/own-agents.ts";
 import type { AccountNotes } from "./account-notes.ts";
 import type { Account, ApiToken, ListedToken } from "./accounts.ts";
+import { isOwnAgent, mayNameAnyAgent } from "./agent-names.ts";
 import { type Permission, permissionsOf } from "./roles.ts";
 import type { TokenRepository } from "./token-repository.ts";
 
@@ -11,26 +11,6 @@ import type { TokenRepository } from "./token-repository.ts";
  * Invariant: only an admin makes a token for an agent or a user that is not their own, and no token has more than its
  * maker has now.
  */
-
-const reservedNames: ReadonlySet<string> = new Set(Object.values(ownAgents));
-
-/** Account names contain no `/`, so the part before the first one is the owner of the agent. */
-export function agentNameFor(asked: string, maker: Pick<Account, "name">, may: ReadonlySet<Permission>): string {
-  return mayNameAnyAgent(may) || isOwnAgent(asked, maker) ? asked : `${maker.name}/${asked}`;
-}
-
-export function isTaken(agent: string): boolean {
-  return reservedNames.has(agent);
-}
-
-/** Whether the maker may name any agent of the tenant, or only their own. */
-export function mayNameAnyAgent(may: ReadonlySet<Permission>): boolean {
-  return may.has("accounts:admin");
-}
-
-function isOwnAgent(agent: string, { name }: Pick<Account, "name">): boolean {
-  return agent.startsWith(`${name}/`);
-}
 
 type MakerState = { readonly permissions: ReadonlySet<Permission> } | { readonly dead: string };
 

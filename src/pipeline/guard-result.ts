@@ -8,9 +8,9 @@ import { type CleanResult, cleanResult } from "../results/clean.ts";
 import { allMarks, isFromThirdParties, isJudged, type Judgement, noText, stricter } from "../results/judgement.ts";
 import type { RawResult } from "../results/raw-result.ts";
 import { textInBytes } from "../results/text-in-bytes.ts";
-import type { Parts } from "./dependencies.ts";
 import { askGuardrail, type GuardrailParts, type GuardrailRun, guardedCall, logFailure } from "./gates/guardrails.ts";
 import type { FoundCall, ValidCall } from "./gates/stages.ts";
+import type { Ledger } from "./ledger.ts";
 import {
   artifactLabel,
   artifactsIn,
@@ -239,7 +239,7 @@ async function storeJudgements(
 export async function readByItself(
   digest: string,
   reader: Principal,
-  { artifacts, guardrails, ledger }: Pick<Parts, "artifacts" | "guardrails" | "ledger">,
+  { artifacts, guardrails, ledger }: Pick<GuardResultParts, "artifacts" | "guardrails"> & { readonly ledger: Ledger },
 ): Promise<ArtifactStream & { readonly notes: readonly string[] }> {
   const stream = await artifacts.openStream(digest, reader);
   const { judgement } = stream.meta;

@@ -2,8 +2,8 @@
  * The past calls that rules look back at, by run, principal and tenant. A scope is read from the store when a rule first
  * needs it; claims and ends of this process keep it current.
  *
- * Invariant: a call is claimed only over the past that it was judged by. `enter` refuses it otherwise, and it is judged
- * again. An entered call is in the past at once; `began` keeps it, `leave` takes it out. The comparison is made here,
+ * Invariant: a call is claimed only over the past that it was judged by. `add` refuses it otherwise, and it is judged
+ * again. An added call is in the past at once; `confirm` keeps it, `remove` takes it out. The comparison is made here,
  * because one process writes an embedded store.
  */
 import { runOfTheDay } from "../core/authority.ts";
@@ -51,7 +51,7 @@ interface HistoryEntry extends PastCall {
 }
 
 /** A call in each of its scopes, before its claim is decided. */
-export interface EnteredCall {
+export interface AddedCall {
   readonly key: string;
   readonly places: readonly { readonly scope: ScopedHistory; readonly entry: HistoryEntry }[];
 }
@@ -101,7 +101,7 @@ export class CallHistory {
   readonly #argumentsOf: HistoryOptions["argumentsOf"];
   readonly #scopes = new Map<string, ScopedHistory>();
   /** Calls that have started and not ended, by key. */
-  readonly #open = new Map<string, EnteredCall>();
+  readonly #open = new Map<string, AddedCall>();
 
   constructor({ runs, reads, store, clock, known, argumentsOf }: HistoryOptions) {
     this.#runs = runs;
@@ -126,8 +126,8 @@ export class CallHistory {
     return this.#pastOf(wanted);
   }
 
-  /** Enters a call that is about to be claimed. Returns undefined if another call was claimed since this one was judged. */
-  enter({ past, authority, key, facts, ...call }: CallBeginning): EnteredCall | undefined {
+  /** Adds a call that is about to be claimed. Returns undefined if another call was claimed since this one was judged. */
+  add({ past, authority, key, facts, ...call }: CallBeginning): AddedCall | undefined {
     if (
       past?.seen.some(({ id, scope, version }) => this.#scopes.get(id) !== scope || scope.version !== version) === true
     )
@@ -157,13 +157,13 @@ export class CallHistory {
   }
 
   /** The claim was won. */
-  claimWon(entered: EnteredCall): void {
-    for (const { entry } of entered.places) entry.before = undefined;
-    if (entered.places.length > 0) this.#open.set(entered.key, entered);
+  confirm(added: AddedCall): void {
+    for (const { entry } of added.places) entry.before = undefined;
+    if (added.places.length > 0) this.#open.set(added.key, added);
   }
 
   /** The claim was lost or could not be written: the entry is taken out, and an earlier try returns. */
-  claimLost({ places }: EnteredCall): void {
+  remove({ places }: AddedCall): void {
     for (const { scope, entry } of places) {
       entry.isLost = true;
       let last = entry.before;

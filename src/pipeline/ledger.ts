@@ -37,10 +37,10 @@ export interface Claimable extends ToolCall {
 
 export type Claim =
   | { readonly claimed: CallRecord }
-  | { readonly claimed: undefined; readonly moved: true }
+  | { readonly claimed: undefined; readonly pastChanged: true }
   | {
       readonly claimed: undefined;
-      readonly moved?: undefined;
+      readonly pastChanged?: undefined;
       readonly call: CallRecord | undefined;
       readonly approval: ApprovalRecord | undefined;
     };
@@ -66,7 +66,11 @@ export interface LedgerOptions {
 
 export type { Past };
 
-export type SettleResult = "kept" | "unkept" | "unclaimed";
+/**
+ * `superseded`: it was settled meanwhile, or could not be written; recovery makes it unknown. `never_claimed`: the claim
+ * was only queued and its transaction failed, so there is nothing to settle.
+ */
+export type SettleResult = "written" | "superseded" | "never_claimed";
 
 const endOf: Readonly<Record<Exclude<Ending["ending"], "refused">, EndName>> = {
   replayed: "deduped",
@@ -130,22 +134,22 @@ export class Ledger {
    * One conditional write: attempted, approval used, event. It is on disk before a call with an effect starts
    * (`claimedAs` says which calls need not wait).
    *
-   * @returns `moved` if another call was claimed since this one was weighed, and a rule looks at both
+   * @returns `pastChanged` if another call was claimed since this one was weighed, and a rule looks at both
    * @throws what the store throws if nothing can be written; then nothing was claimed
    */
   async claim(call: Claimable): Promise<Claim> {
     const { history } = this;
     if (history === undefined) return this.#claim(call);
-    const entered = history.enter(beginningOf(call));
-    if (entered === undefined) return { claimed: undefined, moved: true };
-    let hasBegun = false;
+    const added = history.add(beginningOf(call));
+    if (added === undefined) return { claimed: undefined, pastChanged: true };
+    let isClaimed = false;
     try {
       const made = await this.#claim(call);
-      hasBegun = made.claimed !== undefined;
+      isClaimed = made.claimed !== undefined;
       return made;
     } finally {
-      if (hasBegun) history.claimWon(entered);
-      else history.claimLost(entered);
+      if (isClaimed) history.confirm(added);
+      else history.remove(added);
     }
   }
 
@@ -179,10 +183,7 @@ export class Ledger {
     return committed.won ? { claimed } : { claimed: undefined, call: committed.call, approval: committed.approval };
   }
 
-  /**
-   * `unkept`: it was settled meanwhile, or could not be written; recovery makes it unknown. `unclaimed`: the claim was
-   * only queued and its transaction failed, so there is nothing to settle.
-   */
+  /** Writes the outcome and the terminal event, if this process still holds the claim. */
   settle(call: Claimable, claimed: CallRecord, end: Settlement, latencyMs: number): Promise<SettleResult> {
     const at = this.#clock.now();
     const { state, retryable, image, aliveUntil, notExecuted } = end;
@@ -238,7 +239,7 @@ export class Ledger {
         return settledOf(await this.#store.commit(write, durability));
       } catch {} // the store has logged the problem
     }
-    return "unkept";
+    return "superseded";
   }
 
   /** Writes the terminal event of a call whose tool did not run. Returns false if it could not be written. */
@@ -308,8 +309,8 @@ function beginningOf(call: Claimable): CallBeginning {
 }
 
 function settledOf(committed: Committed): SettleResult {
-  if (committed.won) return "kept";
-  return committed.call === undefined ? "unclaimed" : "unkept";
+  if (committed.won) return "written";
+  return committed.call === undefined ? "never_claimed" : "superseded";
 }
 
 function refusedAs(code: string): EndName {

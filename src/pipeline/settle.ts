@@ -51,11 +51,11 @@ export async function settle(
     settleAfterBug(call, fault, parts),
   );
   const end = call.notes === undefined ? concluded : withNotes(concluded, call.notes);
-  const kept = await parts.ledger.settle(call, call.claimed, end, parts.clock.monotonic() - call.claimedAt);
+  const result = await parts.ledger.settle(call, call.claimed, end, parts.clock.monotonic() - call.claimedAt);
   const { session } = caller;
   if (session.closed && session.hasPins) await releasePins(session, parts.artifacts, parts.log); // the session ended while the tool ran
-  if (kept === "kept") return end.outcome;
-  if (kept === "unclaimed")
+  if (result === "written") return end.outcome;
+  if (result === "never_claimed")
     return refuse(
       "audit_unavailable",
       "Nothing can be recorded now. The tool ran, without any effect; its answer is withheld.",

@@ -2,6 +2,7 @@ import { type Actor, checkActorFields } from "../core/actor.ts";
 import type { Autonomy } from "../core/call.ts";
 import { checkMember } from "../core/checked-members.ts";
 import type { Clock } from "../core/clock.ts";
+import { defined } from "../core/defined.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { newTraceId } from "../core/ids.ts";
 import { deepFrozen } from "../core/json.ts";
@@ -101,12 +102,10 @@ class DurableControls implements Controls {
     });
   }
 
-  // biome-ignore lint/complexity/useMaxParams: the public interface has four
   setTool(name: string, on: boolean, by: Actor, reason?: string): Promise<ControlState> {
     return this.#switch("tool", { name, on, by, reason });
   }
 
-  // biome-ignore lint/complexity/useMaxParams: the public interface has four
   setServer(name: string, on: boolean, by: Actor, reason?: string): Promise<ControlState> {
     return this.#switch("server", { name, on, by, reason });
   }
@@ -150,7 +149,7 @@ class DurableControls implements Controls {
       if (state === undefined) return undefined;
       await this.#keepHistory(saved);
       const at = clock.now();
-      const data = { change, ...(value !== undefined && { value }), ...(reason !== undefined && { reason }) };
+      const data = { change, ...defined({ value, reason }) };
       const entry: ControlChange = { at, by, via, ...data };
       return {
         item: { version: saved.version + 1, state: withPausedBy(state, entry), change: entry },

@@ -3,7 +3,6 @@
  *
  * @packageDocumentation
  */
-export type { PolicyApi, SimulateFilter, Simulation } from "../runtime/policy-api.ts";
 export type { ControlChange, ControlState, Controls } from "./controls.ts";
 export { createPolicy } from "./decide.ts";
 export type {
@@ -38,7 +37,7 @@ export type {
 } from "./policy.ts";
 export type { Expectation, ExpectationResult, ExpectedPast } from "./report/expectations.ts";
 export type { VerdictChange } from "./report/simulate.ts";
-export type { PolicyWarning } from "./report/warnings.ts";
+export type { PolicyWarning } from "./report/unmatched.ts";
 export { policyWarnings } from "./report/warnings.ts";
 export type { GuessedTool } from "./risk/guess.ts";
 export { guessRisk } from "./risk/guess.ts";

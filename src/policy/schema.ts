@@ -10,7 +10,7 @@ import { isJsonObject, type JsonObject } from "../core/json.ts";
 import { autonomies, risks, verdicts } from "../core/risk.ts";
 import { keysOf, schemaProblems } from "../core/schema-problems.ts";
 import { lazySchema, type Zod } from "../core/zod.ts";
-import { cedarKinds } from "./cedar/cedar-facts.ts";
+import { type CedarKind, cedarKinds } from "./cedar/cedar-kinds.ts";
 import type { ExtraLayer } from "./policy.ts";
 import { invalid } from "./problem.ts";
 import { type Conditions, type InCode, levelIn, nameIn, ruleSchemas } from "./rules/rule-schema.ts";
@@ -156,7 +156,7 @@ function expectationSchema(zod: Zod) {
 function cedarArgumentsSchema(zod: Zod) {
   const argument = zod.strictObject({
     path: zod.string(),
-    kind: zod.enum(cedarKinds),
+    kind: zod.enum(Object.keys(cedarKinds) as readonly CedarKind[]),
     otherwise: zod.enum(["deny", "tell"]).exactOptional(),
   });
   return zod.record(zod.string(), argument);

@@ -60,7 +60,6 @@ class FolderArtifacts implements SharedArtifactStore {
     this.#holds = new ArtifactHolds(clock);
   }
 
-  // biome-ignore lint/complexity/useMaxParams: the bytes, and what is stored with them
   async put(bytes: Uint8Array, mediaType: string, owner: Principal, judgement?: Judgement): Promise<ArtifactMeta> {
     checkPut(bytes, mediaType, owner);
     const digest = await digestOf(bytes);
@@ -68,7 +67,6 @@ class FolderArtifacts implements SharedArtifactStore {
     return this.#keep({ digest, mediaType, bytes: bytes.length }, { owner, judgement }, write);
   }
 
-  // biome-ignore lint/complexity/useMaxParams: the bytes, and what is stored with them
   async putStream(
     chunks: AsyncIterable<Uint8Array>,
     mediaType: string,

@@ -1,3 +1,4 @@
+import { defined } from "../core/defined.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import { referenceKey } from "./artifact-store.ts";
 import { cut } from "./cut.ts";
@@ -15,7 +16,7 @@ export interface JsonFacts {
 
 export function factsOf(value: Json): JsonFacts {
   const [firstName] = isJsonObject(value) ? Object.keys(value) : [];
-  return { outline: outlineOf(value), description: describe(value), ...(firstName !== undefined && { firstName }) };
+  return { outline: outlineOf(value), description: describe(value), ...defined({ firstName }) };
 }
 
 /** A JSON value that a worker thread has parsed, as text. Only code that needs all of it reads `value`. */

@@ -34,7 +34,6 @@ export class MemoryArtifacts implements SharedArtifactStore {
     this.#holds = new ArtifactHolds(clock);
   }
 
-  // biome-ignore lint/complexity/useMaxParams: the bytes, and what is stored with them
   async put(bytes: Uint8Array, mediaType: string, owner: Principal, judgement?: Judgement): Promise<ArtifactMeta> {
     checkPut(bytes, mediaType, owner);
     const own = bytes.slice();
@@ -47,7 +46,6 @@ export class MemoryArtifacts implements SharedArtifactStore {
     return { digest, mediaType, bytes: bytes.length };
   }
 
-  // biome-ignore lint/complexity/useMaxParams: the bytes, and what is stored with them
   async putStream(
     chunks: AsyncIterable<Uint8Array>,
     mediaType: string,

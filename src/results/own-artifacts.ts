@@ -19,7 +19,6 @@ export function completeStore(own: OwnArtifactStore): ArtifactStore {
   return {
     open,
     meta,
-    // biome-ignore lint/complexity/useMaxParams: the bytes, and what is stored with them
     put: async (bytes, mediaType, owner, judgement) =>
       judgements.kept(await own.put(bytes, mediaType, owner), owner, judgement),
     pin: async (digest) => own.pin(digest),
@@ -28,7 +27,6 @@ export function completeStore(own: OwnArtifactStore): ArtifactStore {
     mayUse: async (digest, principal) =>
       judgements.mayRead(digest, principal) &&
       (await (own.mayUse?.(digest, principal) ?? isThere(own, digest, principal))),
-    // biome-ignore lint/complexity/useMaxParams: the bytes, and what is stored with them
     putStream: async (chunks, mediaType, owner, judgement) => {
       const made = own.putStream?.(chunks, mediaType, owner) ?? own.put(await collected(chunks), mediaType, owner);
       return judgements.kept(await made, owner, judgement);

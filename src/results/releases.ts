@@ -1,4 +1,5 @@
 import type { Principal } from "../core/call.ts";
+import { defined } from "../core/defined.ts";
 import { messageOf, RuntimeFault } from "../core/fault.ts";
 import type { Session } from "../core/session.ts";
 import type { ArtifactMeta, ArtifactStore } from "./artifact-store.ts";
@@ -60,7 +61,7 @@ export function metaFor(
   if (release === undefined) throw unavailable(digest);
   const { mediaType, judgement } = release;
   checkReadable(digest, judgement);
-  return { digest, mediaType, bytes, ...(judgement !== undefined && { judgement }) };
+  return { digest, mediaType, bytes, ...defined({ judgement }) };
 }
 
 /** @throws RuntimeFault `artifact_unavailable` if guardrails withhold it */

@@ -166,7 +166,6 @@ function failed(outcome: RefusedOutcome, structured: Json | undefined, options: 
 }
 
 /** A refusal of Postern: which condition failed, and what can be done next. */
-// biome-ignore lint/complexity/useMaxParams: what is rendered, and its three parts
 function ofRefusal(outcome: ToolOutcome, given: Refusal, advice: string, structured?: Json): RenderedOutcome {
   const text = endsWithAdvice(given.message, advice) ? given.message : joined(given.message, advice);
   const { message } = given;

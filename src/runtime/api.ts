@@ -4,7 +4,14 @@
  * Invariant: every verb that runs a tool ends in `invoke()`.
  */
 
-import type { BatchDecided, BatchRequest, Decided, Decider, DecisionRequest, Eligible } from "../approvals/decision.ts";
+import type {
+  BatchDecisionAnswer,
+  BatchRequest,
+  Decider,
+  DecisionAnswer,
+  DecisionRequest,
+  Eligible,
+} from "../approvals/decision.ts";
 import type { Grants } from "../approvals/grants.ts";
 import type { ApprovalPage } from "../approvals/repository.ts";
 import type { AuditLog } from "../audit/log.ts";
@@ -121,15 +128,15 @@ export interface Approvals {
   page(where: ApprovalFilter, decider?: Decider): Promise<ApprovalPage>;
   get(id: string): Promise<ApprovalRecord | undefined>;
   /** Never runs anything, except a `detached` tool's call. Under a quorum it is one vote. */
-  decide(id: string, request: DecisionRequest): Promise<Decided>;
+  decide(id: string, request: DecisionRequest): Promise<DecisionAnswer>;
   /** Decides several similar requests of one run. Each is decided and recorded separately. */
-  decideMany(ids: readonly string[], request: BatchRequest): Promise<BatchDecided>;
+  decideMany(ids: readonly string[], request: BatchRequest): Promise<BatchDecisionAnswer>;
   /** How this person may decide each of these now, and whose votes no longer count. */
   eligibility(approvals: readonly ApprovalRecord[], by: Decider): Promise<readonly Eligible[]>;
   /** The requester withdraws the request. */
-  withdraw(id: string, by: Decider, reason?: string): Promise<Decided>;
+  withdraw(id: string, by: Decider, reason?: string): Promise<DecisionAnswer>;
   /** Revokes an approval that is not used yet: the call does not run. */
-  revoke(id: string, by: Decider, reason?: string): Promise<Decided>;
+  revoke(id: string, by: Decider, reason?: string): Promise<DecisionAnswer>;
   /** Approvals that are remembered for later calls. */
   readonly grants: Pick<Grants, "list" | "get" | "revoke" | "stateOf" | "problem">;
 }
@@ -272,4 +279,12 @@ export interface Runtime extends AsyncDisposable {
 }
 
 export { decisionProblems } from "../approvals/decision.ts";
-export type { BatchDecided, BatchRequest, Decided, Decider, DecisionRequest, Explanation, RecordedVerdict };
+export type {
+  BatchDecisionAnswer,
+  BatchRequest,
+  Decider,
+  DecisionAnswer,
+  DecisionRequest,
+  Explanation,
+  RecordedVerdict,
+};

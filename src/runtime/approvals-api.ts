@@ -3,13 +3,13 @@
 import type { Approver, ApproverAnswer } from "../approvals/approver.ts";
 import {
   actorOf,
-  type BatchDecided,
+  type BatchDecisionAnswer,
   type BatchRequest,
   batchProblem,
   checkDecider,
   checkRequest,
-  type Decided,
   type Decider,
+  type DecisionAnswer,
   type DecisionRequest,
   type Eligible,
   isWellFormed,
@@ -20,10 +20,12 @@ import type { Grants } from "../approvals/grants.ts";
 import { type ApprovalPage, checkApprovalFilter } from "../approvals/repository.ts";
 import { isElsewhere } from "../core/authority.ts";
 import { checkMember } from "../core/checked-members.ts";
+import { defined } from "../core/defined.ts";
 import { messageOf } from "../core/fault.ts";
 import type { ApprovalRecord } from "../core/records.ts";
+import { decide } from "../pipeline/decide.ts";
 import type { Parts } from "../pipeline/dependencies.ts";
-import { decide, resume } from "../pipeline/resume.ts";
+import { resume } from "../pipeline/resume.ts";
 import type { ApprovalFilter, AudienceFilter, Store, WaitingAudience } from "../store/store.ts";
 import { cursorOf, type WaitingApproval } from "../store/urgency.ts";
 import type { Approvals } from "./api.ts";
@@ -59,7 +61,7 @@ export class ApprovalsApi implements Approvals {
     if (decider !== undefined) checkDecider(decider);
     const { limit = 100, state = decider && "pending", after } = where;
     if (decider !== undefined && state !== "pending") return { approvals: [] }; // decided requests cannot be decided again
-    const asked = { ...where, limit, ...(state !== undefined && { state }) };
+    const asked = { ...where, limit, ...defined({ state }) };
     if (state !== "pending" || (decider === undefined && after !== undefined)) return this.#page(asked);
     const found = await this.#options.store.audiences(asked);
     const decidable = decider === undefined ? found : this.#decidedBy(decider, found);
@@ -107,12 +109,12 @@ export class ApprovalsApi implements Approvals {
     return this.#options.parts.approvals.get(id);
   }
 
-  async decide(id: string, request: DecisionRequest): Promise<Decided> {
+  async decide(id: string, request: DecisionRequest): Promise<DecisionAnswer> {
     return this.#decide(id, request, false);
   }
 
   /** Decides each request by itself, after checking that all are alike. */
-  async decideMany(ids: readonly string[], asked: BatchRequest): Promise<BatchDecided> {
+  async decideMany(ids: readonly string[], asked: BatchRequest): Promise<BatchDecisionAnswer> {
     checkRequest(asked);
     checkMember("ids", ids, "a list of texts", "decision_invalid");
     const { expectedDigests = {}, ...request } = asked;
@@ -125,7 +127,7 @@ export class ApprovalsApi implements Approvals {
         const expected = Object.hasOwn(expectedDigests, id) ? expectedDigests[id] : undefined;
         const decided = await this.decide(id, {
           ...request,
-          ...(expected !== undefined && { expectedDigest: expected }),
+          ...defined({ expectedDigest: expected }),
         });
         return { id, decided };
       }),
@@ -133,10 +135,10 @@ export class ApprovalsApi implements Approvals {
     return { taken: true, answers };
   }
 
-  async #decide(id: string, request: DecisionRequest, inProcess: boolean): Promise<Decided> {
+  async #decide(id: string, request: DecisionRequest, inProcess: boolean): Promise<DecisionAnswer> {
     checkRequest(request);
     const { parts, entrance } = this.#options;
-    const decided = await decide({ id, request, inProcess }, entrance.factory.arrive(), parts);
+    const decided = await decide(id, { ...request, inProcess }, entrance.factory.arrive(), parts);
     if (!decided.decided) return decided;
     const { approval } = decided;
     if (approval.state === "pending") return decided;
@@ -153,21 +155,22 @@ export class ApprovalsApi implements Approvals {
       .catch((error: unknown) => parts.log(`The detached call of \`${tool}\` was cancelled: ${String(error)}`));
   }
 
-  withdraw(id: string, by: Decider, reason?: string): Promise<Decided> {
-    return this.#end(id, "withdrawn", { by, reason });
+  withdraw(id: string, by: Decider, reason?: string): Promise<DecisionAnswer> {
+    return this.#end(id, "withdrawn", by, reason);
   }
 
-  revoke(id: string, by: Decider, reason?: string): Promise<Decided> {
-    return this.#end(id, "revoked", { by, reason });
+  revoke(id: string, by: Decider, reason?: string): Promise<DecisionAnswer> {
+    return this.#end(id, "revoked", by, reason);
   }
 
   /** Ends a request that is not used yet. A claim that was earlier wins. */
   async #end(
     id: string,
     as: "withdrawn" | "revoked",
-    { by, reason }: { readonly by: Decider; readonly reason: string | undefined },
-  ): Promise<Decided> {
-    checkRequest({ by, ...(reason !== undefined && { reason }) });
+    by: Decider,
+    reason: string | undefined,
+  ): Promise<DecisionAnswer> {
+    checkRequest({ by, ...defined({ reason }) });
     const { approvals } = this.#options.parts;
     const approval = await approvals.get(id);
     if (approval === undefined || isElsewhere(approval.principal, by.tenant)) {
@@ -239,7 +242,7 @@ export class ApprovalsApi implements Approvals {
     const request = {
       decision,
       by,
-      ...(reason !== undefined && { reason }),
+      ...defined({ reason }),
       ...(answer.decision === "modified" && { arguments: answer.arguments }),
     };
     const decided = await this.#decide(id, request, true);
@@ -256,7 +259,7 @@ function isTextOrMissing(value: unknown): boolean {
   return value === undefined || typeof value === "string";
 }
 
-function notApproved(approval: ApprovalRecord): Decided {
+function notApproved(approval: ApprovalRecord): DecisionAnswer {
   return {
     decided: false,
     code: "approval_decided",

@@ -7,7 +7,7 @@ import { FrozenScripts, sweepFrozen } from "../code-mode/frozen.ts";
 import { LiveScripts } from "../code-mode/live-scripts.ts";
 import { chainToolName } from "../code-mode/names.ts";
 import { scriptOffer } from "../code-mode/offer.ts";
-import type { MakeChild, ScriptHost } from "../code-mode/script-host.ts";
+import type { MakeChild, ScriptHost } from "../code-mode/script-run.ts";
 import { imageKey } from "../code-mode/seal.ts";
 import { arrivalOf } from "../core/arrival.ts";
 import { isForeign } from "../core/authority.ts";
@@ -168,7 +168,7 @@ export class OpenChains implements Chains {
       waiting: (waits?.waiting ?? []).map(({ tool, approvalId, line }) => ({
         tool,
         approvalId,
-        ...(line !== undefined && { line }),
+        ...defined({ line }),
       })),
       lines: header?.lines ?? this.#host.live.linesOf(call.id),
       ...(header !== undefined && { engine: header.driver, imageBytes: header.imageBytes }),

@@ -1,11 +1,13 @@
 /** Names in the options of a runtime, outside its policy, that match nothing: in routes, guardrails and servers' tool lists. */
+
 import type { ApprovalRoute } from "../approvals/routes.ts";
+import { defined } from "../core/defined.ts";
 import { nearest } from "../core/nearest.ts";
 import type { ServerConfig } from "../mcp/client/server-config.ts";
 import type { Guardrail } from "../policy/guardrails/guardrails.ts";
 import type { ToolFacts } from "../policy/policy.ts";
+import type { PolicyWarning } from "../policy/report/unmatched.ts";
 import { type KnownNames, unmatchedList } from "../policy/report/unmatched.ts";
-import type { PolicyWarning } from "../policy/report/warnings.ts";
 import { publicName } from "../tools/upstream-names.ts";
 
 export interface Configured {
@@ -67,6 +69,6 @@ function unmatchedTools(
     const hint = nearest(tool, listed);
     const lost = enabled === false ? ", so it switches nothing off" : ", so its settings apply to nothing";
     const message = `\`servers.${server}.tools.${tool}\` names no tool that the server lists${lost}${hint === undefined ? "." : `; did you mean \`${hint}\`?`}`;
-    return [{ code: "matches_no_tool", message, ...(where !== undefined && { where }) }];
+    return [{ code: "matches_no_tool", message, ...defined({ where }) }];
   });
 }

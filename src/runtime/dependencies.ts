@@ -4,6 +4,7 @@ import { openApprovals } from "../approvals/open-approvals.ts";
 import type { SkillsContext } from "../builtin/skills/library.ts";
 import { openSkills } from "../builtin/skills/open-skills.ts";
 import type { Skills } from "../builtin/skills/skills.ts";
+import { defined } from "../core/defined.ts";
 import type { JsonObject } from "../core/json.ts";
 import { finalArguments } from "../core/ran-with.ts";
 import type { CallRecord } from "../core/records.ts";
@@ -52,7 +53,7 @@ export async function openDependencies(
   const keep = { store, clock, policyVersion: policy.version };
   const guardrails = await openGuardrails(options.guardrails ?? []);
   const { autonomy } = options;
-  const controls = await openControls({ ...keep, ...(autonomy !== undefined && { autonomy }), log });
+  const controls = await openControls({ ...keep, ...defined({ autonomy }), log });
   const registry = closing.use(new Registry({ clock, switches: () => controls.state }));
   const tools = internalsOf(registry);
   base.stream.watch(registry.statistics.see);

@@ -1,4 +1,5 @@
 import type { Clock } from "../core/clock.ts";
+import { defined } from "../core/defined.ts";
 import { messageOf } from "../core/fault.ts";
 import type { Json } from "../core/json.ts";
 import type { Servers } from "../mcp/client/servers.ts";
@@ -58,14 +59,13 @@ export function healthOf(
   const problem = broken?.message ?? (alarm === undefined || alarm.state === "resolved" ? undefined : alarm.summary);
   return {
     status: problem === undefined ? "ok" : "broken",
-    ...(problem !== undefined && { problem }),
+    ...defined({ problem }),
     tools,
     servers: (servers?.status() ?? []).map(({ name, status, refused, problem, processId }) => ({
       name,
       status,
       refused,
-      ...(problem !== undefined && { problem }),
-      ...(processId !== undefined && { processId }),
+      ...defined({ problem, processId }),
     })),
   };
 }

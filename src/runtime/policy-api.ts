@@ -5,7 +5,7 @@ import type { PolicyOptions } from "../policy/decide.ts";
 import type { EffectivePolicy, EffectiveQuery, Policy } from "../policy/policy.ts";
 import type { Expectation, ExpectationResult } from "../policy/report/expectations.ts";
 import type { VerdictChange } from "../policy/report/simulate.ts";
-import type { PolicyWarning } from "../policy/report/warnings.ts";
+import type { PolicyWarning } from "../policy/report/unmatched.ts";
 
 /**
  * Which recorded calls are replayed.

@@ -1,10 +1,12 @@
 /** The policy in force, and comparisons with other policies: effective, simulated and expected decisions. Runs and writes nothing. */
+
 import { setImmediate } from "node:timers/promises";
 import type { AuditLog } from "../audit/log.ts";
 import type { Skills } from "../builtin/skills/skills.ts";
 import { checkPrincipal } from "../core/authority.ts";
 import { checkId } from "../core/checked-id.ts";
 import { checkMember, checkMembers, type Kind } from "../core/checked-members.ts";
+import { defined } from "../core/defined.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { digestOf, type JsonObject } from "../core/json.ts";
 import { finalArguments } from "../core/ran-with.ts";
@@ -20,7 +22,8 @@ import { createPolicy, type PolicyOptions } from "../policy/decide.ts";
 import type { EffectivePolicy, PastCall, Policy } from "../policy/policy.ts";
 import { checkExpectations, type FindTool } from "../policy/report/expectations.ts";
 import { type RecordedCall, replay, type VerdictChange } from "../policy/report/simulate.ts";
-import { type PolicyWarning, policyWarnings } from "../policy/report/warnings.ts";
+import type { PolicyWarning } from "../policy/report/unmatched.ts";
+import { policyWarnings } from "../policy/report/warnings.ts";
 import { withThreshold } from "../policy/risk/threshold.ts";
 import type { Store } from "../store/store.ts";
 import type { Registry } from "../tools/registry.ts";
@@ -92,8 +95,7 @@ export class PolicyService implements PolicyApi {
         ...(limits.maxRiskUnapproved !== undefined && { maxRiskUnapproved: limits.maxRiskUnapproved }),
         ...asked,
         principal,
-        ...(autonomy !== undefined && { autonomy }),
-        ...(active !== undefined && { skills: active }),
+        ...defined({ autonomy, skills: active }),
         requests: run === undefined ? allSkillRequests(skills) : (skills?.requests(run) ?? []),
       },
     );
@@ -178,7 +180,7 @@ export class PolicyService implements PolicyApi {
         `\`limit\` is ${limit}; it must be a whole number from 1 to ${mostReplayed}.`,
       );
     const rows: { row: CallRecord; isPast: boolean }[] = [];
-    const where = { limit: pageRows, ...(tenant !== undefined && { tenant }) };
+    const where = { limit: pageRows, ...defined({ tenant }) };
     let chosen = 0;
     let oldest = Number.POSITIVE_INFINITY;
     for (let before: string | undefined; ; ) {

@@ -2,6 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { constants, type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Principal } from "../core/call.ts";
+import { defined } from "../core/defined.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { ownAgents } from "../core/own-agents.ts";
 import { codeOf } from "../core/system/error-code.ts";
@@ -244,7 +245,7 @@ function tokenWho({ account, permissions, whenEnded, token }: FoundToken): Who {
   }
   const { agent = token.name, user } = token;
   const owner = token.owner === builtInName ? {} : { owner: token.owner }; // the holder of the data folder sets up agents for every person
-  const principal = { tenant, agent, ...(user !== undefined && { user }), via, ...owner };
+  const principal = { tenant, agent, ...defined({ user }), via, ...owner };
   return { ...who, kind: "agent", principal, decider: { user: user ?? agent, via, tenant } };
 }
 

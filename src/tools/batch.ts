@@ -1,3 +1,4 @@
+import { defined } from "../core/defined.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { isRecord } from "./kinds.ts";
 import type { Tools } from "./tool.ts";
@@ -54,8 +55,8 @@ export function withKey<Context extends object>(
   const { idempotencyKey: _key, toolCallId: _id, turn, ...shared } = context as Context & KeyedContext; // the context may have them
   return {
     ...shared,
-    ...(idempotencyKey !== undefined && { idempotencyKey }),
-    ...(toolCallId !== undefined && { toolCallId, ...(turn !== undefined && { turn }) }),
+    ...defined({ idempotencyKey }),
+    ...(toolCallId !== undefined && { toolCallId, ...defined({ turn }) }),
   };
 }
 

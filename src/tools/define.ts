@@ -1,4 +1,5 @@
 import type { Risk } from "../core/call.ts";
+import { defined } from "../core/defined.ts";
 import { messageOf, RuntimeFault } from "../core/fault.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Suggestion } from "../policy/policy.ts";
@@ -80,7 +81,7 @@ const suspensions = new WeakSet<object>();
  * @public
  */
 export function suspend(image: string, approvalId: string, expiresAt?: number): Suspended {
-  return suspended({ suspended: image, approvalId, ...(expiresAt !== undefined && { expiresAt }) });
+  return suspended({ suspended: image, approvalId, ...defined({ expiresAt }) });
 }
 
 /** The same with all members given. */

@@ -1,3 +1,4 @@
+import { defined } from "../core/defined.ts";
 import { messageOf } from "../core/fault.ts";
 import type { Json } from "../core/json.ts";
 import { rpcDetailsOf } from "./rpc-error.ts";
@@ -45,7 +46,7 @@ export function failureOf(error: unknown): Failure {
       droppedCodes.has(read(error, "code")) ||
       droppedCodes.has(read(read(error, "cause"), "code")),
     ...(limited && { rateLimitResetsAt: resetsAt }),
-    ...(details !== undefined && { details }),
+    ...defined({ details }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from "../core/defined.ts";
 import type { ToolHealth } from "./tool.ts";
 
 /** From so many failures in a row a tool is `degraded`: it still runs, but is not listed as healthy. */
@@ -18,7 +19,7 @@ export class HealthRecord {
     const isDegraded = status === "healthy" && consecutiveErrors >= degradedFrom;
     this.update({
       ...{ consecutiveErrors, lastError: error, status: isDegraded ? "degraded" : status },
-      ...(rateLimitResetsAt !== undefined && { rateLimitResetsAt }),
+      ...defined({ rateLimitResetsAt }),
     });
   }
 

@@ -1,12 +1,9 @@
 /**
- * `postern/tools`: toolboxes and toolsets, the specs that a model gets, catalogues, and the pins of server tools.
+ * `postern/tools`: toolboxes and toolsets, the specs that a model gets, and catalogues.
  *
  * @packageDocumentation
  */
 
-export type { StoredDefinition } from "../mcp/client/definition.ts";
-export type { Difference } from "../mcp/client/differences.ts";
-export type { ToolApproval, ToolApproved, ToolChanges, ToolPins } from "../mcp/client/pins.ts";
 export type { CatalogueOptions, FoundTool } from "./catalogue.ts";
 export { scanCatalogue } from "./catalogue.ts";
 export type { ToolCallRequest, ToolExecutionResult } from "./exchange.ts";

@@ -1,5 +1,7 @@
 /** Tools as the three designs write them: members in snake_case, and other ways to be called. */
+
 import { camelName } from "../core/case.ts";
+import { defined } from "../core/defined.ts";
 import {
   type ActionSpec,
   type AnyTool,
@@ -72,7 +74,7 @@ function ours(bare: object): Record<string, unknown> {
     ...(isGateway ? gatewayBodies(own) : agentBodies(own, bare)),
     ...{ name, risk: levelOf(risk), actions: actions ?? actionsOf(capabilities, riskMap, risk) },
     ...(scopesRequired !== undefined && { scopes: [scopes, scopesRequired].flat() }),
-    ...(requiresIdempotencyKey !== undefined && { requireIdempotencyKey: requiresIdempotencyKey }),
+    ...defined({ requireIdempotencyKey: requiresIdempotencyKey }),
     ...(supportsPreview === false && { preview: undefined }),
     ...(isRecord(ui) && { ui: camelMembers(ui) }),
   });

@@ -35,7 +35,7 @@ export function toPreview(answer: unknown, call: string): Preview {
 
 /** @param problem why the preview of a tool that offers one failed */
 export function noPreview(call: string, problem?: string): Preview {
-  return { summary: call, supported: false, ...(problem !== undefined && { problem }) };
+  return { summary: call, supported: false, ...defined({ problem }) };
 }
 
 /** Returns undefined unless there are rows of cells and columns. A cell that is not text is shown as JSON. */

@@ -223,7 +223,6 @@ export class Registry implements AsyncDisposable {
    *
    * @param attempt the first attempt to connect it, which does not reject; calls of its tools wait for it
    */
-  // biome-ignore lint/complexity/useMaxParams: the parts of a server's state
   setServer(name: string, state: "up" | "down", problem?: string, attempt?: Promise<void>): void {
     if (state === "up") this.#down.delete(name);
     else this.#down.set(name, problem);

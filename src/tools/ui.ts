@@ -35,7 +35,7 @@ export function uiReaderOf(tool: AnyTool | undefined): (() => Promise<UiPage>) |
   const { html, csp, permissions: asked = [], prefersBorder = false } = tool.ui;
   if (html === undefined) return readers.get(tool);
   const ui = {
-    ...(csp !== undefined && { csp }),
+    ...defined({ csp }),
     ...(asked.length > 0 && { permissions: Object.fromEntries(asked.map((name) => [name, {}])) }),
     prefersBorder,
   };

@@ -1,4 +1,4 @@
-import { type ApprovalRoute, type Decided, type Decider, shownDigest } from "../../src/approvals/index.ts";
+import { type ApprovalRoute, type Decider, type DecisionAnswer, shownDigest } from "../../src/approvals/index.ts";
 import type { CallRequest, RuntimeOptions } from "../../src/index.ts";
 import { asker, type RuntimeFixture } from "./runtime-fixture.ts";
 
@@ -38,10 +38,10 @@ export async function shownDigestOf(
   return { expectedDigest: shownDigest(record) };
 }
 
-export function approve(h: RuntimeFixture, id: string, by: Decider, more: object = {}): Promise<Decided> {
+export function approve(h: RuntimeFixture, id: string, by: Decider, more: object = {}): Promise<DecisionAnswer> {
   return h.runtime.approvals.decide(id, { decision: "approved", by, ...more });
 }
 
-export function deny(h: RuntimeFixture, id: string, by: Decider): Promise<Decided> {
+export function deny(h: RuntimeFixture, id: string, by: Decider): Promise<DecisionAnswer> {
   return h.runtime.approvals.decide(id, { decision: "denied", by });
 }

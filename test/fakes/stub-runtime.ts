@@ -6,7 +6,7 @@ import type { ToolChanges } from "../../src/mcp/client/pins.ts";
 import type { Alarm } from "../../src/observe/alarms/alarms.ts";
 import type { RunName, RunSummary } from "../../src/observe/runs/runs.ts";
 import type { ControlState } from "../../src/policy/controls.ts";
-import type { CallContext, CallRequest, Decided, Runtime, SettledAnswer } from "../../src/runtime/api.ts";
+import type { CallContext, CallRequest, DecisionAnswer, Runtime, SettledAnswer } from "../../src/runtime/api.ts";
 import type { ApprovalFilter } from "../../src/store/store.ts";
 import { aCall } from "./call.ts";
 
@@ -105,7 +105,7 @@ export type StubCall = readonly [verb: string, ...given: readonly unknown[]];
 
 export interface StubOptions {
   readonly outcome?: ToolOutcome;
-  readonly decided?: Decided;
+  readonly decided?: DecisionAnswer;
   readonly settled?: SettledAnswer;
   readonly owner?: string;
   readonly tenant?: string;
@@ -126,7 +126,7 @@ export function stubRuntime(options: StubOptions = {}): {
       calls.push([verb, ...given]);
       return answer;
     };
-  const decided: Decided = options.decided ?? {
+  const decided: DecisionAnswer = options.decided ?? {
     decided: true,
     approval: { ...approval, state: "approved" },
   };

@@ -1,5 +1,5 @@
 import type { Json } from "../../src/core/json.ts";
-import type { CedarKind } from "../../src/policy/cedar/cedar-facts.ts";
+import type { CedarKind } from "../../src/policy/cedar/cedar-kinds.ts";
 import type { Condition, Conditions, PlainCondition } from "../../src/policy/rules/rule-schema.ts";
 import type { CedarArgument } from "../../src/policy/schema.ts";
 import { all, any, globbed, not, text, Unsupported } from "./cedar-text.ts";

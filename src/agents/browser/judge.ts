@@ -26,7 +26,7 @@ export function writes(action: BrowserAction): boolean {
 }
 
 /** Judges a call for the gate and for a person, from the frames that it acts in. */
-export function judge({ actions, checks }: BrowserCall, seen: FramesSeen, risk: Risk): Suggestion {
+export function suggestRisk({ actions, checks }: BrowserCall, seen: FramesSeen, risk: Risk): Suggestion {
   const urls = actions.flatMap((action) => (action.do === "navigate" ? [action.url] : []));
   const { refusal } = seen;
   const target = urls[0] === undefined ? seen.target : URL.parse(urls[0])?.origin;

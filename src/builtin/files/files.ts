@@ -7,7 +7,6 @@
  * Next: guard/folder.ts (how things beneath a folder are opened), roots.ts (which folders), path-name.ts (what a path
  * may look like), writing.ts (how a file is replaced), search/ (how trees are walked and looked through).
  */
-import type { RunFolders } from "../../core/run-folders.ts";
 import { Locks } from "../../core/system/locks.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
 import { writeTools } from "./changes.ts";
@@ -15,7 +14,7 @@ import { type Disk, realDisk } from "./disk.ts";
 import { checkedLimits, type FileKit, type FileLimits, folderOpener, type LimitTable } from "./kit.ts";
 import { deleteTool, moveTool } from "./moves.ts";
 import { readTools } from "./reads.ts";
-import { type FileRoot, FileRoots } from "./roots.ts";
+import { FileRoots, type RootsOptions } from "./roots.ts";
 import { SearchThreads } from "./search/thread.ts";
 import { searchTools } from "./search-tools.ts";
 
@@ -24,11 +23,7 @@ import { searchTools } from "./search-tools.ts";
  *
  * @public
  */
-export interface FileToolOptions {
-  /** Gives every run its own `workspace/` and `deliverables/`. A path without a root is in `workspace/`, or in the only root. */
-  readonly runs?: RunFolders | undefined;
-  /** Further folders, by the name paths begin with. */
-  readonly roots?: Readonly<Record<string, FileRoot>> | undefined;
+export interface FileToolOptions extends RootsOptions {
   /** Offers `write_file`, `edit_file`, `append_file` and `move_file`. Default: no. */
   readonly write?: boolean | undefined;
   /** Offers `delete_file`, which a policy must also name. Default: no. */
@@ -43,16 +38,8 @@ export interface FileToolOptions {
   readonly maxResults?: number | undefined;
   /** Time limit of one search. Default: 10,000. */
   readonly searchTimeMs?: number | undefined;
-  /** Folders no root may hold or lie in: the data folder of Postern. */
-  readonly outOfReach?: readonly string[] | undefined;
-  /** Files that no writable root may hold: the configuration of Postern. */
-  readonly notWritable?: readonly string[] | undefined;
-  /** Use files that have a second name, which may be outside the root. Default: no. */
-  readonly hardLinks?: boolean | undefined;
   /** Use the optional package `koffi` if it is installed. Default: yes. */
   readonly openat2?: boolean | undefined;
-  /** Accept a system other than Linux, where a process that swaps links can defeat the guard. */
-  readonly notRaceSafe?: boolean | undefined;
 }
 
 const most = 2 ** 30;

@@ -4,7 +4,6 @@ import type { Principal } from "../../core/call.ts";
 import { RuntimeFault } from "../../core/fault.ts";
 import type { RunFolders } from "../../core/run-folders.ts";
 import { codeOf, whyUnreadable } from "../../core/system/error-code.ts";
-import type { FileToolOptions } from "./files.ts";
 import { type Beneath, canHold, type Folder } from "./guard/folder.ts";
 import { openRoot } from "./guard/plain-folder.ts";
 import { FileRejection } from "./guard/rejection.ts";
@@ -28,10 +27,25 @@ export interface FileCaller {
   readonly runId: string;
 }
 
-export type RootsOptions = Pick<
-  FileToolOptions,
-  "runs" | "roots" | "outOfReach" | "notWritable" | "hardLinks" | "notRaceSafe"
->;
+/**
+ * The folders that tools may see, and how they are guarded.
+ *
+ * @public
+ */
+export interface RootsOptions {
+  /** Gives every run its own `workspace/` and `deliverables/`. A path without a root is in `workspace/`, or in the only root. */
+  readonly runs?: RunFolders | undefined;
+  /** Further folders, by the name paths begin with. */
+  readonly roots?: Readonly<Record<string, FileRoot>> | undefined;
+  /** Folders no root may hold or lie in: the data folder of Postern. */
+  readonly outOfReach?: readonly string[] | undefined;
+  /** Files that no writable root may hold: the configuration of Postern. */
+  readonly notWritable?: readonly string[] | undefined;
+  /** Use files that have a second name, which may be outside the root. Default: no. */
+  readonly hardLinks?: boolean | undefined;
+  /** Accept a system other than Linux, where a process that swaps links can defeat the guard. */
+  readonly notRaceSafe?: boolean | undefined;
+}
 
 interface Root {
   readonly writable: boolean;

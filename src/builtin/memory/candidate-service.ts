@@ -1,6 +1,7 @@
 import type { Actor } from "../../core/actor.ts";
 import type { Principal } from "../../core/call.ts";
 import type { Clock } from "../../core/clock.ts";
+import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/fault.ts";
 import type { ToolOutcome } from "../../core/outcome.ts";
 import type { RunFolders } from "../../core/run-folders.ts";
@@ -259,14 +260,14 @@ function recordOf(candidate: Candidate, last: DecisionLine | undefined): Candida
 }
 
 function ownerOf({ agent, user }: Candidate, tenant: string): Principal {
-  return { tenant, agent, ...(user !== undefined && { user }) };
+  return { tenant, agent, ...defined({ user }) };
 }
 
 function decidedBy({
   by,
   reason,
 }: Pick<CandidateRuling, "by" | "reason">): Pick<DecisionLine, "by" | "via" | "reason"> {
-  return { by: by.by, via: by.via, ...(reason !== undefined && { reason }) };
+  return { by: by.by, via: by.via, ...defined({ reason }) };
 }
 
 function tried({ decision }: CandidateRecord): Pick<DecisionLine, "attempt"> {

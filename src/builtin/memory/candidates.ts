@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { z } from "zod";
 import type { Principal } from "../../core/call.ts";
+import { defined } from "../../core/defined.ts";
 import { digestOf, type JsonObject } from "../../core/json.ts";
 import { lazySchema } from "../../core/zod.ts";
 
@@ -89,8 +90,7 @@ export function writeDecision(folder: string, line: DecisionLine): Promise<void>
   const { candidateId: candidate_id, step, at, memoryId, approvalId, ...rest } = line;
   return append(decisionFile(folder), {
     ...{ candidate_id, decision: step, at: new Date(at).toISOString(), ...rest },
-    ...(memoryId !== undefined && { memory_id: memoryId }),
-    ...(approvalId !== undefined && { approval_id: approvalId }),
+    ...defined({ memory_id: memoryId, approval_id: approvalId }),
   });
 }
 
@@ -114,8 +114,7 @@ export async function readDecisions(folder: string): Promise<ReadonlyMap<string,
     const { candidate_id: id, decision: step, at, memory_id: memoryId, approval_id: approvalId, ...rest } = line;
     last.set(id, {
       ...{ candidateId: id, step, at: Date.parse(at), ...rest },
-      ...(memoryId !== undefined && { memoryId }),
-      ...(approvalId !== undefined && { approvalId }),
+      ...defined({ memoryId, approvalId }),
     });
   }
   return last;

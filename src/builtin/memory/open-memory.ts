@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
+import { defined } from "../../core/defined.ts";
 import type { RunFolders } from "../../core/run-folders.ts";
 import type { Redactor } from "../../secrets/secret-store.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
@@ -52,9 +53,7 @@ export async function openMemory(settings: MemorySettings, context: MemoryContex
   const provider =
     typeof kind === "object" ? serverMemory({ server: kind.server, open: context.openArtifact }) : embedded?.provider;
   const options = {
-    ...(provider !== undefined && { provider }),
-    ...(scopes !== undefined && { scopes }),
-    ...(redactor !== undefined && { redactor }),
+    ...defined({ provider, scopes, redactor }),
     runs,
     clock,
   };

@@ -136,7 +136,7 @@ function goOn(
       if (prompt !== undefined) await begin(work, part, prompt);
       let result = await printed(prompt === undefined ? agent.resume(runId, more) : agent.run({ prompt, runId }, more));
       const until = work.now() + waitMs;
-      while (result?.status === "waiting" && (await isDecided(work, { ...result, until, signal })))
+      while (result?.status === "waiting" && (await isDecided(work, result, until, signal)))
         result = await printed(agent.resume(runId, more));
       if (result === undefined) throw new UsageProblem(`There is no run \`${visible(runId)}\`.`);
       const code = await printEnd(work, result);
@@ -177,16 +177,13 @@ async function begin(work: Work, { runId, settings }: RunPart, prompt: string): 
   if (!work.json) work.terminal.aside(`${work.paint("dim", `Run ${runId} of ${principal.agent}${where}`)}\n`);
 }
 
-interface WaitingRun {
-  readonly runId: string;
-  readonly approvalIds: readonly string[];
-  /** Wall clock, milliseconds. */
-  readonly until: number;
-  readonly signal: AbortSignal;
-}
-
-/** Shows the requests. True when one of them was decided in time. Inside this command only its own terminal can decide. */
-async function isDecided(work: Work, { runId, approvalIds, until, signal }: WaitingRun): Promise<boolean> {
+/** Shows the requests. Returns true when one of them was decided before `until` (wall clock, milliseconds). Inside this command only its own terminal can decide. */
+async function isDecided(
+  work: Work,
+  { runId, approvalIds }: { readonly runId: string; readonly approvalIds: readonly string[] },
+  until: number,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { host, agent, now, command, running, json } = work;
   const mayWait = now() < until && (running || host.terminal.interactive);
   const next = mayWait

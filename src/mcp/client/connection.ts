@@ -1,4 +1,5 @@
 import type { Clock } from "../../core/clock.ts";
+import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/fault.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { LostAnswer } from "../../results/raw-result.ts";
@@ -101,7 +102,7 @@ export class UpstreamConnection {
       tools: this.#tools.size,
       refused: this.#tools.refused,
       ...(this.#problem !== undefined && { problem: this.#problem }),
-      ...(processId !== undefined && { processId }),
+      ...defined({ processId }),
     };
   }
 
@@ -150,7 +151,6 @@ export class UpstreamConnection {
     }
   }
 
-  // biome-ignore lint/complexity/useMaxParams: a call and its target
   async #send(
     upstream: Upstream,
     tool: string,

@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { canonical, isJsonObject, type Json, type JsonObject, sha256 } from "../../core/json.ts";
 import type { ToolBlock } from "../../tools/registered.ts";
 import type { ServerConfig } from "./server-config.ts";
@@ -92,7 +93,7 @@ export function pinFromJson(body: Json): Pin | undefined {
   const pinned = storedFromJson(body["pinned"]);
   const offered = storedFromJson(body["offered"]);
   if (typeof server !== "string" || typeof tool !== "string" || pinned === null || offered === null) return undefined;
-  return { server, tool, ...(pinned !== undefined && { pinned }), ...(offered !== undefined && { offered }) };
+  return { server, tool, ...defined({ pinned, offered }) };
 }
 
 /** Returns null for what cannot be read. */

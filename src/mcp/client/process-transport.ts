@@ -3,6 +3,7 @@ import type { Readable } from "node:stream";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
 import type { Clock } from "../../core/clock.ts";
+import { defined } from "../../core/defined.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { type BoundedLine, BoundedLines } from "../protocol/bounded-lines.ts";
 import { tooLargeError } from "./bounded-body.ts";
@@ -64,7 +65,7 @@ export class ProcessTransport implements Transport {
       // A session of its own, so that Ctrl-C in a terminal does not end a server before its calls are finished.
       detached: true,
       stdio: ["pipe", "pipe", "pipe"],
-      ...(cwd !== undefined && { cwd }),
+      ...defined({ cwd }),
     });
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     child.once("error", reject);

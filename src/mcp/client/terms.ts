@@ -1,4 +1,5 @@
 import type { Risk } from "../../core/call.ts";
+import { defined } from "../../core/defined.ts";
 import type { RiskGuess } from "../../policy/policy.ts";
 import { guessRisk } from "../../policy/risk/guess.ts";
 import { annotationsFor } from "../../tools/annotations.ts";
@@ -43,7 +44,7 @@ export function termsOf(tool: UpstreamTool, config: ServerConfig): UpstreamTerms
     ...terms,
     risk: stated ?? hinted?.risk ?? "high",
     riskSource: stated !== undefined ? "operator" : hinted !== undefined ? "declared" : "guess",
-    ...(guess !== undefined && { guess }),
+    ...defined({ guess }),
     scopes: own?.scopes ?? [],
     timeoutMs: own?.timeoutMs ?? config.callTimeoutMs,
     annotations: annotationsFor({

@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { RuntimeFault } from "../../core/fault.ts";
 import { canonical, isJsonObject, type JsonObject, sha256 } from "../../core/json.ts";
 import { isUiUri, type UiPage } from "../../tools/ui.ts";
@@ -57,7 +58,7 @@ export async function trustedPage(page: UiPage, { server, tool, uri, strict }: U
 
 function definitionOfPage({ mimeType, text, blob, meta }: UiPage, uri: string): Definition {
   const page = text ?? blob ?? "";
-  const body = { name: uri, mimeType, page: sha256(page), ...(meta !== undefined && { _meta: meta }) };
+  const body = { name: uri, mimeType, page: sha256(page), ...defined({ _meta: meta }) };
   const shown = text !== undefined && text.length <= mostShownCharacters ? { text } : {};
   return { body: { ...body, ...shown }, digest: sha256(`mcp-ui/1\0${canonical(body)}`) };
 }

@@ -103,7 +103,6 @@ export function rateLimitedError(message: string, resetsAt: number | undefined, 
  * @param error the JSON-RPC error, when it sent one
  * @param notExecuted the server refused it before the tool was run
  */
-// biome-ignore lint/complexity/useMaxParams: the parts of an error
 export function refusedCall(
   message: string,
   error: UpstreamRpcError | undefined,

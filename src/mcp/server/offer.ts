@@ -1,5 +1,6 @@
 import type { Tool } from "@modelcontextprotocol/server";
 import { readArtifactName } from "../../builtin/read-artifact.ts";
+import { defined } from "../../core/defined.ts";
 import { digestOf, isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { internalsOf } from "../../tools/registry.ts";
@@ -92,7 +93,7 @@ function describe(action: Offer, { name, isOld, meta }: ShownTools): Tool {
   const { description, title, inputSchema, annotations, icons, facts, providerSpecs, callTypes } = action;
   return {
     name,
-    ...(title !== undefined && { title }),
+    ...defined({ title }),
     description,
     inputSchema: schemaOf(inputSchema),
     ...(promisesStructure(action, isOld) && { outputSchema: promisedOf(action) }),
@@ -101,8 +102,7 @@ function describe(action: Offer, { name, isOld, meta }: ShownTools): Tool {
     _meta: {
       ...meta,
       "postern/risk": facts.risk,
-      ...(providerSpecs !== undefined && { "postern/provider_specs": providerSpecs }),
-      ...(callTypes !== undefined && { "postern/call_types": callTypes }),
+      ...defined({ "postern/provider_specs": providerSpecs, "postern/call_types": callTypes }),
       "postern/supports_preview": action.previews,
       "postern/idempotency": contractOf(action),
     },

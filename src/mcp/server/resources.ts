@@ -1,6 +1,7 @@
 import { ProtocolError, ProtocolErrorCode, type ReadResourceResult, type Server } from "@modelcontextprotocol/server";
 import { readArtifactName } from "../../builtin/read-artifact.ts";
 import type { Principal } from "../../core/call.ts";
+import { defined } from "../../core/defined.ts";
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
 import { collected } from "../../results/streams.ts";
 import type { Runtime } from "../../runtime/api.ts";
@@ -74,7 +75,7 @@ async function readUi(uri: string, runtime: Runtime, source: RequestSource): Pro
   try {
     const { mimeType, text, blob, meta } = await read();
     const body = text === undefined ? { blob: blob ?? "" } : { text };
-    return { contents: [{ uri, mimeType, ...body, ...(meta !== undefined && { _meta: meta }) }] };
+    return { contents: [{ uri, mimeType, ...body, ...defined({ _meta: meta }) }] };
   } catch (error) {
     throw new ProtocolError(ProtocolErrorCode.InternalError, messageOf(error));
   }

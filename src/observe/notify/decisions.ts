@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import {
-  type Decided,
   type Decider,
+  type DecisionAnswer,
   type DecisionProblem,
   type DecisionRequest,
   noApproval,
@@ -35,7 +35,7 @@ export interface DecisionDependencies {
   readonly clock: Clock;
   readonly reveal: (text: string) => Promise<string>;
   readonly approval: (id: string) => Promise<ApprovalRecord | undefined>;
-  readonly decide: (id: string, request: DecisionRequest) => Promise<Decided>;
+  readonly decide: (id: string, request: DecisionRequest) => Promise<DecisionAnswer>;
   readonly people: {
     readonly exist: boolean;
     get(name: string, actor: Actor): Promise<Account>;
@@ -59,7 +59,7 @@ export const channelProblems = {
 } as const;
 
 export type Received =
-  | { readonly taken: true; readonly decided: Decided }
+  | { readonly taken: true; readonly decided: DecisionAnswer }
   | { readonly taken: false; readonly code: keyof typeof channelProblems | DecisionProblem; readonly message: string };
 
 const toleranceSeconds = 300;

@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { RuntimeFault } from "../../core/fault.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { credentialsIn } from "../../secrets/configured-values.ts";
@@ -87,7 +88,7 @@ function channelOf(options: WebhookSettings, dependencies: WebhookDependencies):
 
 function decidersOf({ name, secret, tenants, users }: WebhookSettings) {
   if (secret === undefined || users === undefined) return [];
-  return [{ name, secret, users, ...(tenants !== undefined && { tenants }) }];
+  return [{ name, secret, users, ...defined({ tenants }) }];
 }
 
 /** The key with and without the prefix of Standard Webhooks. */

@@ -2,6 +2,7 @@ import type { LookupAddress } from "node:dns";
 import { type ClientRequest, type IncomingMessage, request as plainRequest } from "node:http";
 import { request as tlsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
+import { defined } from "../../core/defined.ts";
 import type { Target } from "./address-guard.ts";
 import type { Delivered } from "./channel.ts";
 
@@ -79,7 +80,7 @@ function deliveredBy({ statusCode = 0, headers }: IncomingMessage): Delivered {
   return {
     ...{ delivered: false, problem, final: statusCode === 410 },
     ...(statusCode === 410 && { gone: true }),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...defined({ retryAfterMs }),
   };
 }
 

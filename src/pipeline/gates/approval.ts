@@ -15,7 +15,7 @@ import { type ExplainedCall, reasonsText } from "../../policy/rules/why.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
 import { cut } from "../../results/cut.ts";
 import type { Redactor } from "../../secrets/secret-store.ts";
-import { callerGone, storeFailure } from "./claim.ts";
+import { callerGone, storeFailure } from "./not-run.ts";
 import { inProgress, replay } from "./once.ts";
 import type { Again, ApprovedCall, FreshCall, WeighedCall } from "./stages.ts";
 
@@ -37,13 +37,13 @@ export type Previewed = WeighedCall & Pick<FreshCall, "key">;
 /** The receiver of a preview: a caller, or only the person who edited. */
 export type PreviewFor = Pick<Caller, "signal" | "deadline"> & Partial<Pick<Caller, "session">>;
 
-type Approved = ApprovedCall | Again | Ending;
+type ApprovalStep = ApprovedCall | Again | Ending;
 
 /**
  * An approval counts only on a pass in which the call did not wait. After a wait, an edit or a re-send the recorded call
  * enters the gates again, because the policy may have become stricter.
  */
-export async function approve(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Approved> {
+export async function approve(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<ApprovalStep> {
   const { record, verdict } = call;
   if (record?.state === "suspended") return continueSuspended(call, record, parts);
   if (verdict === "ALLOW" && record?.approvalId === undefined) return toApproved(call, undefined);
@@ -56,7 +56,7 @@ async function continueSuspended(
   call: FreshCall,
   { approvalId }: CallRecord,
   { approvals }: ApprovalParts,
-): Promise<Approved> {
+): Promise<ApprovalStep> {
   if (approvalId === undefined || call.resumesBy !== undefined) return toApproved(call, undefined);
   const approval = await approvals.get(approvalId);
   if (approval?.state !== "used") return toApproved(call, undefined);
@@ -64,7 +64,7 @@ async function continueSuspended(
   return { again: await approvals.recorded(approval, call) };
 }
 
-async function applyRequest(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Approved> {
+async function applyRequest(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<ApprovalStep> {
   const id = call.record?.approvalId;
   const approval = id === undefined ? undefined : await parts.approvals.get(id);
   switch (approval?.state) {
@@ -105,7 +105,7 @@ async function useApproval(
   approval: ApprovalRecord,
   caller: Caller,
   parts: ApprovalParts,
-): Promise<Approved> {
+): Promise<ApprovalStep> {
   if (call.resumes === undefined) return { again: await parts.approvals.recorded(approval, call) };
   const changed = changeSince(call, approval) ?? (await previewChanged(call, approval, caller, parts));
   if (changed === undefined) return { ...toApproved(call, approval.id), ...notesOf(approval) };
@@ -160,7 +160,7 @@ function timeProblem(call: FreshCall, caller: Caller, clock: Clock): Ending | un
   );
 }
 
-async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Approved> {
+async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<ApprovalStep> {
   const { grant } = await grantFor(call, caller.session, parts);
   if (grant !== undefined) return approveByGrant(call, grant);
   if (caller.patience === "deny") return refuse("approval_unavailable", noApproverText(call, caller, parts.redactor));
@@ -214,7 +214,7 @@ async function wait(
   { approval, asked }: { readonly approval: ApprovalRecord; readonly asked: boolean },
   caller: Caller,
   parts: ApprovalParts,
-): Promise<Approved> {
+): Promise<ApprovalStep> {
   const { id: approvalId, expiresAt } = approval;
   if (caller.patience === "deny")
     return refuse(

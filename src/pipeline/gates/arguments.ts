@@ -99,8 +99,8 @@ async function checkSchema(
 ): Promise<ValidCall | Ending> {
   const result = await parsed(call, clock);
   const shorter = "issues" in result ? withoutNulls(call) : undefined;
-  if (shorter === undefined) return judge(call, result, references);
-  return judge(shorter, await parsed(shorter, clock), references);
+  if (shorter === undefined) return checkParsed(call, result, references);
+  return checkParsed(shorter, await parsed(shorter, clock), references);
 }
 
 /** Limit of a schema check, in milliseconds. */
@@ -124,7 +124,7 @@ async function parsed({ found, arguments: given }: FoundCall, clock: Clock): Pro
   return { issues: [{ path: [], message: `could not be checked within ${checkingTimeoutMs} ms` }] };
 }
 
-function judge(call: FoundCall, parsed: Parsed, references: readonly Reference[]): ValidCall | Ending {
+function checkParsed(call: FoundCall, parsed: Parsed, references: readonly Reference[]): ValidCall | Ending {
   if ("unusable" in parsed) return refuse("tool_unavailable", `${parsed.unusable} The tool was not run.`);
   const issues =
     "issues" in parsed

@@ -8,22 +8,22 @@ import { MemoryArtifacts } from "../../results/memory-artifacts.ts";
 import { invoke } from "../invoke.ts";
 import { claim } from "./claim.ts";
 
-it("lets a call enter again as the same call if its past has moved, without what the gates added", async () => {
+it("lets a call enter again as the same call if its past has changed, without what the gates added", async () => {
   const clock = new FakeClock();
   const parts = {
     clock,
-    ledger: { claim: async () => ({ claimed: undefined, moved: true }) } as never,
+    ledger: { claim: async () => ({ claimed: undefined, pastChanged: true }) } as never,
     artifacts: new MemoryArtifacts({ clock, retentionMs: 0 }),
   };
   const caller = { session: new Session(directLimits, clock), patience: "deny" } as const;
   const call = aCall();
   const approved = { ...call, key: "key_1", found: "a tool" } as never; // only an approved call gets here
-  const moved = await claim(approved, caller, parts);
-  expect(moved).toEqual({ again: { ...call, resumes: "key_1" } });
-  expect(moved).toSatisfy(({ again }) => Object.isFrozen(again));
+  const again = await claim(approved, caller, parts);
+  expect(again).toEqual({ again: { ...call, resumes: "key_1" } });
+  expect(again).toSatisfy(({ again }) => Object.isFrozen(again));
 });
 
-it("ends a call as overloaded if its past has moved at each of a thousand tries", async () => {
+it("ends a call as overloaded if its past has changed at each of a thousand tries", async () => {
   const clock = new FakeClock();
   let tries = 0;
   const carryOut = async (call: ToolCall) => {

@@ -1,12 +1,11 @@
 import { arrivalOf } from "../../core/arrival.ts";
-import type { ToolCall } from "../../core/call.ts";
 import type { Clock } from "../../core/clock.ts";
 import { type Ending, refuse } from "../../core/ending.ts";
-import { RuntimeFault } from "../../core/fault.ts";
 import type { Caller } from "../../core/session.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
 import type { Claim, Ledger } from "../ledger.ts";
 import { UsedArtifacts } from "../result-bytes.ts";
+import { callerGone, storeFailure } from "./not-run.ts";
 import { inProgress, replay } from "./once.ts";
 import type { Again, ApprovedCall, ClaimedCall } from "./stages.ts";
 
@@ -28,26 +27,13 @@ export async function claim(
   const left = callerGone(call, caller, parts.clock);
   if (left !== undefined) return left;
   try {
-    return await judge(call, await parts.ledger.claim(call), parts);
+    return await claimOrEnd(call, await parts.ledger.claim(call), parts);
   } catch (error) {
     return storeFailure(error);
   }
 }
 
-/** Returns an ending if the caller has cancelled the call or its deadline has passed. */
-export function callerGone(
-  { tool }: Pick<ToolCall, "tool">,
-  { signal, deadline }: Pick<Caller, "signal" | "deadline">,
-  clock: Clock,
-): Ending | undefined {
-  if (signal?.aborted === true) return refuse("cancelled", `The caller cancelled the call before \`${tool}\` was run.`);
-  const lateMs = deadline === undefined ? -1 : clock.monotonic() - deadline;
-  if (lateMs < 0) return undefined;
-  const message = `The caller's deadline passed ${Math.round(lateMs)} ms ago; \`${tool}\` was not run.`;
-  return refuse("cancelled", message);
-}
-
-async function judge(call: ApprovedCall, made: Claim, parts: ClaimParts): Promise<ClaimedCall | Again | Ending> {
+async function claimOrEnd(call: ApprovedCall, made: Claim, parts: ClaimParts): Promise<ClaimedCall | Again | Ending> {
   const { claimed } = made;
   if (claimed !== undefined)
     // The content of artifacts may be large, and the tool reads it itself.
@@ -58,7 +44,7 @@ async function judge(call: ApprovedCall, made: Claim, parts: ClaimParts): Promis
       claimedAt: parts.clock.monotonic(),
       artifacts: new UsedArtifacts(),
     } as unknown as ClaimedCall;
-  if (made.moved === true) return { again: arrivalOf({ ...call, resumes: call.key }) };
+  if (made.pastChanged === true) return { again: arrivalOf({ ...call, resumes: call.key }) };
   const { call: prior, approval } = made;
   const answer = await replay(prior, parts);
   if (answer !== undefined) return answer;
@@ -69,12 +55,4 @@ async function judge(call: ApprovedCall, made: Claim, parts: ClaimParts): Promis
       { approval_id: approval.id },
     );
   return inProgress(prior);
-}
-
-/** The ending of a call that could not be written: no request is made and no tool runs. */
-export function storeFailure(error: unknown): Ending {
-  if (!(error instanceof RuntimeFault)) return refuse("audit_unavailable");
-  if (error.code === "overloaded") return refuse("overloaded", `${error.message} The tool was not run.`);
-  if (error.code === "store_lost") return refuse("store_lost", `${error.message} The tool was not run.`);
-  return refuse("audit_unavailable", `Nothing can be recorded now (\`${error.code}\`), so the tool was not run.`);
 }

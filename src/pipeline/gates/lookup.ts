@@ -5,7 +5,7 @@ import { nearest } from "../../core/nearest.ts";
 import type { Caller } from "../../core/session.ts";
 import type { Controls } from "../../policy/controls.ts";
 import type { Offer, Tools } from "../../tools/tool.ts";
-import { callerGone } from "./claim.ts";
+import { callerGone } from "./not-run.ts";
 import type { CountedCall, FoundCall } from "./stages.ts";
 
 export interface LookupParts {

@@ -1,8 +1,6 @@
 import type { Principal, ToolCall } from "../../core/call.ts";
-import { parentKeyOf } from "../../core/child-key.ts";
 import type { Clock } from "../../core/clock.ts";
 import { type Ending, refuse } from "../../core/ending.ts";
-import { sha256 } from "../../core/json.ts";
 import { type ModelCall, modelCallOf, statedRunOf } from "../../core/model-call.ts";
 import type { ToolOutcome } from "../../core/outcome.ts";
 import type { CallRecord } from "../../core/records.ts";
@@ -10,6 +8,7 @@ import { shown } from "../../core/shown.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
 import { type EqualCall, isNamedBy } from "../../store/equal-calls.ts";
 import type { Ledger } from "../ledger.ts";
+import { type CallNames, namesOf } from "./call-names.ts";
 import type { FreshCall, WeighedCall } from "./stages.ts";
 
 export interface OnceParts {
@@ -37,16 +36,7 @@ export async function once(call: WeighedCall, parts: OnceParts): Promise<FreshCa
     );
   }
   const names = namesOf(call);
-  return judge(call, await findRecord(call, names, parts.ledger), names, parts);
-}
-
-interface CallNames {
-  readonly key: string;
-  readonly match: string | undefined;
-}
-
-function namesOf(call: WeighedCall): CallNames {
-  return { key: keyOf(call) ?? modelCallKey(call) ?? call.id, match: matchOf(call) };
+  return replayOrContinue(call, await findRecord(call, names, parts.ledger), names, parts);
 }
 
 /** The row of this call, by its key or as the row that answers an equal call. */
@@ -87,7 +77,7 @@ async function joinEqual(
   }
 }
 
-async function judge(
+async function replayOrContinue(
   call: WeighedCall,
   prior: CallRecord | undefined,
   own: CallNames,
@@ -119,40 +109,6 @@ function toFresh(call: WeighedCall, key: string, match: string | undefined, reco
 /** A script's call is found by its number alone, so that another tool under that number is a conflict and not a new call. */
 function isSame(prior: ToolCall, { digest, tool, action }: ToolCall): boolean {
   return prior.digest === digest && prior.tool === tool && prior.action === action;
-}
-
-/** The key that the arrival itself gives. Returns undefined if it has no key and resumes nothing. */
-export function keyOf({ authority, tool, action, idempotencyKey, resumes }: ToolCall): string | undefined {
-  if (resumes !== undefined || idempotencyKey === undefined) return resumes;
-  if (authority.fromChain === true) return chainKey(idempotencyKey);
-  return `key_${sha256(`${principalAndAction(authority.principal, tool, action)}\0${idempotencyKey}`).slice(0, 40)}`;
-}
-
-/** The same id in the same turn, with the same arguments and in the same stated run, is the same call. */
-function modelCallKey(call: ToolCall): string | undefined {
-  const { authority, tool, action, digest } = call;
-  const modelCall = modelCallOf(call);
-  if (modelCall === undefined || authority.fromChain === true) return undefined;
-  const place = [statedRunOf(authority) ?? "", digest, "tool call", modelCall.turn, modelCall.id].join("\0");
-  return `key_${sha256(`${principalAndAction(authority.principal, tool, action)}\0${place}`).slice(0, 40)}`;
-}
-
-/** Hash of the parent's key and the number of the call (core/child-key.ts). The keys of one script share a prefix, so they are near each other in an index. */
-function chainKey(ownKey: string): string {
-  const ofScript = sha256(`script\0${parentKeyOf(ownKey)}`).slice(0, 12);
-  return `key_${ofScript}${sha256(`script\0${ownKey}`).slice(0, 28)}`;
-}
-
-/** Undefined for calls of a script: two equal calls of a script are two calls, found by their number. */
-function matchOf({ authority, tool, action, digest }: ToolCall): string | undefined {
-  return authority.fromChain === true
-    ? undefined
-    : `${principalAndAction(authority.principal, tool, action)}\0${digest}`;
-}
-
-/** Names of principals and tools cannot contain NUL, so this is unambiguous. */
-function principalAndAction({ tenant, agent, user = "" }: Principal, tool: string, action: string): string {
-  return `${tenant}\0${agent}\0${user}\0${tool}\0${action}`;
 }
 
 type ReplayParts = Pick<OnceParts, "clock" | "artifacts">;

@@ -1,6 +1,6 @@
 import { type Ending, refuse } from "../../core/ending.ts";
 import type { RunOwners } from "../run-owners.ts";
-import { storeFailure } from "./claim.ts";
+import { storeFailure } from "./not-run.ts";
 import type { CountedCall } from "./stages.ts";
 
 export interface RunParts {

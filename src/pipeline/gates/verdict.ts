@@ -12,7 +12,7 @@ import type { Redactor } from "../../secrets/secret-store.ts";
 import { isSmall, shortened } from "../../tools/schema/plain.ts";
 import type { Action, JudgedCall } from "../../tools/tool.ts";
 import type { Ledger, Past } from "../ledger.ts";
-import { keyOf } from "./once.ts";
+import { keyOf } from "./call-names.ts";
 import type { ResolvedArguments } from "./references.ts";
 import type { ValidCall, WeighedCall } from "./stages.ts";
 
@@ -42,10 +42,10 @@ export async function weigh(call: ValidCall, parts: VerdictParts): Promise<Weigh
   const { policy, ledger } = parts;
   const reads = policy.readsFor === undefined ? policy.reads : policy.readsFor(call.found.facts);
   const { history } = ledger;
-  return judge(call, reads === undefined ? undefined : await history?.of(call.authority, reads), parts);
+  return weighFacts(call, reads === undefined ? undefined : await history?.of(call.authority, reads), parts);
 }
 
-function judge(call: ValidCall, past: Past | undefined, parts: VerdictParts): WeighedCall | Ending {
+function weighFacts(call: ValidCall, past: Past | undefined, parts: VerdictParts): WeighedCall | Ending {
   const { authority, found } = call;
   const given = call.resolved?.arguments ?? call.arguments;
   const suggestion = suggestionOf(found, given, parts.redactor, call);

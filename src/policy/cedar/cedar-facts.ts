@@ -6,6 +6,7 @@ import type { Facts } from "../policy.ts";
 import { invalid } from "../problem.ts";
 import { parsePath, wrong } from "../rules/argument-path.ts";
 import type { CedarArguments } from "../schema.ts";
+import { cedarKinds } from "./cedar-kinds.ts";
 
 /** A value that Cedar accepts. */
 export type CedarValue = string | number | boolean | readonly CedarValue[] | { readonly [name: string]: CedarValue };
@@ -13,39 +14,12 @@ export type CedarValue = string | number | boolean | readonly CedarValue[] | { r
 /** The facts of one call, or why Cedar cannot receive them. */
 export type CedarInput = { readonly context: { readonly [name: string]: CedarValue } } | { readonly refused: string };
 
-const isText = (value: unknown): value is string => typeof value === "string";
-
-/**
- * The kinds of an argument, each with its Cedar type. `read` returns undefined for a value of another kind. `long` is a
- * whole number; `floor` and `ceil` round any number; `present` is whether the argument is given.
- */
-const kinds = {
-  string: { type: "String", read: (value: Json) => (isText(value) ? value : undefined) },
-  boolean: { type: "Bool", read: (value: Json) => (typeof value === "boolean" ? value : undefined) },
-  long: { type: "Long", read: (value: Json) => (Number.isSafeInteger(value) ? Number(value) : undefined) },
-  floor: { type: "Long", read: (value: Json) => rounded(value, Math.floor) },
-  ceil: { type: "Long", read: (value: Json) => rounded(value, Math.ceil) },
-  strings: {
-    type: "Set<String>",
-    read: (value: Json) => (Array.isArray(value) && value.every(isText) ? value : undefined),
-  },
-  present: { type: "Bool", read: () => true },
-} as const;
-export type CedarKind = keyof typeof kinds;
-export const cedarKinds = Object.keys(kinds) as readonly CedarKind[];
-
-function rounded(value: Json, round: (value: number) => number): number | undefined {
-  if (typeof value !== "number") return undefined;
-  const most = Number.MAX_SAFE_INTEGER;
-  return Math.min(most, Math.max(-most, round(value))) + 0; // + 0: never -0
-}
-
 const argumentName = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
 
 /** The Cedar schema of what Cedar receives, to write and validate policies against. */
 export function cedarSchema(args: CedarArguments = {}): string {
   const fields = Object.entries(args).map(
-    ([name, { kind }]) => `${name}${kind === "present" ? "" : "?"}: ${kinds[kind].type}`,
+    ([name, { kind }]) => `${name}${kind === "present" ? "" : "?"}: ${cedarKinds[kind].type}`,
   );
   return `namespace Postern {
   entity Agent = { tenant: String, agent: String, user?: String };
@@ -83,7 +57,7 @@ export function cedarInput(args: CedarArguments): (facts: Facts) => CedarInput {
       const value =
         kind === "present"
           ? found !== undefined && found !== wrong
-          : kinds[kind].read(found === wrong ? null : (found as Json)); // not `wrong`, not undefined
+          : cedarKinds[kind].read(found === wrong ? null : (found as Json)); // not `wrong`, not undefined
       if (value !== undefined) values[name] = value;
       else if (otherwise === "deny") return { refused: `argument \`${name}\` is no ${kind}` };
       else unclear.push(name);

@@ -13,8 +13,8 @@ import { type CedarArguments, type CedarSection, checked, policySchemas } from "
 import { cedarEntities, cedarInput, cedarSchema } from "./cedar-facts.ts";
 
 export type { CedarArgument, CedarArguments } from "../schema.ts";
-export type { CedarKind } from "./cedar-facts.ts";
 export { cedarSchema } from "./cedar-facts.ts";
+export type { CedarKind } from "./cedar-kinds.ts";
 
 /** @public */
 export interface CedarOptions {

@@ -57,12 +57,12 @@ export function checkExpectations(
 ): readonly ExpectationResult[] {
   return expectations.map((one) => {
     const { name, expect: expected, where } = one;
-    const { decision, problem } = judge(one, policy, terms);
+    const { decision, problem } = checkExpectation(one, policy, terms);
     return { name, passed: problem === undefined, expected, ...defined({ where, decision, problem }) };
   });
 }
 
-function judge(
+function checkExpectation(
   one: Expectation,
   policy: Policy,
   terms: ExpectationTerms,

@@ -11,7 +11,20 @@ import type { ToolFacts } from "../policy.ts";
 import { globMatcher, isGlob } from "../rules/glob.ts";
 import type { Rule } from "../rules/rule-schema.ts";
 import { compileRules } from "../rules/rules.ts";
-import type { PolicyWarning } from "./warnings.ts";
+
+/**
+ * Something in a policy that its author should look at.
+ *
+ * @public
+ */
+export interface PolicyWarning {
+  readonly code: "matches_no_tool" | "never_holds" | "contradiction" | "duplicate" | "no_effect" | "observing";
+  /** `rule deny #3 (no-mail)`. Left out when the warning is about the whole policy. */
+  readonly rule?: string;
+  readonly message: string;
+  /** Its place in a file. */
+  readonly where?: string;
+}
 
 /** The names that exist. */
 export interface KnownNames {

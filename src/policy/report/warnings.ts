@@ -5,21 +5,7 @@ import type { ToolFacts } from "../policy.ts";
 import { needsOwnRule } from "../rules/permission.ts";
 import type { PlainCondition, Rule } from "../rules/rule-schema.ts";
 import { ruleName } from "../rules/rules.ts";
-import { matchesAny, type NamedRule, unmatchedElsewhere, unmatchedRule } from "./unmatched.ts";
-
-/**
- * Something in a policy that its author should look at.
- *
- * @public
- */
-export interface PolicyWarning {
-  readonly code: "matches_no_tool" | "never_holds" | "contradiction" | "duplicate" | "no_effect" | "observing";
-  /** `rule deny #3 (no-mail)`. Left out when the warning is about the whole policy. */
-  readonly rule?: string;
-  readonly message: string;
-  /** Its place in a file. */
-  readonly where?: string;
-}
+import { matchesAny, type NamedRule, type PolicyWarning, unmatchedElsewhere, unmatchedRule } from "./unmatched.ts";
 
 /**
  * Examines a policy that `createPolicy` accepts. Without tools it cannot warn about rules that match none.

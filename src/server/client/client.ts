@@ -1,4 +1,5 @@
 /** A client of the HTTP server: one method for each route of the contract, with the types of its definition. */
+import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/fault.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
 import { type Contract, contract } from "../contract/contract.ts";
@@ -124,7 +125,7 @@ class Line {
     const init: RequestInit = {
       method,
       ...(body !== undefined && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
-      ...(signal !== undefined && { signal }),
+      ...defined({ signal }),
     };
     const response = await this.#send(path, init);
     const text = await response.text().catch((error: unknown) => this.#cutOff(init, error));
@@ -137,7 +138,7 @@ class Line {
   }
 
   async *bytes(path: string, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
-    const response = await this.#send(path, { method: "GET", ...(signal !== undefined && { signal }) });
+    const response = await this.#send(path, { method: "GET", ...defined({ signal }) });
     if (!response.ok || response.body === null) throw problemOf(response.status, await response.text());
     yield* response.body;
   }

@@ -1,4 +1,5 @@
 import { decisionProblems } from "../../approvals/decision.ts";
+import { defined } from "../../core/defined.ts";
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
 import { type FaultCode, faultStatus } from "../../core/fault-codes.ts";
 import { newTraceId } from "../../core/ids.ts";
@@ -105,7 +106,7 @@ export async function healthz(request: Request, runtime: Runtime): Promise<Respo
     return problem("method_not_allowed", "`/healthz` takes GET.", { headers: { allow: "GET" } });
   }
   const { status, problem: reason } = await runtime.checkHealth();
-  return answer({ status, ...(reason !== undefined && { problem: reason }) }, status === "ok" ? 200 : 503);
+  return answer({ status, ...defined({ problem: reason }) }, status === "ok" ? 200 : 503);
 }
 
 const whereTokensAre =

@@ -3,7 +3,7 @@ import { isAsker } from "../../approvals/eligibility.ts";
 import { defined } from "../../core/defined.ts";
 import type { ApprovalRecord } from "../../core/records.ts";
 import { rolesWith } from "../../identity/roles.ts";
-import type { Decided, Decider, Runtime } from "../../runtime/api.ts";
+import type { Decider, DecisionAnswer, Runtime } from "../../runtime/api.ts";
 import { approval, approvals, type DecisionVerb, type ViewerInput } from "../contract/approvals.ts";
 import { shape } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
@@ -99,7 +99,7 @@ function yesOf<Body extends RouteRequest<typeof approvals.approve>["body"]>({
   return { ...body, ...(remember !== undefined && { remember: rememberOf(remember) }) };
 }
 
-async function answerDecided(runtime: Runtime, by: Who, decided: Decided): Promise<Response | ApprovalAnswer> {
+async function answerDecided(runtime: Runtime, by: Who, decided: DecisionAnswer): Promise<Response | ApprovalAnswer> {
   if (decided.decided) {
     const shown = await wholeAnswer(runtime, by, decided.approval);
     const { grant } = decided;

@@ -92,7 +92,7 @@ function entriesOf(note: string): number {
 
 async function keptHead({ audit: log }: Runtime, name: string): Promise<string | undefined> {
   for (let before: number | undefined; ; ) {
-    const page = await log.latest({ type: headKept, ...(before !== undefined && { before }) });
+    const page = await log.latest({ type: headKept, ...defined({ before }) });
     for (const { data } of page.events)
       if (isJsonObject(data) && data["log"] === name && typeof data["note"] === "string") return data["note"];
     before = page.nextBefore;

@@ -5,6 +5,7 @@ import type {
   CandidateRuling,
   CandidateService,
 } from "../../builtin/memory/candidate-service.ts";
+import { defined } from "../../core/defined.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { candidate, memory } from "../contract/memory.ts";
 import { type Source, shape } from "../contract/route.ts";
@@ -112,7 +113,7 @@ async function* candidates(
   const seen = new Set<string>();
   const where = { tool: "write_memory", tenant, limit: 1_000 };
   for (let before: string | undefined; ; ) {
-    const page = await runtime.calls.list({ ...where, ...(before !== undefined && { before }) });
+    const page = await runtime.calls.list({ ...where, ...defined({ before }) });
     for (const { call } of page) {
       if (seen.has(call.authority.runId)) continue;
       seen.add(call.authority.runId);

@@ -73,7 +73,7 @@ export const policyRoutes: readonly Route[] = serve(policy, {
         runtime.note("operator.action.policy_saved", `The policy in \`${name}\` is replaced`, {
           ...actorOf(by),
           outcome: "info",
-          data: { file: name, before, after, ...(reason !== undefined && { reason }) },
+          data: { file: name, before, after, ...defined({ reason }) },
         }),
       );
       return saved.saved ? saved : problem(saved.why, saved.message);

@@ -1,4 +1,5 @@
 /** The calls of a run as its timeline shows them: when each was where, and what came of it. */
+import { defined } from "../../core/defined.ts";
 import { isJsonObject } from "../../core/json.ts";
 import type { ContentBlock, ToolOutcome } from "../../core/outcome.ts";
 import type { ApprovalRecord, CallRecord } from "../../core/records.ts";
@@ -19,7 +20,7 @@ export async function timelineOf(
   id: string,
 ): Promise<Source<typeof runs.timeline.answer> | undefined> {
   const { before, limit = 200 } = query;
-  const records = await visibleCalls(runtime, by, { runId: id, limit, ...(before !== undefined && { before }) });
+  const records = await visibleCalls(runtime, by, { runId: id, limit, ...defined({ before }) });
   const summary = await visibleRun(runtime, by, id);
   const isKnown =
     records.length > 0 || summary !== undefined || (before !== undefined && (await hasCalls(runtime, by, id)));

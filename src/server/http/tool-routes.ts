@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.ts";
 import { RuntimeFault } from "../../core/fault.ts";
 import { nearest } from "../../core/nearest.ts";
 import type { ToolChanges } from "../../mcp/client/pins.ts";
@@ -57,7 +58,7 @@ export const artifactRoutes: readonly Route[] = serve(artifacts, {
       );
     }
     const { tenant } = by.principal;
-    const named = agent === undefined ? undefined : { tenant, agent, ...(user !== undefined && { user }) };
+    const named = agent === undefined ? undefined : { tenant, agent, ...defined({ user }) };
     try {
       const { meta, chunks, notes } =
         by.kind === "agent"

@@ -1,5 +1,4 @@
-import type { JsonObject } from "../../core/json.ts";
-import { isRecord } from "../kinds.ts";
+import { isJsonObject, type JsonObject } from "../../core/json.ts";
 
 /** Standard Schema v1 (standardschema.dev) with its JSON Schema part: what zod, valibot, arktype and others implement. */
 export interface StandardSchema<Input = unknown, Output = Input> {
@@ -42,5 +41,5 @@ export type ArgumentsOf<Input> = Input extends {
 export function isStandardSchema(value: unknown): value is StandardSchema {
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
   const standard: unknown = Reflect.get(value, "~standard");
-  return isRecord(standard) && typeof standard["validate"] === "function";
+  return isJsonObject(standard) && typeof standard["validate"] === "function";
 }

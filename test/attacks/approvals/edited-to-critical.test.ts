@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Decided, Decider } from "../../../src/approvals/index.ts";
+import type { Decider, DecisionAnswer } from "../../../src/approvals/index.ts";
 import type { JsonObject } from "../../../src/core/json.ts";
 import type { RuntimeOptions } from "../../../src/index.ts";
 import { ann, bob, shownDigestOf } from "../../fakes/deciders.ts";
@@ -35,7 +35,7 @@ async function asked({ runtime }: RuntimeFixture): Promise<string> {
   return (await runtime.invoke({ tool: "pay", arguments: { amount: 5 } }, asker)).approvalId ?? "";
 }
 
-function edit({ runtime }: RuntimeFixture, id: string, by: Decider, more: object = {}): Promise<Decided> {
+function edit({ runtime }: RuntimeFixture, id: string, by: Decider, more: object = {}): Promise<DecisionAnswer> {
   return runtime.approvals.decide(id, { decision: "modified", arguments: { amount: 9_000 }, by, ...more });
 }
 
