@@ -33,7 +33,6 @@ export const permissions = [
   "calls:settle",
   "runs:read",
   "runs:write",
-  "runs:export",
   "artifacts:read",
   "events:read",
   "tools:read",
@@ -98,9 +97,8 @@ const table: Readonly<Record<Role, readonly Permission[]>> = {
     "alarms:write",
     "channels:read",
     "channels:write",
-    "runs:export",
   ],
-  auditor: [...everyone, "audit:read", "audit:sign", "audit:export", "runs:export", "channels:read"],
+  auditor: [...everyone, "audit:read", "audit:sign", "audit:export", "channels:read"],
   admin: [...everyone, "accounts:admin", "delegations:end", "channels:read"],
 };
 

@@ -23,10 +23,8 @@ export interface ArchiveOptions extends Omit<OpenRunsOptions, "folders" | "proje
   readonly reportLoss: (problem: string) => void;
 }
 
-/** How far the run folders follow the audit log. Entries from `since` to before `up_to` have their lines in the files. */
+/** How far the run folders follow the audit log. Entries before `up_to` have their lines in the files. */
 interface Position {
-  /** Where this archive began. */
-  readonly since: number;
   readonly up_to: number;
 }
 
@@ -93,11 +91,6 @@ export class Archive implements AsyncDisposable {
       await archive.#save();
     });
     return archive;
-  }
-
-  /** Whether the entry must have its lines. */
-  covers(seq: number): boolean {
-    return seq >= this.#position.since && seq < this.#position.up_to;
   }
 
   /** Resolves when everything announced so far is in the files, as far as they can be written. Never rejects. */
@@ -216,7 +209,7 @@ export class Archive implements AsyncDisposable {
 
   #advance(): void {
     if (this.#position.up_to === this.#next) return;
-    this.#position = { ...this.#position, up_to: this.#next };
+    this.#position = { up_to: this.#next };
     this.#isPositionSaved = false;
   }
 
@@ -260,20 +253,20 @@ const positionFile = ".position.json";
 /** A new archive begins at the end of the log. A position beyond it is of another log. */
 async function readPosition({ folder, audit, reportLoss }: ArchiveOptions): Promise<Position> {
   const { size } = audit;
-  const { since, up_to } = positionIn((await readWholeFile(join(folder, positionFile))) ?? "");
-  if (since === undefined || up_to === undefined) return { since: size, up_to: size };
-  if (up_to <= size) return { since, up_to };
+  const up_to = positionIn((await readWholeFile(join(folder, positionFile))) ?? "");
+  if (up_to === undefined) return { up_to: size };
+  if (up_to <= size) return { up_to };
   reportLoss(
     `The run folders in \`${folder}\` follow ${counted(up_to, "entry", "entries")} of the audit log, but it has only ${size}: it was cut off, or they belong to another log.`,
   );
-  return { since: 0, up_to: 0 };
+  return { up_to: 0 };
 }
 
-function positionIn(text: string): Partial<Position> {
+function positionIn(text: string): number | undefined {
   try {
-    const position: Partial<Position> = JSON.parse(text);
-    return [position.since, position.up_to].every(Number.isSafeInteger) ? position : {};
+    const { up_to }: Partial<Position> = JSON.parse(text);
+    return Number.isSafeInteger(up_to) ? up_to : undefined;
   } catch {
-    return {}; // the archive begins at the end of the log, and written lines stay
+    return undefined; // the archive begins at the end of the log, and written lines stay
   }
 }

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { appendFileSync, linkSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -17,12 +16,7 @@ async function openedFile(path: string): Promise<{ readonly file: LineFile; read
   return { file, changed };
 }
 
-function digestOf(path: string): { bytes: number; sha256: string } {
-  const bytes = readFileSync(path);
-  return { bytes: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") };
-}
-
-it("adds lines, in order, in one append, and knows what is in the file", async () => {
+it("adds lines, in order, in one append", async () => {
   const path = aPath();
   const { file } = await openedFile(path);
   file.add("one");
@@ -33,7 +27,6 @@ it("adds lines, in order, in one append, and knows what is in the file", async (
   await file.flush();
 
   expect(readFileSync(path, "utf8")).toBe("one\ntwo\nthree\n");
-  expect(file.extent()).toEqual(digestOf(path));
 });
 
 it("cuts a torn end and continues after the last whole line", async () => {
@@ -48,7 +41,6 @@ it("cuts a torn end and continues after the last whole line", async () => {
       await file.flush();
       const kept = bytes.subarray(0, length).lastIndexOf(10) + 1;
       expect(readFileSync(path)).toEqual(Buffer.concat([bytes.subarray(0, kept), Buffer.from("next\n")]));
-      expect(file.extent()).toEqual(digestOf(path));
     }),
     { numRuns: 60 },
   );
@@ -90,7 +82,6 @@ it("reports writes of another process, and adds no line to a torn one", async ()
   await file.flush();
   expect(changed).toEqual([path]);
   expect(readFileSync(path, "utf8")).toBe("one\ntwo\n");
-  expect(file.extent()).toEqual(digestOf(path));
 });
 
 it.each([

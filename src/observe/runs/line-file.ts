@@ -1,13 +1,6 @@
-import { createHash, type Hash } from "node:crypto";
 import { constants, type FileHandle } from "node:fs/promises";
 import { RuntimeFault } from "../../core/fault.ts";
 import { openPlainFile } from "../../core/system/plain-file.ts";
-
-/** A seal says that the first so many bytes have this digest. */
-export interface Extent {
-  readonly bytes: number;
-  readonly sha256: string;
-}
 
 const addingTo = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND;
 const newline = 0x0a;
@@ -24,7 +17,6 @@ export class LineFile {
   readonly path: string;
   readonly #changed: (path: string) => void;
   #bytes = 0;
-  #hash: Hash = createHash("sha256");
   #torn = false;
   #waiting = "";
 
@@ -46,10 +38,8 @@ export class LineFile {
   async open(each: (line: string) => void = () => {}): Promise<void> {
     await using file = await openPlainFile(this.path, constants.O_RDWR | constants.O_CREAT, "run_invalid");
     this.#bytes = 0;
-    this.#hash = createHash("sha256");
     for await (const line of wholeLines(file)) {
       this.#bytes += line.length;
-      this.#hash.update(line);
       each(line.toString("utf8", 0, line.length - 1));
     }
     if ((await file.stat()).size > this.#bytes) await file.truncate(this.#bytes);
@@ -83,12 +73,6 @@ export class LineFile {
     this.#torn = false;
     this.#waiting = this.#waiting.slice(taken);
     this.#bytes += bytes.length;
-    this.#hash.update(bytes);
-  }
-
-  /** Of what is in the file. */
-  extent(): Extent {
-    return { bytes: this.#bytes, sha256: this.#hash.copy().digest("hex") };
   }
 
   async #mend(file: FileHandle): Promise<void> {

@@ -58,8 +58,8 @@ export class RunLog {
   lost = 0;
   #failing = false;
   #unsaved = false;
-  /** Whether lines came since the last seal. */
-  isUnsealed = false;
+  /** Whether something came since the last manifest. */
+  isManifestOld = false;
 
   private constructor(options: RunLogOptions) {
     this.#options = options;
@@ -69,7 +69,7 @@ export class RunLog {
     this.#principal = options.principal && this.#shown(options.principal);
     this.#taskId = options.taskId;
     const changed = (path: string): void =>
-      options.log(`Another process changed \`${path}\`; \`postern runs verify ${options.runId}\` says more.`);
+      options.log(`Another process changed \`${path}\`; \`postern audit show\` has what happened.`);
     const { from, folder: remake } = options;
     this.#files = new RunFiles({ folder: this.folder, remake, changed, from });
   }
@@ -154,7 +154,7 @@ export class RunLog {
     this.#files.add("events.jsonl", numbered);
     this.tally.add(numbered);
     this.#unsaved = true;
-    this.isUnsealed = true;
+    this.isManifestOld = true;
   }
 
   /** @param by who began it by hand; without one its first call did */
@@ -242,11 +242,6 @@ export class RunLog {
   /** @param text redacted already */
   async write(name: string, text: string): Promise<void> {
     await writeWholeFile(join(this.folder, name), text);
-  }
-
-  /** Of what is in the files. */
-  extents(): ReturnType<RunFiles["extents"]> {
-    return this.#files.extents();
   }
 
   #shown({ agent, user }: Omit<Principal, "tenant">): NonNullable<RunSummary["principal"]> {

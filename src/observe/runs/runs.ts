@@ -4,7 +4,7 @@
  * Invariant: the folders are a projection of the audit log. No call waits for them; lines are only added, and each entry
  * of the log has its lines once, so projecting again from any position is safe. Projecting again is the recovery.
  * Next: projection.ts (from an entry to its lines), archive.ts (the subscriber and its position), run-log.ts (one run),
- * verify.ts (projects again and compares), folders.ts (where folders lie).
+ * folders.ts (where folders lie).
  */
 import type { Actor } from "../../core/actor.ts";
 import type { Principal } from "../../core/call.ts";
@@ -143,24 +143,6 @@ export interface RunAbout {
   readonly deliverables?: readonly string[];
 }
 
-export interface RunVerification {
-  readonly intact: boolean;
-  readonly run_id: string;
-  readonly events: number;
-  readonly calls: number;
-  /** Lines that the last seal in the audit log vouches for, of `events.jsonl`; 0: it was never sealed. */
-  readonly sealed: number;
-  readonly problems: readonly RunProblem[];
-  /** What could not be compared, and why. */
-  readonly notes: readonly string[];
-}
-
-export interface RunProblem {
-  readonly file: string;
-  readonly line?: number;
-  readonly why: string;
-}
-
 /** @public */
 export interface RunFilter {
   readonly tenant?: string;
@@ -193,7 +175,7 @@ export interface Runs {
   ): Promise<RunSummary>;
   /** Adds to what is known of it; the transcript grows, the rest is replaced. `by`: who does so by hand. */
   describe(run: RunName, about: RunAbout & { readonly by?: Actor | undefined }): Promise<RunSummary>;
-  /** Looks for the deliverables, seals the folder in the audit log, and says what the run may be called. */
+  /** Looks for the deliverables, writes the manifest, and says what the run may be called. */
   finish(
     run: RunName,
     ended?: {
@@ -214,10 +196,6 @@ export interface Runs {
   ): Promise<readonly RunEvent[] | undefined>;
   /** Lines of `logs/tools.jsonl`, the latest last, 200 at most unless `limit` says otherwise. */
   calls(run: RunName, limit?: number): Promise<readonly ToolRecord[] | undefined>;
-  /** Compares the folder with the audit log. */
-  verify(run: RunName): Promise<RunVerification | undefined>;
-  /** The folder as a tar archive. Links and special files are left out. */
-  export(run: RunName): Promise<AsyncIterable<Uint8Array> | undefined>;
   /** Everything announced so far is in the files when this resolves, as far as they can be written. */
   flush(): Promise<void>;
 }

@@ -65,15 +65,6 @@ const runEvent = component("RunEvent", {
 });
 export type RunEventView = View<typeof runEvent>;
 
-const verification = component("RunVerification", {
-  intact: flag,
-  run_id: text,
-  ...each(whole, "events", "calls", "sealed"),
-  problems: z.array(z.object({ file: text, line: whole.optional(), why: text })),
-  notes: texts,
-});
-export type RunVerificationView = View<typeof verification>;
-
 /** A call on the timeline of its run: no arguments and no results. */
 export const timelineCall = component("TimelineCall", {
   call_id: text,
@@ -137,14 +128,6 @@ export const runs = {
     query: search({ before: callId, limit }),
     answer: timeline,
   }),
-  verify: route("get", "/v1/runs/{id}/verify", "runs:export", {
-    summary: "Compare the run's folder with the audit log: edits, cuts, changes of order and missing lines are named.",
-    answer: verification,
-  }),
-  export: route("get", "/v1/runs/{id}/export", "runs:export", {
-    summary: "The run's folder as a tar archive.",
-    answer: "application/x-tar",
-  }),
   begin: route("post", "/v1/runs/{id}/begin", "runs:write", {
     summary: "Begin a run and say what it is for. The run belongs to the agent that begins it or calls in it first.",
     body: about,
@@ -156,7 +139,7 @@ export const runs = {
     answer: run,
   }),
   finish: route("post", "/v1/runs/{id}/finish", "runs:write", {
-    summary: "End a run: its deliverables are looked for, its folder is sealed in the audit log, its result is stated.",
+    summary: "End a run: its deliverables are looked for, its manifest is written, its result is stated.",
     body: z.strictObject(optional({ state: z.enum(["completed", "failed"]), reason })),
     answer: run,
   }),
