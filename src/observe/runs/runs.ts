@@ -9,27 +9,18 @@
 import type { Actor } from "../../core/actor.ts";
 import type { Principal } from "../../core/call.ts";
 import type { JsonObject } from "../../core/json.ts";
+import type { RunEventView, RunView } from "../../server/contract/runs.ts";
 
 /** One line of `events.jsonl`, as written and as sent. */
-export interface RunEvent {
-  readonly event_id: string;
-  /** From 1, without gaps. It gives the order. */
-  readonly sequence: number;
-  readonly run_id: string;
-  /** The session's trace: a session has one, and so has a call made alone. */
-  readonly session_id: string | null;
-  readonly task_id: string | null;
-  readonly type: string;
-  /** ISO 8601, UTC. */
-  readonly timestamp: string;
-  readonly actor: string;
-  readonly severity: "debug" | "info" | "warning" | "error";
-  readonly summary: string;
-  readonly data: JsonObject;
-  /** The call. */
-  readonly correlation_id?: string;
-  readonly parent_event_id?: string;
-}
+export type RunEvent = RunEventView;
+
+/** `run.json`, as written and as sent. */
+export type RunSummary = RunView;
+export type RunState = RunSummary["state"];
+export type RunCounts = RunSummary["counts"];
+/** What the run may be called after its end, worst reason first. */
+export type Governance = RunSummary["governance"];
+export type GovernanceReason = Governance["reasons"][number];
 
 /** One line of `logs/tools.jsonl`: how one arrival ended. Summaries and artifact ids, never content. */
 export interface ToolRecord {
@@ -69,57 +60,6 @@ export interface ErrorRecord {
   readonly rules?: readonly string[];
   readonly recovered?: true;
   readonly audit_seq: number;
-}
-
-export type RunState = "started" | "running" | "waiting" | "completed" | "failed" | "stopped";
-
-/** What the run may be called after its end, worst reason first. */
-export interface Governance {
-  readonly result: "passed" | "failed" | "incomplete" | "blocked";
-  readonly reasons: readonly GovernanceReason[];
-}
-
-export interface GovernanceReason {
-  readonly result: "failed" | "incomplete" | "blocked";
-  readonly code: string;
-  readonly message: string;
-}
-
-/** `run.json`, as written and as sent. */
-export interface RunSummary {
-  readonly run_id: string;
-  readonly tenant: string;
-  /** Who began it, by name or by its first call. */
-  readonly principal?: { readonly agent: string; readonly user?: string };
-  /** `waiting`: nothing runs, and a person must decide a request. `stopped`: closed without an end. */
-  readonly state: RunState;
-  readonly task_id?: string;
-  readonly reason?: string;
-  readonly created_at: string;
-  readonly last_event_at: string;
-  readonly finished_at?: string;
-  readonly counts: RunCounts;
-  readonly deliverables: { readonly expected: readonly string[]; readonly missing?: readonly string[] };
-  readonly governance: Governance;
-}
-
-export interface RunCounts {
-  readonly events: number;
-  /** Calls that ran, each once however often it was sent: those that have not ended are neither completed nor failed. */
-  readonly started: number;
-  readonly completed: number;
-  /** Calls with an unknown end count here until they are settled. */
-  readonly failed: number;
-  /** Arrivals that were refused; a call that is sent again is refused again. Not those whose request is open still. */
-  readonly blocked: number;
-  /** Arrivals that were shown what they would do: nothing ran. */
-  readonly previewed: number;
-  /** Arrivals that were answered with what the same call had ended with: nothing ran. */
-  readonly replayed: number;
-  /** Undecided approvals. */
-  readonly waiting: number;
-  readonly errors: number;
-  readonly artifacts: number;
 }
 
 /** Which run. The tenant is `default` unless it is named. */
