@@ -122,13 +122,13 @@ export async function readDecisions(folder: string): Promise<ReadonlyMap<string,
 }
 
 async function append(path: string, line: JsonObject): Promise<void> {
-  const { appendLine } = await import("./line-file.ts"); // loaded when something is remembered
+  const { appendLine } = await import("../../core/system/line-file.ts"); // loaded when something is remembered
   return appendLine(path, JSON.stringify(line));
 }
 
 /** The lines that fit the schema. Other programs can write there, so other lines stay where they are. */
 async function read<T>(path: string, schema: z.ZodType<T>): Promise<readonly T[]> {
-  const { linesOf } = await import("./line-file.ts");
+  const { linesOf } = await import("../../core/system/line-file.ts");
   const found: T[] = [];
   for await (const line of linesOf(path)) {
     const parsed = schema.safeParse(jsonIn(line));

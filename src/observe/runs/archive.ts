@@ -4,13 +4,13 @@ import type { AuditLog } from "../../audit/log.ts";
 import type { DurableEvent } from "../../core/event.ts";
 import { messageOf } from "../../core/fault.ts";
 import { counted } from "../../core/shown.ts";
+import { readWhole, writeWholeUnsynced } from "../../core/system/whole-file.ts";
 import type { Watcher } from "../../core/watcher.ts";
 import type { Store } from "../../store/store.ts";
 import { openRunFolders } from "./folders.ts";
 import { OpenRuns, type OpenRunsOptions, type RunOwner } from "./open-runs.ts";
 import { type EmittedEvent, makesNoFolder, runIn } from "./projection.ts";
 import type { LogEntry } from "./records.ts";
-import { readWholeFile, writeWholeFile } from "./whole-file.ts";
 
 export interface ArchiveOptions extends Omit<OpenRunsOptions, "folders" | "projected"> {
   /** Where the folders of runs lie. It belongs to one process at a time. */
@@ -227,7 +227,7 @@ export class Archive implements AsyncDisposable {
     if (this.#isBehind() || this.runs.all().some((run) => run.isWaiting)) this.#saveLater();
     if (this.#isPositionSaved) return;
     try {
-      await writeWholeFile(join(this.folder, positionFile), `${JSON.stringify(this.#position)}\n`);
+      await writeWholeUnsynced(join(this.folder, positionFile), `${JSON.stringify(this.#position)}\n`);
       this.#isPositionSaved = true;
       this.#isSavingFailed = false;
     } catch (error) {
@@ -253,7 +253,7 @@ const positionFile = ".position.json";
 /** A new archive begins at the end of the log. A position beyond it is of another log. */
 async function readPosition({ folder, audit, reportLoss }: ArchiveOptions): Promise<Position> {
   const { size } = audit;
-  const up_to = positionIn((await readWholeFile(join(folder, positionFile))) ?? "");
+  const up_to = positionIn((await readWhole(join(folder, positionFile))) ?? "");
   if (up_to === undefined) return { up_to: size };
   if (up_to <= size) return { up_to };
   reportLoss(

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { codeOf } from "../../core/system/error-code.ts";
-import { LineFile } from "./line-file.ts";
+import { LineFile } from "../../core/system/line-file.ts";
 import { errorIn, eventIn, recordIn } from "./reading.ts";
 import type { RunEvent } from "./runs.ts";
 
@@ -26,7 +26,9 @@ export class RunFiles {
 
   constructor(options: RunFilesOptions) {
     this.#options = options;
-    this.#files = byName((name) => new LineFile(join(options.folder, name), options.changed));
+    this.#files = byName(
+      (name) => new LineFile(join(options.folder, name), { code: "run_invalid", changed: options.changed }),
+    );
     this.#written = byName(() => new Set());
   }
 

@@ -5,6 +5,7 @@ import type { Clock } from "../../core/clock.ts";
 import { momentNames } from "../../core/event.ts";
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
 import type { JsonObject } from "../../core/json.ts";
+import { readWhole, writeWholeUnsynced } from "../../core/system/whole-file.ts";
 import { brief } from "./bounded.ts";
 import { governanceOf } from "./governance.ts";
 import { type EmittedEvent, emitted, project, type UnnumberedEvent } from "./projection.ts";
@@ -13,7 +14,6 @@ import type { LiveEvent, LogEntry, ProjectionOptions } from "./records.ts";
 import { type LineFileName, RunFiles } from "./run-files.ts";
 import type { RunEvent, RunSummary } from "./runs.ts";
 import { Tally } from "./tally.ts";
-import { readWholeFile, writeWholeFile } from "./whole-file.ts";
 
 export interface RunLogOptions extends ProjectionOptions {
   readonly tenant: string;
@@ -241,7 +241,7 @@ export class RunLog {
 
   /** @param text redacted already */
   async write(name: string, text: string): Promise<void> {
-    await writeWholeFile(join(this.folder, name), text);
+    await writeWholeUnsynced(join(this.folder, name), text);
   }
 
   #shown({ agent, user }: Omit<Principal, "tenant">): NonNullable<RunSummary["principal"]> {
@@ -256,7 +256,7 @@ export class RunLog {
   }
 
   async #readSummary(): Promise<void> {
-    const text = await readWholeFile(join(this.folder, "run.json"));
+    const text = await readWhole(join(this.folder, "run.json"));
     const found = text === undefined ? undefined : summaryIn(text);
     if (found === undefined) return;
     if (found.run_id !== this.runId || found.tenant !== this.tenant) {
