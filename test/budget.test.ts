@@ -15,7 +15,7 @@ const budgets: Readonly<Record<string, number>> = {
   engines: 7_392,
   identity: 2_449,
   mcp: 6_313,
-  observe: 6_458,
+  observe: 5_850,
   pipeline: 4_211,
   policy: 5_259,
   results: 3_163,

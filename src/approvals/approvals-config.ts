@@ -1,26 +1,11 @@
 /** The `approvals` section of a configuration file (snake_case) and what it becomes. Only src/config imports this. */
 import { z } from "zod";
-import type { SnakeCased } from "../core/case.ts";
+import type { CamelCased } from "../core/case.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { risks } from "../core/risk.ts";
 import type { Patience } from "../core/session.ts";
 import { isRole, roles } from "../identity/roles.ts";
 import { type ApprovalRoute, Routing } from "./routes.ts";
-
-/** Spans are seconds in a configuration. */
-export type RouteSection = Omit<ApprovalRoute, "where" | "ttlMs" | "remindBeforeMs" | "escalateAfterMs"> & {
-  readonly ttlSeconds?: number;
-  readonly remindBeforeSeconds?: number;
-  readonly escalateAfterSeconds?: number;
-};
-
-export interface ApprovalsSection {
-  readonly ttlSeconds?: number;
-  readonly maxOpenPerAgent?: number;
-  readonly separateUser?: boolean;
-  readonly patience?: Patience;
-  readonly routes?: readonly RouteSection[];
-}
 
 export interface ApprovalSettings {
   readonly patience: Patience;
@@ -78,7 +63,7 @@ const route = z.strictObject({
   optional: z.boolean().exactOptional().describe("true: no warning if its tools and servers match nothing"),
 });
 
-export const approvalsSchema: z.ZodType<SnakeCased<ApprovalsSection>> = z.strictObject({
+export const approvalsSchema = z.strictObject({
   ttl_seconds: z
     .int()
     .min(1)
@@ -102,6 +87,9 @@ export const approvalsSchema: z.ZodType<SnakeCased<ApprovalsSection>> = z.strict
     .exactOptional()
     .describe("Who is asked, and what a yes must bring: docs/reference/approvals.md."),
 });
+
+export type ApprovalsSection = CamelCased<z.output<typeof approvalsSchema>>;
+type RouteSection = NonNullable<ApprovalsSection["routes"]>[number];
 
 /**
  * Problems that only the compiled routes can find, for example a quorum that cannot be reached. Returns a sentence, or

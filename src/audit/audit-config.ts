@@ -1,16 +1,11 @@
 /** The `audit` section of a configuration file. Only src/config imports this. */
 import { resolve } from "node:path";
 import { z } from "zod";
-import type { SnakeCased } from "../core/case.ts";
+import type { CamelCased } from "../core/case.ts";
 import type { RecheckSettings } from "./recheck.ts";
 import type { Witness, WitnessSettings } from "./witness.ts";
 
-export interface AuditSection {
-  readonly recheck?: RecheckSettings;
-  readonly witness?: WitnessSettings;
-}
-
-export const auditSchema: z.ZodType<SnakeCased<AuditSection>> = z.strictObject({
+export const auditSchema = z.strictObject({
   recheck: z
     .strictObject({
       enabled: z.boolean().exactOptional().describe("Default: true if the store is a file."),
@@ -32,6 +27,8 @@ export interface AuditSettings {
   /** A witness of your own has the two methods of `Witness`. */
   readonly witness?: WitnessSettings | Witness | undefined;
 }
+
+type AuditSection = CamelCased<z.output<typeof auditSchema>>;
 
 /** @param base the folder that paths are relative to */
 export function auditSettingsFrom({ recheck = {}, witness }: AuditSection, base: string): AuditSettings {

@@ -2,7 +2,6 @@
 import { type FileHandle, open, readFile, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { createGzip } from "node:zlib";
 import { RuntimeFault } from "../core/fault.ts";
 import { codeOf, whyUnreadable } from "../core/system/error-code.ts";
 import { visible } from "./text.ts";
@@ -34,11 +33,10 @@ function unreadable(file: string, error: unknown, what = ""): UsageProblem {
 }
 
 /** Writes a file that does not exist yet, for this user alone. On failure no part of it stays. */
-export async function writeNamed(file: string, bytes: AsyncIterable<Uint8Array>, gzip = false): Promise<void> {
+export async function writeNamed(file: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
   const to = (await makeNamed(file)).createWriteStream({ flush: true });
   try {
-    if (gzip) await pipeline(bytes, createGzip(), to);
-    else await pipeline(bytes, to);
+    await pipeline(bytes, to);
   } catch (error) {
     await rm(file, { force: true });
     throw error;

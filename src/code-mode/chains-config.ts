@@ -1,13 +1,8 @@
 /** The `chains` section of a configuration file. Only src/config imports this, so code mode itself needs no zod. */
 import { z } from "zod";
-import type { SnakeCased } from "../core/case.ts";
-import { driversSchema, type EngineSettingsData } from "../engines/drivers-config.ts";
+import type { CamelCased } from "../core/case.ts";
+import { driversSchema } from "../engines/drivers-config.ts";
 import type { ChainOptions } from "./chain-options.ts";
-
-export type ChainsSection = Omit<ChainOptions, "drivers" | "engineSettings"> & {
-  readonly engineSettings?: EngineSettingsData;
-  readonly enabled?: boolean;
-};
 
 const mebibyte = 1024 * 1024;
 const whole = (min: number, max: number, what: string) => z.int().min(min).max(max).exactOptional().describe(what);
@@ -26,7 +21,7 @@ const limits = z.strictObject({
     .describe("A script's calls above this risk ask a person, whatever the autonomy level says."),
 });
 
-export const chainsSchema: z.ZodType<SnakeCased<ChainsSection>> = z.strictObject({
+export const chainsSchema = z.strictObject({
   enabled: z.boolean().exactOptional().describe("Offer `tool_chain`. Default true if an engine can run here."),
   engines: z
     .array(z.string().min(1).max(64))
@@ -55,6 +50,8 @@ export const chainsSchema: z.ZodType<SnakeCased<ChainsSection>> = z.strictObject
   ),
   calls_at_once: whole(1, 1000, "Calls of a script that run at the same time. Default 16."),
 });
+
+type ChainsSection = CamelCased<z.output<typeof chainsSchema>>;
 
 /** Returns undefined if scripts are off. */
 export function chainOptionsFrom({ enabled, ...options }: ChainsSection): ChainOptions | undefined {

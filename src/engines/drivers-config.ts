@@ -1,13 +1,5 @@
 /** `chains.engine_settings` of a configuration file (snake_case): engines that run on other machines. Only chains-config.ts imports this. */
 import { z } from "zod";
-import type { SnakeCased } from "../core/case.ts";
-import type { EngineSettings } from "./known-engines.ts";
-
-/** Without the options that only code can set. */
-export interface EngineSettingsData {
-  readonly kubernetes?: Omit<NonNullable<EngineSettings["kubernetes"]>, "clock">;
-  readonly firecracker?: Omit<NonNullable<EngineSettings["firecracker"]>, "clock" | "kvm">;
-}
 
 const matching = (pattern: RegExp, problem: string) => z.string().regex(pattern, problem);
 const path = matching(/^\//, "Write an absolute path: it begins with `/`.");
@@ -66,7 +58,7 @@ const firecracker = z.strictObject({
   ...place,
 });
 
-export const driversSchema: z.ZodType<SnakeCased<EngineSettingsData>> = z.strictObject({
+export const driversSchema = z.strictObject({
   kubernetes: kubernetes.exactOptional().describe("One pod a script, under a RuntimeClass with a kernel of its own."),
   firecracker: firecracker.exactOptional().describe("One machine a script."),
 });

@@ -1,19 +1,14 @@
 /** The `accounts` section of a configuration file (snake_case) and what it becomes. Only src/config imports this. */
 import { z } from "zod";
-import type { SnakeCased } from "../core/case.ts";
+import type { CamelCased } from "../core/case.ts";
 import { isLoopback, type OpenIdSettings } from "./openid.ts";
 import type { roles } from "./roles.ts";
 import type { SessionLimits } from "./session-repository.ts";
 
-export interface AccountsSection {
-  readonly session?: { readonly idleMinutes?: number; readonly absoluteHours?: number };
-  readonly openid?: Pick<OpenIdSettings, "issuer" | "clientId"> & Partial<OpenIdSettings>;
-}
-
 const text = z.string().min(1);
 const role = z.enum(["viewer", "approver", "operator", "auditor", "admin"] satisfies typeof roles);
 
-const openId: z.ZodType<SnakeCased<NonNullable<AccountsSection["openid"]>>> = z.strictObject({
+const openId = z.strictObject({
   issuer: z
     .url()
     .refine((url) => url.startsWith("https://") || isLoopback(url), "Write `https://…`; without TLS only on loopback.")
@@ -53,7 +48,7 @@ const openId: z.ZodType<SnakeCased<NonNullable<AccountsSection["openid"]>>> = z.
   tenant: text.exactOptional().describe("The tenant of accounts that are created. Default: `default`."),
 });
 
-export const accountsSchema: z.ZodType<SnakeCased<AccountsSection>> = z.strictObject({
+export const accountsSchema = z.strictObject({
   session: z
     .strictObject({
       idle_minutes: z
@@ -72,6 +67,8 @@ export const accountsSchema: z.ZodType<SnakeCased<AccountsSection>> = z.strictOb
     .exactOptional(),
   openid: openId.exactOptional().describe("Signing in at an OpenID provider; needs the package openid-client."),
 });
+
+type AccountsSection = CamelCased<z.output<typeof accountsSchema>>;
 
 export interface AccountSettings {
   readonly sessions: SessionLimits;

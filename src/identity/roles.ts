@@ -32,7 +32,6 @@ export const permissions = [
   "calls:settle",
   "runs:read",
   "runs:write",
-  "runs:export",
   "artifacts:read",
   "events:read",
   "tools:read",
@@ -97,9 +96,8 @@ const table: Readonly<Record<Role, readonly Permission[]>> = {
     "alarms:write",
     "channels:read",
     "channels:write",
-    "runs:export",
   ],
-  auditor: [...everyone, "audit:read", "audit:sign", "audit:export", "runs:export", "channels:read"],
+  auditor: [...everyone, "audit:read", "audit:sign", "audit:export", "channels:read"],
   admin: [...everyone, "accounts:admin", "channels:read"],
 };
 

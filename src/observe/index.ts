@@ -49,10 +49,8 @@ export type {
   RunFilter,
   RunName,
   RunPage,
-  RunProblem,
   RunState,
   RunSummary,
   Runs,
-  RunVerification,
   ToolRecord,
 } from "./runs/runs.ts";

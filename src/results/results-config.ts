@@ -1,15 +1,8 @@
 /** The `results` section of a configuration file. Only src/config imports this. */
 import { z } from "zod";
-import type { SnakeCased } from "../core/case.ts";
 import { answerBytesRange } from "./raw-result.ts";
 
-export interface ResultSettings {
-  readonly retentionDays?: number;
-  readonly maxBytes?: number;
-  readonly maxArtifactBytes?: number;
-}
-
-export const resultsSchema: z.ZodType<SnakeCased<ResultSettings>> = z.strictObject({
+export const resultsSchema = z.strictObject({
   retention_days: z
     .int()
     .min(0)

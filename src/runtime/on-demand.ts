@@ -80,8 +80,7 @@ export async function openArchive(
       follow: (watcher) => stream.watch(watcher),
       redact,
       summarize: describeOutcome,
-      note,
     }),
   );
-  return new RunsApi({ archive, audit: options.audit, redact, note, owners: runs });
+  return new RunsApi({ archive, redact, note, owners: runs });
 }

@@ -1,23 +1,14 @@
 /** The `secrets` section of a configuration file (snake_case) and what it becomes. Only src/config imports this. */
 import { join, resolve } from "node:path";
 import { z } from "zod";
-import type { SnakeCased } from "../core/case.ts";
-import { type BackendName, backendNames, type SecretSettings } from "./open-secrets.ts";
-import { type PatternMode, patternModes } from "./secret-store.ts";
-
-export interface SecretsSection {
-  readonly backend?: BackendName | readonly BackendName[];
-  readonly file?: string;
-  readonly keyFile?: string;
-  readonly command?: readonly string[];
-  readonly timeoutMs?: number;
-  readonly patterns?: PatternMode;
-}
+import type { CamelCased } from "../core/case.ts";
+import { backendNames, type SecretSettings } from "./open-secrets.ts";
+import { patternModes } from "./secret-store.ts";
 
 const backend = z.enum(backendNames);
 const path = z.string().min(1);
 
-export const secretsSchema: z.ZodType<SnakeCased<SecretsSection>> = z
+export const secretsSchema = z
   .strictObject({
     backend: z
       .union([backend, z.array(backend).min(1).max(backendNames.length)])
@@ -52,6 +43,8 @@ export const secretsSchema: z.ZodType<SnakeCased<SecretsSection>> = z
     ({ backend: given = [] }) => new Set([given].flat()).size === [given].flat().length,
     "The same `backend` stands there twice.",
   );
+
+type SecretsSection = CamelCased<z.output<typeof secretsSchema>>;
 
 /** @param base the folder that relative paths are relative to */
 export function secretSettingsFrom(secrets: SecretsSection, base: string, dataFolder: string): SecretSettings {

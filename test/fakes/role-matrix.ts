@@ -13,7 +13,6 @@ export const grid: Readonly<Record<Permission, string>> = {
   "calls:settle": "operator",
   "runs:read": "agent viewer approver operator auditor admin",
   "runs:write": "agent operator",
-  "runs:export": "operator auditor",
   "artifacts:read": "agent viewer approver operator auditor admin",
   "events:read": "viewer approver operator auditor admin",
   "tools:read": "agent viewer approver operator auditor admin",
@@ -109,8 +108,6 @@ export const matrix: Readonly<Record<string, Row>> = {
   "get /v1/runs": reading("runs:read"),
   "get /v1/runs/{id}": reading("runs:read", 200, 404),
   "get /v1/runs/{id}/events": reading("runs:read", 200, 404),
-  "get /v1/runs/{id}/verify": reading("runs:export", 200, 404),
-  "get /v1/runs/{id}/export": reading("runs:export", 200, 404),
   "get /v1/runs/{id}/timeline": reading("runs:read", 200, 404),
   "post /v1/runs/{id}/begin": { ...doing("runs:write"), stranger: 404 }, // in another tenant it is another run
   "post /v1/runs/{id}/describe": doing("runs:write", 200, {}, 404),

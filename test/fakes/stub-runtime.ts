@@ -238,11 +238,6 @@ export function stubRuntime(options: StubOptions = {}): {
       get: async ({ tenant }: RunName) => (tenant === run.tenant ? run : undefined),
       events: recording("runs.events", []),
       calls: recording("runs.calls", []),
-      verify: recording("runs.verify", {
-        ...{ intact: true, run_id: "run_1", events: 0, calls: 0, sealed: 0 },
-        ...{ problems: [], notes: [] },
-      }),
-      export: recording("runs.export", [Buffer.from("tar")]),
       begin: recording("runs.begin", run),
       describe: recording("runs.describe", run),
       finish: recording("runs.finish", run),

@@ -47,6 +47,6 @@ it("a script's calls are below it in the run's folder, live and projected again 
     await h.runtime.runs?.flush();
     expect(run.calls.every(({ recovered }) => recovered === true)).toBe(true);
     expect(nested()).toEqual(beneath);
-    expect(await h.runtime.runs?.verify({ runId: "run_1" })).toMatchObject({ calls: 3 });
+    expect(run.calls).toHaveLength(3);
   }
 });

@@ -1,8 +1,10 @@
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { folderName } from "../../src/observe/runs/folders.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
 import { FakeClock } from "../fakes/clock.ts";
+import { differences } from "../fakes/projected-again.ts";
 import { base, openRunArchive, safe, type Tool } from "../fakes/run-archive.ts";
 import { RunFolder, runsFolder } from "../fakes/run-folder.ts";
 import { runtimeFixture } from "../fakes/runtime-fixture.ts";
@@ -20,9 +22,10 @@ it("keeps no secret in arguments, results, errors, prompts or names", async () =
       throw new Error(`no ${secret}`);
     },
   };
+  const folder = runsFolder();
   await using k = await openRunArchive([leaky, failing], {
     redactor,
-    archive: { folder: runsFolder(), config: `x: ${secret}\n` },
+    archive: { folder, config: `x: ${secret}\n` },
   });
   const { runtime } = k.h;
   await runtime.runs?.begin(
@@ -34,9 +37,8 @@ it("keeps no secret in arguments, results, errors, prompts or names", async () =
   }
   await runtime.invoke({ tool: "leaky", arguments: {} }, base);
   await runtime.runs?.finish({ runId: "run_1" }, { reason: secret });
-  const tar = [];
-  for await (const bytes of (await runtime.runs?.export({ runId: "run_1" })) ?? []) tar.push(bytes);
-  const all = Buffer.concat(tar).toString();
+  const files = readdirSync(join(folder, "run_1"), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const all = files.map(({ parentPath, name }) => readFileSync(join(parentPath, name), "utf8")).join("\n");
 
   expect(all).toContain("[redacted]");
   expect(all).not.toContain("hunter2");
@@ -77,7 +79,7 @@ it("keeps lines under 4 kB with any names of tools, actions, agents and argument
   for (const file of ["events.jsonl", "logs/tools.jsonl", "logs/errors.jsonl"])
     expect(k.run.longest(file)).toBeLessThan(4_096);
   expect(k.run.calls).toHaveLength(12);
-  expect(await k.h.runtime.runs?.verify({ runId: "run_1" })).toMatchObject({ intact: true, problems: [] });
+  expect(await differences(k.h.runtime, k.run)).toEqual([]);
 });
 
 it.each(["../x", "a/b", "", "x".repeat(65), "run\u0000", ".."])("refuses the run id %j everywhere", async (runId) => {
@@ -86,7 +88,7 @@ it.each(["../x", "a/b", "", "x".repeat(65), "run\u0000", ".."])("refuses the run
   await expect(runtime.invoke({ tool: "echo", arguments: { to: "a" } }, { runId })).rejects.toMatchObject({
     code: "context_invalid",
   });
-  for (const verb of ["begin", "finish", "get", "events", "calls", "verify", "export"] as const)
+  for (const verb of ["begin", "finish", "get", "events", "calls"] as const)
     await expect(runtime.runs?.[verb]({ runId })).rejects.toMatchObject({ code: "run_invalid" });
   expect(readdirSync(k.folder).filter((name) => name !== ".position.json")).toEqual([]);
 });
@@ -104,8 +106,11 @@ it("keeps the runs of tenants apart, also if they have the same id", async () =>
       .sort(),
   ).toEqual([expect.stringMatching(/^a-b\.[0-9a-f]{32}~run_1$/), "acme~run_1", "run_1"]);
   expect((await runtime.runs?.list({ tenant: "acme" }))?.map(({ tenant }) => tenant)).toEqual(["acme"]);
-  for (const tenant of ["default", "acme", "a/../b"])
-    expect(await runtime.runs?.verify({ runId: "run_1", tenant })).toMatchObject({ intact: true, calls: 1 });
+  for (const tenant of ["default", "acme", "a/../b"]) {
+    const run = new RunFolder(k.folder, folderName(tenant, "run_1"));
+    expect(await differences(runtime, run, { tenant })).toEqual([]);
+    expect(run.calls).toHaveLength(1);
+  }
   expect(await runtime.runs?.get({ runId: "run_1", tenant: "other" })).toBeUndefined();
 });
 
@@ -136,10 +141,10 @@ it("projects again from an older position without a change in any file", async (
   const run = new RunFolder(folder, "run_1");
   const files = ["events.jsonl", "logs/tools.jsonl", "logs/errors.jsonl", "run.json", "session.json"];
   const before = files.map((name) => run.text(name));
-  writeFileSync(join(folder, ".position.json"), '{"since":0,"up_to":0}');
+  writeFileSync(join(folder, ".position.json"), '{"up_to":0}');
   {
     await using h = await runtimeFixture({ store, archive: { folder } });
-    expect(await h.runtime.runs?.verify({ runId: "run_1" })).toMatchObject({ intact: true, problems: [] });
+    expect(await differences(h.runtime, run)).toEqual([]);
   }
   expect(files.map((name) => run.text(name))).toEqual(before);
 });

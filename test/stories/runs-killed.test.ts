@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { createRuntime, type Runtime } from "../../src/index.ts";
+import { differences } from "../fakes/projected-again.ts";
 import { RunFolder, runsFolder } from "../fakes/run-folder.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
@@ -44,10 +45,7 @@ it(`files are valid after a kill, and equal the audit log after a restart (case 
       for (const runId of ["run_0", "run_1", "run_2"]) {
         const run = new RunFolder(join(folder, "runs"), runId);
         expect(run.isGapless).toBe(true);
-        expect(await runtime.runs?.verify({ runId }), `${runId} in life ${life}`).toMatchObject({
-          intact: true,
-          problems: [],
-        });
+        expect(await differences(runtime, run, { runId }), `${runId} in life ${life}`).toEqual([]);
         const ids = new Set(run.calls.map(({ call_id }) => call_id));
         expect(ids.size).toBe(run.calls.length);
       }
@@ -92,8 +90,8 @@ it("every lost line is projected again, wherever each file was torn", async () =
   writeFileSync(join(folder, ".position.json"), position);
   rmSync(join(folder, "run_2"), { recursive: true });
   const run = new RunFolder(folder, "run_1");
-  const sealed = Buffer.byteLength(run.text("events.jsonl").split("\n").slice(0, 5).join("\n"));
-  truncateSync(run.file("events.jsonl"), sealed - 7);
+  const events = run.text("events.jsonl");
+  truncateSync(run.file("events.jsonl"), Buffer.byteLength(events.split("\n").slice(0, 5).join("\n")) - 7);
   truncateSync(run.file("logs/tools.jsonl"), run.text("logs/tools.jsonl").indexOf("\n") + 20);
   appendFileSync(run.file("logs/errors.jsonl"), '{"half');
   {
@@ -108,31 +106,38 @@ it("every lost line is projected again, wherever each file was torn", async () =
       ["echo", undefined],
     ]);
     expect(run.calls[1]?.args_digest).toMatch(/^[0-9a-f]{16}$/);
-    const found = await h.runtime.runs?.verify({ runId: "run_1" });
-    // The events have the same bytes again. The log has no arguments and results of calls, and the seal covered them.
-    expect(found?.problems.map(({ file, line }) => [file, line])).toEqual([["logs/tools.jsonl", undefined]]);
-    expect(await h.runtime.runs?.verify({ runId: "run_2" })).toMatchObject({ calls: 1 });
+    // The events have the same bytes again. The log has no arguments and results of calls.
+    expect(run.text("events.jsonl").slice(0, events.length)).toBe(events);
+    expect(await differences(h.runtime, run)).toEqual([]);
+    const other = new RunFolder(folder, "run_2");
+    expect(await differences(h.runtime, other, { runId: "run_2" })).toEqual([]);
+    expect(other.calls).toHaveLength(1);
   }
 });
 
 it("a new folder beside an old log starts at the log's present, and reports the time it was off", async () => {
   const store = `sqlite:${join(runsFolder(), "postern.db")}`;
   const folder = runsFolder();
+  const run = new RunFolder(folder, "run_1");
+  let start = 0;
   {
     await using h = await runtimeFixture({ store });
     await h.runtime.invoke({ tool: "echo", arguments: { to: "before" } }, base);
+    start = h.runtime.audit.size;
   }
   {
     await using h = await runtimeFixture({ store, archive: { folder } });
     await h.runtime.invoke({ tool: "echo", arguments: { to: "first" } }, base);
-    expect(await h.runtime.runs?.verify({ runId: "run_1" })).toMatchObject({ intact: true, calls: 1 });
+    expect(await differences(h.runtime, run, { since: start })).toEqual([]);
+    expect(run.calls).toHaveLength(1);
   }
   {
     await using h = await runtimeFixture({ store });
     await h.runtime.invoke({ tool: "echo", arguments: { to: "while it was off" } }, base);
   }
   await using h = await runtimeFixture({ store, archive: { folder } });
-  expect(await h.runtime.runs?.verify({ runId: "run_1" })).toMatchObject({ intact: true, calls: 2 });
+  expect(await differences(h.runtime, run, { since: start })).toEqual([]);
+  expect(run.calls).toHaveLength(2);
 });
 
 it("a full disk is logged, breaks no call, tears no line, and loses nothing once there is room", async () => {
@@ -165,18 +170,18 @@ it("a full disk is logged, breaks no call, tears no line, and loses nothing once
     ["before", "1", "2", "3"].map((to) => JSON.stringify({ to })),
   );
   expect(logged.at(-1)).toContain("can be written again");
-  expect(await h.runtime.runs?.verify({ runId: "run_1" })).toMatchObject({ intact: true, problems: [] });
+  expect(await differences(h.runtime, run)).toEqual([]);
   expect(readdirSync(run.path)).not.toContain("run.json.new");
 });
 
-it("a folder that was removed during use is made again, and verify names what is missing", async () => {
+it("a folder that was removed during use is made again, and holds what comes after", async () => {
   const folder = runsFolder();
   await using h = await runtimeFixture({ archive: { folder } });
   await h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, base);
   await h.runtime.runs?.flush();
   rmSync(join(folder, "run_1"), { recursive: true });
   expect((await h.runtime.invoke({ tool: "echo", arguments: { to: "b" } }, base)).status).toBe("ok");
-  const found = await h.runtime.runs?.verify({ runId: "run_1" });
-  expect(found?.intact).toBe(false);
-  expect(found?.problems.map(({ why }) => why).join("\n")).toContain("is missing");
+  const run = new RunFolder(folder, "run_1");
+  expect(await differences(h.runtime, run)).toContainEqual(expect.stringContaining("has no line"));
+  expect(run.calls.map(({ args_summary }) => args_summary)).toEqual(['{"to":"b"}']);
 });

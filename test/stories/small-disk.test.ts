@@ -5,9 +5,8 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { loadSigner } from "../../src/audit/signer.ts";
 import { writeServerFile, writeStarting } from "../../src/cli/server-file.ts";
-import { writeWhole } from "../../src/core/system/whole-file.ts";
+import { writeWhole, writeWholeUnsynced } from "../../src/core/system/whole-file.ts";
 import { createRuntime } from "../../src/index.ts";
-import { writeWholeFile } from "../../src/observe/runs/whole-file.ts";
 import { openCredentials } from "../../src/server/credentials.ts";
 import { CommandLine } from "../fakes/command-line.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
@@ -82,7 +81,7 @@ describe.runIf(isRoot)("a disk with little room", () => {
     "the file of a running Postern": (folder) =>
       writeServerFile(folder, { port: 1, pid: 1, url: "http://127.0.0.1:1" }),
     "the file of a starting Postern": (folder) => writeStarting(folder),
-    "the position of the run archive": (folder) => writeWholeFile(join(folder, ".position.json"), "{}\n"),
+    "the position of the run archive": (folder) => writeWholeUnsynced(join(folder, ".position.json"), "{}\n"),
     "the secrets": (folder) => writeWhole(join(folder, "secrets.age"), "x"),
     "the store": (folder) => openStoreIn(folder),
   };

@@ -1,13 +1,11 @@
 /** The `files` section of a configuration file. Only src/config imports this: the tools themselves know no zod. */
 import { resolve } from "node:path";
 import { z } from "zod";
-import type { SnakeCased } from "../../core/case.ts";
+import type { CamelCased } from "../../core/case.ts";
 import type { FileToolOptions } from "./files.ts";
 
 /** The options of the tools without those that the runtime sets. */
 export type FileSettings = Omit<FileToolOptions, "runs" | "outOfReach" | "notWritable">;
-
-export type FilesSection = FileSettings & { readonly enabled?: boolean };
 
 const maxBytes = 2 ** 30;
 const bytes = z.int().min(1).max(maxBytes).exactOptional();
@@ -16,7 +14,7 @@ const root = z.strictObject({
   writable: z.boolean().exactOptional().describe("Tools may change what is in it. Default: false."),
 });
 
-export const filesSchema: z.ZodType<SnakeCased<FilesSection>> = z.strictObject({
+export const filesSchema = z.strictObject({
   enabled: z.boolean().exactOptional().describe("Offer tools that read, list and search files. Default: false."),
   write: z.boolean().exactOptional().describe("Offer tools that write, edit and move. Default: false."),
   delete: z.boolean().exactOptional().describe("Offer delete_file, which a rule must also name. Default: false."),
@@ -52,6 +50,8 @@ export const filesSchema: z.ZodType<SnakeCased<FilesSection>> = z.strictObject({
     .exactOptional()
     .describe("Accept a system other than Linux, where folders can be swapped for links meanwhile."),
 });
+
+type FilesSection = CamelCased<z.output<typeof filesSchema>>;
 
 /** Returns undefined if the tools are off. */
 export function fileSettingsFrom(files: FilesSection, base: string): FileSettings | undefined {

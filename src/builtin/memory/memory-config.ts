@@ -1,14 +1,7 @@
 /** The `memory` section of a configuration file. Only src/config imports this: the tools themselves know no zod. */
 import { z } from "zod";
-import type { SnakeCased } from "../../core/case.ts";
+import type { CamelCased } from "../../core/case.ts";
 import type { WriteMode } from "./memory.ts";
-
-export interface MemorySection {
-  readonly enabled?: boolean;
-  readonly provider?: "embedded" | "external" | { readonly server: string };
-  readonly writeMode?: WriteMode;
-  readonly scopes?: readonly string[];
-}
 
 /** The section with its defaults. */
 export interface MemorySettings {
@@ -18,7 +11,7 @@ export interface MemorySettings {
   readonly scopes: readonly string[] | undefined;
 }
 
-export const memorySchema: z.ZodType<SnakeCased<MemorySection>> = z.strictObject({
+export const memorySchema = z.strictObject({
   enabled: z.boolean().exactOptional().describe("Offer recall_memory and write_memory. Default: false."),
   provider: z
     .union([
@@ -40,6 +33,8 @@ export const memorySchema: z.ZodType<SnakeCased<MemorySection>> = z.strictObject
     .exactOptional()
     .describe("Whose memories there are: agent (the default) and user are private to each, any other name is shared."),
 });
+
+type MemorySection = CamelCased<z.output<typeof memorySchema>>;
 
 /** The server that `provider: external` means. */
 const externalServer = "memory";

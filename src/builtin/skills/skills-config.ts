@@ -1,14 +1,7 @@
 /** The `skills` section of a configuration file. Only src/config imports this: skills themselves know no zod. */
 import { z } from "zod";
-import type { SnakeCased } from "../../core/case.ts";
 
-export interface SkillsSection {
-  readonly folders?: readonly string[];
-  readonly linksAndGroups?: boolean;
-  readonly agents?: Readonly<Record<string, readonly string[]>>;
-}
-
-export const skillsSchema: z.ZodType<SnakeCased<SkillsSection>> = z.strictObject({
+export const skillsSchema = z.strictObject({
   folders: z
     .array(z.string().min(1))
     .max(100)

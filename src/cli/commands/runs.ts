@@ -1,10 +1,9 @@
-import { counted } from "../../core/shown.ts";
-import { type RunEventView, type RunVerificationView, type RunView, runs } from "../../server/contract/runs.ts";
+import { type RunEventView, type RunView, runs } from "../../server/contract/runs.ts";
 import type { CommandGroup } from "../command.ts";
 import { asTypedHere } from "../command-name.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { flagsOf, rowLimit, wholeNumber } from "../flags.ts";
-import { readNamed, writeNamed } from "../named-files.ts";
+import { readNamed } from "../named-files.ts";
 import { ago, allPages, type Columns, tableOf, type Work } from "../print.ts";
 import type { Paint } from "../terminal.ts";
 import { labelled, visible, whose } from "../text.ts";
@@ -39,7 +38,6 @@ export function commands(group: CommandGroup): void {
     run: async ({ sent: { id }, host, flags }) => (await import("../watch.ts")).watchRun(host, { id }, flags),
   });
   changeCommands(group);
-  folderCommands(group);
 }
 
 const columns: Columns<RunView> = {
@@ -146,7 +144,7 @@ function changeCommands(group: CommandGroup): void {
       ask: ({ operator }, sent) => operator.runs[verb](sent),
       text: runText,
     });
-  const finishHelp = "end a run: look for its deliverables, seal it, say its result; exit code 1 unless it passed";
+  const finishHelp = "end a run: look for its deliverables, say its result; exit code 1 unless it passed";
   group.answer("finish <id>", finishHelp, {
     options: { "--failed": "it did not reach its end", "--reason <text>": "recorded with it" },
     prepare: ({ sent: { id }, options: { failed, reason } }) =>
@@ -155,35 +153,4 @@ function changeCommands(group: CommandGroup): void {
     text: runText,
     code: ({ governance }) => (governance.result === "passed" ? exitCodes.ok : exitCodes.failed),
   });
-}
-
-function folderCommands(group: CommandGroup): void {
-  group.answer("verify <id>", "compare the folder with the audit log; exit code 1 when something was changed", {
-    ask: ({ operator }, sent) => operator.runs.verify(sent),
-    text: verificationText,
-    code: ({ intact }) => (intact ? exitCodes.ok : exitCodes.failed),
-  });
-  group.answer("export <id> [file]", "the folder as a tar archive; compressed when the file ends in .gz or .tgz", {
-    words: { "[file]": "default: ID.tar.gz here" },
-    ask: async ({ operator }, { id, file = `${id}.tar.gz` }) => {
-      await operator.runs.show({ id }); // a run that does not exist leaves no file behind
-      await writeNamed(file, operator.runs.export({ id }), /\.t?gz$/.test(file));
-      return { file };
-    },
-    text: ({ file }) => `Exported to ${file}.\n`,
-  });
-}
-
-function verificationText(
-  { intact, events, calls, sealed, problems, notes }: RunVerificationView,
-  { paint }: Work,
-): string {
-  const head = intact
-    ? `${counted(events, "event")}, ${counted(calls, "ended call")}: the folder is ${paint("green", "intact")} and says what the audit log says.`
-    : `${paint("red", "CHANGED")}: the folder does not say what the audit log says.`;
-  return [
-    `${head} Sealed up to event ${sealed}.\n`,
-    ...problems.map(({ file, line, why }) => `  ${file}${line === undefined ? "" : `:${line}`}: ${visible(why)}\n`),
-    ...notes.map((note) => `  ${visible(note)}\n`),
-  ].join("");
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { constants, link, open, rename, rm } from "node:fs/promises";
+import { constants, link, open, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { codeOf } from "./error-code.ts";
 import { namingFullDisk } from "./full-disk.ts";
@@ -20,8 +20,28 @@ export async function writeWhole(
   temporary: string = dirname(path),
 ): Promise<void> {
   const draft = join(temporary, `${basename(path)}.${randomUUID()}`);
-  await writeAndPlace(draft, bytes, () => rename(draft, path));
+  await writeAndPlace(draft, bytes, { place: () => rename(draft, path) });
   await syncFolder(dirname(path));
+}
+
+/**
+ * The same for what is written often and can be made again: nothing is synced, so a power cut may bring back the earlier
+ * file. Only one process writes it; what a crash left of the temporary file is replaced.
+ */
+export async function writeWholeUnsynced(path: string, text: string): Promise<void> {
+  const draft = `${path}.new`;
+  await rm(draft, { force: true });
+  await writeAndPlace(draft, text, { place: () => rename(draft, path), isSynced: false });
+}
+
+/** Returns undefined if there is no such file. Never follows a link. */
+export async function readWhole(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, { encoding: "utf8", flag: constants.O_RDONLY | noLink });
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
 }
 
 /**
@@ -42,7 +62,7 @@ export async function writeDraft(
       yield chunk;
     }
   })();
-  await writeAndPlace(draft, pieces, async () => undefined);
+  await writeAndPlace(draft, pieces);
   return draft;
 }
 
@@ -56,7 +76,7 @@ export async function placeDraft(draft: string, path: string): Promise<void> {
 export async function createWhole(path: string, bytes: Uint8Array): Promise<boolean> {
   const draft = `${path}.${randomUUID()}`;
   try {
-    await writeAndPlace(draft, bytes, () => link(draft, path));
+    await writeAndPlace(draft, bytes, { place: () => link(draft, path) });
     await rm(draft);
   } catch (error) {
     if (codeOf(error) === "EEXIST") return false;
@@ -69,19 +89,19 @@ export async function createWhole(path: string, bytes: Uint8Array): Promise<bool
 async function writeAndPlace(
   draft: string,
   bytes: Uint8Array | string | AsyncIterable<Uint8Array>,
-  place: () => Promise<void>,
+  { place, isSynced = true }: { readonly place?: () => Promise<void>; readonly isSynced?: boolean } = {},
 ): Promise<void> {
   try {
     const file = await open(draft, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | noLink, 0o600);
     try {
       await file.writeFile(bytes);
-      await file.datasync();
+      if (isSynced) await file.datasync();
     } finally {
       await file.close();
     }
-    await place();
+    await place?.();
   } catch (error) {
-    await rm(draft, { force: true });
+    await rm(draft, { force: true }).catch(() => {}); // the first error says more
     throw namingFullDisk(error, dirname(draft));
   }
 }

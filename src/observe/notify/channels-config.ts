@@ -1,14 +1,9 @@
 /** The `channels` section of a configuration file (snake_case) and what it becomes. Only src/config imports this. */
 import { z } from "zod";
-import type { SnakeCased } from "../../core/case.ts";
+import type { CamelCased } from "../../core/case.ts";
 import type { NoticeType } from "./channel.ts";
 import { noticeTypes } from "./notice.ts";
-import type { ChannelsOptions, WebhookSettings } from "./open-channels.ts";
-
-export interface ChannelsSection {
-  readonly webhooks?: readonly WebhookSettings[];
-  readonly consoleUrl?: string;
-}
+import type { ChannelsOptions } from "./open-channels.ts";
 
 const reference = /^secret:\/\/[A-Za-z0-9._-]+\/[A-Za-z0-9._-]+$/;
 const name = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "Use 1 to 32 of a-z 0-9 -: it is part of an address.");
@@ -55,7 +50,7 @@ const webhook = z
     "`users` need `secret`: decisions that come in are signed by it.",
   );
 
-export const channelsSchema: z.ZodType<SnakeCased<ChannelsSection>> = z.strictObject({
+export const channelsSchema = z.strictObject({
   webhooks: z
     .array(webhook)
     .max(32)
@@ -68,6 +63,8 @@ export const channelsSchema: z.ZodType<SnakeCased<ChannelsSection>> = z.strictOb
       "Where people reach the console, for links in messages. Default: `listen.public_url`, else this machine's address,.",
     ),
 });
+
+type ChannelsSection = CamelCased<z.output<typeof channelsSchema>>;
 
 export function channelSettingsFrom({ webhooks = [], consoleUrl }: ChannelsSection): ChannelsOptions {
   return { webhooks, ...(consoleUrl !== undefined && { consoleUrl: consoleUrl.replace(/\/+$/, "") }) };

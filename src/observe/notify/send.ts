@@ -1,8 +1,5 @@
-import type { LookupAddress } from "node:dns";
-import { type ClientRequest, type IncomingMessage, request as plainRequest } from "node:http";
-import { request as tlsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
-import { defined } from "../../core/defined.ts";
+import { Agent, request } from "undici";
 import type { Target } from "./address-guard.ts";
 import type { Delivered } from "./channel.ts";
 
@@ -13,8 +10,6 @@ export interface Posted {
 }
 
 const timeoutMs = 15_000;
-/** Of the answer; the rest is not waited for. */
-const mostAnswerBytes = 4_096;
 const longestRetryAfterMs = 3_600_000;
 
 /**
@@ -22,73 +17,43 @@ const longestRetryAfterMs = 3_600_000;
  * 2xx is taken, 410 means never again, everything else is tried again.
  */
 export async function post(
-  { url, address }: Extract<Target, { readonly allowed: true }>,
+  { url, address: { address, family } }: Extract<Target, { readonly allowed: true }>,
   { body, headers }: Posted,
   signal: AbortSignal,
 ): Promise<Delivered> {
-  const bytes = Buffer.from(body);
-  const options = {
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      "content-length": bytes.length,
-      "user-agent": "postern",
-      ...headers,
-    },
-    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-    agent: false, // each request checks its address again
-    lookup: pinned(address),
-  } as const;
+  const lookup: LookupFunction = (_host, { all }, callback) =>
+    all === true ? callback(null, [{ address, family }]) : callback(null, address, family);
+  const dispatcher = new Agent({ connect: { lookup } }); // of this request alone: the next one checks its address again
   try {
-    const response = await sent((url.protocol === "https:" ? tlsRequest : plainRequest)(url, options), bytes);
-    return deliveredBy(response);
+    const {
+      statusCode,
+      headers: answered,
+      body: rest,
+    } = await request(url, {
+      method: "POST",
+      body,
+      headers: { "content-type": "application/json", "user-agent": "postern", ...headers },
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+      dispatcher,
+    });
+    rest.on("error", () => {}).destroy(); // what it says after its status is of no interest
+    return deliveredBy(statusCode, answered["retry-after"]);
   } catch (error) {
     return { delivered: false, problem: `It could not be sent: ${reasonOf(error)}.` };
+  } finally {
+    void dispatcher.destroy();
   }
 }
 
-function pinned({ address, family }: LookupAddress): LookupFunction {
-  return (_host, { all }, callback) => {
-    if (all === true) callback(null, [{ address, family }]);
-    else callback(null, address, family);
-  };
-}
-
-function sent(request: ClientRequest, bytes: Uint8Array): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    request.once("error", reject);
-    request.once("response", (response) => {
-      let read = 0;
-      response.on("data", (chunk: Uint8Array) => {
-        read += chunk.length;
-        if (read > mostAnswerBytes) response.destroy();
-      });
-      response.on("error", () => {}); // what it says after its status is of no interest
-      response.once("close", () => resolve(response));
-    });
-    request.end(bytes);
-  });
-}
-
-function deliveredBy({ statusCode = 0, headers }: IncomingMessage): Delivered {
-  if (statusCode >= 200 && statusCode < 300) return { delivered: true };
-  const problem =
-    statusCode >= 300 && statusCode < 400
-      ? `It answered ${statusCode}: a redirect, which is not followed.`
-      : `It answered ${statusCode}.`;
-  const retryAfterMs = waitIn(headers["retry-after"]);
+function deliveredBy(status: number, retryAfter: string | readonly string[] | undefined): Delivered {
+  if (status >= 200 && status < 300) return { delivered: true };
+  const redirect = status >= 300 && status < 400 ? ": a redirect, which is not followed" : "";
+  const isSeconds = typeof retryAfter === "string" && /^\d{1,6}$/.test(retryAfter); // a date depends on whose clock is right
   return {
-    ...{ delivered: false, problem, final: statusCode === 410 },
-    ...(statusCode === 410 && { gone: true }),
-    ...defined({ retryAfterMs }),
+    ...{ delivered: false, problem: `It answered ${status}${redirect}.`, final: status === 410 },
+    ...(status === 410 && { gone: true }),
+    ...(isSeconds && { retryAfterMs: Math.min(Number(retryAfter) * 1000, longestRetryAfterMs) }),
   };
-}
-
-/** Seconds only; a date depends on whose clock is right. */
-function waitIn(header: string | undefined): number | undefined {
-  return header !== undefined && /^\d{1,6}$/.test(header)
-    ? Math.min(Number(header) * 1000, longestRetryAfterMs)
-    : undefined;
 }
 
 /** The kind of failure, never the address: that may hold what is secret. */

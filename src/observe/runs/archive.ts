@@ -4,13 +4,13 @@ import type { AuditLog } from "../../audit/log.ts";
 import type { DurableEvent } from "../../core/event.ts";
 import { messageOf } from "../../core/fault.ts";
 import { counted } from "../../core/shown.ts";
+import { readWhole, writeWholeUnsynced } from "../../core/system/whole-file.ts";
 import type { Watcher } from "../../core/watcher.ts";
 import type { Store } from "../../store/store.ts";
 import { openRunFolders } from "./folders.ts";
 import { OpenRuns, type OpenRunsOptions, type RunOwner } from "./open-runs.ts";
 import { type EmittedEvent, makesNoFolder, runIn } from "./projection.ts";
 import type { LogEntry } from "./records.ts";
-import { readWholeFile, writeWholeFile } from "./whole-file.ts";
 
 export interface ArchiveOptions extends Omit<OpenRunsOptions, "folders" | "projected"> {
   /** Where the folders of runs lie. It belongs to one process at a time. */
@@ -23,10 +23,8 @@ export interface ArchiveOptions extends Omit<OpenRunsOptions, "folders" | "proje
   readonly reportLoss: (problem: string) => void;
 }
 
-/** How far the run folders follow the audit log. Entries from `since` to before `up_to` have their lines in the files. */
+/** How far the run folders follow the audit log. Entries before `up_to` have their lines in the files. */
 interface Position {
-  /** Where this archive began. */
-  readonly since: number;
   readonly up_to: number;
 }
 
@@ -93,11 +91,6 @@ export class Archive implements AsyncDisposable {
       await archive.#save();
     });
     return archive;
-  }
-
-  /** Whether the entry must have its lines. */
-  covers(seq: number): boolean {
-    return seq >= this.#position.since && seq < this.#position.up_to;
   }
 
   /** Resolves when everything announced so far is in the files, as far as they can be written. Never rejects. */
@@ -216,7 +209,7 @@ export class Archive implements AsyncDisposable {
 
   #advance(): void {
     if (this.#position.up_to === this.#next) return;
-    this.#position = { ...this.#position, up_to: this.#next };
+    this.#position = { up_to: this.#next };
     this.#isPositionSaved = false;
   }
 
@@ -234,7 +227,7 @@ export class Archive implements AsyncDisposable {
     if (this.#isBehind() || this.runs.all().some((run) => run.isWaiting)) this.#saveLater();
     if (this.#isPositionSaved) return;
     try {
-      await writeWholeFile(join(this.folder, positionFile), `${JSON.stringify(this.#position)}\n`);
+      await writeWholeUnsynced(join(this.folder, positionFile), `${JSON.stringify(this.#position)}\n`);
       this.#isPositionSaved = true;
       this.#isSavingFailed = false;
     } catch (error) {
@@ -260,20 +253,20 @@ const positionFile = ".position.json";
 /** A new archive begins at the end of the log. A position beyond it is of another log. */
 async function readPosition({ folder, audit, reportLoss }: ArchiveOptions): Promise<Position> {
   const { size } = audit;
-  const { since, up_to } = positionIn((await readWholeFile(join(folder, positionFile))) ?? "");
-  if (since === undefined || up_to === undefined) return { since: size, up_to: size };
-  if (up_to <= size) return { since, up_to };
+  const up_to = positionIn((await readWhole(join(folder, positionFile))) ?? "");
+  if (up_to === undefined) return { up_to: size };
+  if (up_to <= size) return { up_to };
   reportLoss(
     `The run folders in \`${folder}\` follow ${counted(up_to, "entry", "entries")} of the audit log, but it has only ${size}: it was cut off, or they belong to another log.`,
   );
-  return { since: 0, up_to: 0 };
+  return { up_to: 0 };
 }
 
-function positionIn(text: string): Partial<Position> {
+function positionIn(text: string): number | undefined {
   try {
-    const position: Partial<Position> = JSON.parse(text);
-    return [position.since, position.up_to].every(Number.isSafeInteger) ? position : {};
+    const { up_to }: Partial<Position> = JSON.parse(text);
+    return Number.isSafeInteger(up_to) ? up_to : undefined;
   } catch {
-    return {}; // the archive begins at the end of the log, and written lines stay
+    return undefined; // the archive begins at the end of the log, and written lines stay
   }
 }

@@ -3,29 +3,15 @@
 import { constants, lstat, open } from "node:fs/promises";
 import { join } from "node:path";
 import { RuntimeFault } from "../../core/fault.ts";
-import type { Json } from "../../core/json.ts";
 import { sha256 } from "../../core/json.ts";
 import { counted } from "../../core/shown.ts";
 import { noLink } from "../../core/system/plain-file.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
 import type { Redact } from "./bounded.ts";
-import type { Extent } from "./line-file.ts";
 import { type ArtifactManifest, artifactEntries, deliverablesIn } from "./manifest.ts";
 import { pretty } from "./reading.ts";
 import type { RunLog } from "./run-log.ts";
 import type { RunAbout } from "./runs.ts";
-import { readWholeFile } from "./whole-file.ts";
-
-/** Sealed as a whole if they exist. */
-export const sealedDocuments = [
-  "artifact-manifest.json",
-  "config.yaml",
-  "effective-system-prompt.md",
-  "prompt.md",
-  "sandbox-manifest.json",
-  "task.yaml",
-  "transcript.md",
-] as const;
 
 /** For a new run. `config`: the effective configuration as YAML. */
 export async function writeFirstDocuments(run: RunLog, config: string | undefined, redact: Redact): Promise<void> {
@@ -70,7 +56,7 @@ export async function writeAbout(run: RunLog, about: RunAbout, redact: Redact): 
   if (systemPrompt !== undefined) await writePrompt(run, "effective-system-prompt.md", redact(systemPrompt));
   if (prompt !== undefined) await writePrompt(run, "prompt.md", redact(prompt));
   if (transcript !== undefined) await append(transcriptOf(run), transcript);
-  run.isUnsealed = true;
+  run.isManifestOld = true;
 }
 
 async function writePrompt(run: RunLog, file: string, text: string): Promise<void> {
@@ -134,20 +120,10 @@ export async function writeManifest(
     artifacts: await artifactEntries(run.tenant, run.tally.artifacts, artifacts),
   };
   await run.write("artifact-manifest.json", pretty(manifest));
+  run.isManifestOld = false;
 }
 
-/** The digests of all sealed files. The lines must be written before. */
-export async function sealOf(run: RunLog): Promise<{ readonly [file: string]: Json }> {
-  const files: Record<string, Json> = {};
-  for (const [name, { bytes, sha256 }] of Object.entries(run.extents())) files[name] = { bytes, sha256 };
-  for (const name of sealedDocuments) {
-    const text = await readWholeFile(join(run.folder, name));
-    if (text !== undefined) files[name] = { ...extentOf(text) };
-  }
-  return files;
-}
-
-export function extentOf(text: string): Extent {
+function extentOf(text: string): { readonly bytes: number; readonly sha256: string } {
   return { bytes: Buffer.byteLength(text), sha256: sha256(text) };
 }
 

@@ -1,25 +1,16 @@
-import type { Actor } from "../../core/actor.ts";
 import type { Principal } from "../../core/call.ts";
 import type { Clock } from "../../core/clock.ts";
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
-import type { JsonObject } from "../../core/json.ts";
 import type { RunFolders } from "../../core/run-folders.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
-import { sealOf, writeFirstDocuments, writeManifest } from "./documents.ts";
+import { writeFirstDocuments, writeManifest } from "./documents.ts";
 import { folderName } from "./folders.ts";
-import { sealType } from "./projection.ts";
 import type { ProjectionOptions } from "./records.ts";
 import { RunLog } from "./run-log.ts";
 
 export interface OpenRunsOptions extends ProjectionOptions {
   readonly folders: RunFolders;
   readonly clock: Clock;
-  /** Writes into the audit log. */
-  readonly note: (
-    type: string,
-    summary: string,
-    more: Partial<Actor> & { readonly tenant: string; readonly outcome?: "success"; readonly data: JsonObject },
-  ) => Promise<void>;
   readonly artifacts?: Pick<ArtifactStore, "openStream">;
   readonly log: (problem: string) => void;
   /** The effective configuration, as YAML. Each new run gets it as a file. */
@@ -41,7 +32,7 @@ const mostOpen = 256;
 const mostRefused = 1_000;
 const idleMs = 3_600_000;
 
-/** The runs that are written now. One without an event for an hour is sealed and closed. */
+/** The runs that are written now. One without an event for an hour is closed. */
 export class OpenRuns {
   readonly #options: OpenRunsOptions;
   readonly #runs: Map<string, RunLog> = new Map();
@@ -137,27 +128,19 @@ export class OpenRuns {
   }
 
   async close(run: RunLog): Promise<void> {
-    if (run.isUnsealed) await this.seal(run);
+    if (run.isManifestOld) await this.writeManifest(run);
     await this.#trySave(run, false);
     this.#runs.delete(keyOf(run.tenant, run.runId));
   }
 
-  /** Writes the manifest, and the digests of all files as an event of the audit log. */
-  async seal(run: RunLog, by?: Actor): Promise<void> {
-    const { artifacts, clock, note, log } = this.#options;
-    if (!(await run.flush(true)) || run.isWaiting) return; // the next seal covers it
+  /** Writes every waiting line, then what the run leaves behind. */
+  async writeManifest(run: RunLog): Promise<void> {
+    const { artifacts, clock, log } = this.#options;
+    if (!(await run.flush(true)) || run.isWaiting) return; // the next close writes it
     try {
       await writeManifest(run, artifacts, clock.now());
-      const { state, governance } = run.summary(true);
-      const facts = { run_id: run.runId, events: run.tally.sequence, state, governance: governance.result };
-      const data: JsonObject = { ...facts, files: await sealOf(run) };
-      await note(sealType, `Run ${run.runId} sealed at event ${run.tally.sequence}`, {
-        ...(by !== undefined && { by: by.by, via: by.via }),
-        ...{ tenant: run.tenant, data },
-      });
-      run.isUnsealed = false;
     } catch (error) {
-      log(`The run \`${run.runId}\` could not be sealed: ${messageOf(error)}`);
+      log(`\`artifact-manifest.json\` of \`${run.runId}\` cannot be written now: ${messageOf(error)}`);
     }
   }
 

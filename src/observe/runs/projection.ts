@@ -1,4 +1,4 @@
-/** The lines of one audit log entry in a run folder. The writer and verify.ts both use them. */
+/** The lines of one audit log entry in a run folder. */
 import { type CallEvent, type EndName, endEvents, momentNames } from "../../core/event.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { ToolOutcome } from "../../core/outcome.ts";
@@ -36,7 +36,7 @@ const summaryBytes = 300;
 const dataBytes = 1_600;
 const mostArtifacts = 6;
 const gate = `${momentNames.decided.audit}.`;
-/** Verify compares events of these names with the audit log, and they give the state of a run. */
+/** Events of these names come from the audit log or from Postern, and they give the state of a run. */
 const reserved = /^(?:tool|run|approval|deliverable|config|prompt|error)(?:\.|$)/;
 const wellFormed = /^[a-z0-9_]{1,40}(?:\.[a-z0-9_]{1,40}){0,3}$/;
 const waitRanOut: RefusalCode = "approval_timed_out";
@@ -142,7 +142,7 @@ function ofCall(
 function ended(entry: LogEntry, as: EndName, options: EndOptions & { readonly start: CallStart }): Projected {
   const { redact, live } = options;
   const { refs, code, risk_level, principal } = entry;
-  const { archive, record: status } = endAs(as, code, live?.outcome.status ?? options.status);
+  const { archive, record: status } = endAs(as, code, live?.outcome.status);
   const artifacts = artifactsOf(entry, live);
   const event = ofCall(
     entry,
@@ -215,8 +215,7 @@ export function makesNoFolder({ type, code }: LogEntry): boolean {
 
 const overBudget: ReadonlySet<string> = new Set<RefusalCode>(["budget_exhausted", "session_closed"]);
 
-export const sealType = "run.archived";
 /** `operator.action.run_begun`, `…run_described`, `…run_finished`. */
 export const byHandType = "operator.action.run_";
-/** The folder has lines of its own for these. */
-const writtenByRun: ReadonlySet<string> = new Set([sealType, `${byHandType}finished`]);
+/** The folder has lines of its own for these. Logs from before hold `run.archived`, which has no line. */
+const writtenByRun: ReadonlySet<string> = new Set(["run.archived", `${byHandType}finished`]);

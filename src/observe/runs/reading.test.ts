@@ -23,6 +23,12 @@ it("reads the first and the last wanted lines, in order", async () => {
   }
 });
 
+it("reads a line whole that holds the line breaks of Unicode", async () => {
+  const path = join(folder, "breaks.jsonl");
+  await writeFile(path, "#one\u2028two\u2029three\n#four\n");
+  expect(await linesIn(path, numbered, { limit: 10 })).toEqual(["#one\u2028two\u2029three", "#four"]);
+});
+
 it("has no lines if there is no file", async () => {
   expect(await linesIn(join(folder, "none.jsonl"), numbered, { limit: 10, which: "last" })).toEqual([]);
 });

@@ -1,6 +1,6 @@
 /** Reads our own files. Other programs can write there, so the fields that we use are checked. */
 import type { z } from "zod";
-import { openIfThere } from "../../core/system/plain-file.ts";
+import { linesOf } from "../../core/system/line-file.ts";
 import { lazySchema } from "../../core/zod.ts";
 import type { ErrorRecord, RunEvent, RunSummary, ToolRecord } from "./runs.ts";
 
@@ -71,9 +71,7 @@ export async function linesIn<T>(
   { limit, which = "first" }: { readonly limit: number; readonly which?: "first" | "last" },
 ): Promise<readonly T[]> {
   let found: T[] = [];
-  await using file = await openIfThere(path);
-  if (file === undefined) return found;
-  for await (const line of file.readLines()) {
+  for await (const line of linesOf(path)) {
     const value = read(line);
     if (value === undefined) continue;
     found.push(value);

@@ -24,8 +24,6 @@ export interface ProjectionOptions {
 
 export interface EndOptions extends ProjectionOptions {
   readonly live?: LiveEvent | undefined;
-  /** How a replayed or settled call ended, if that is known without `live`. */
-  readonly status?: ToolOutcome["status"] | undefined;
 }
 
 export const nameBytes = 200;
@@ -43,7 +41,7 @@ export function recordOf(
     start,
     status,
     artifacts,
-  }: Omit<EndOptions, "status"> & {
+  }: EndOptions & {
     readonly start: CallStart;
     readonly status: ToolRecord["status"];
     readonly artifacts: readonly string[];

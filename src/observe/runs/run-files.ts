@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { codeOf } from "../../core/system/error-code.ts";
-import { type Extent, LineFile } from "./line-file.ts";
+import { LineFile } from "../../core/system/line-file.ts";
 import { errorIn, eventIn, recordIn } from "./reading.ts";
 import type { RunEvent } from "./runs.ts";
 
-export const lineFiles = ["events.jsonl", "logs/tools.jsonl", "logs/errors.jsonl"] as const;
+const lineFiles = ["events.jsonl", "logs/tools.jsonl", "logs/errors.jsonl"] as const;
 export type LineFileName = (typeof lineFiles)[number];
 
 export interface RunFilesOptions {
@@ -26,7 +26,9 @@ export class RunFiles {
 
   constructor(options: RunFilesOptions) {
     this.#options = options;
-    this.#files = byName((name) => new LineFile(join(options.folder, name), options.changed));
+    this.#files = byName(
+      (name) => new LineFile(join(options.folder, name), { code: "run_invalid", changed: options.changed }),
+    );
     this.#written = byName(() => new Set());
   }
 
@@ -34,7 +36,7 @@ export class RunFiles {
   async open(each: (event: RunEvent) => void): Promise<void> {
     await this.#files["events.jsonl"].open((line) => {
       const event = eventIn(line);
-      if (event === undefined) return; // verify names the line
+      if (event === undefined) return; // another process wrote the line
       each(event);
       this.#note("events.jsonl", event.data["audit_seq"], event.timestamp);
     });
@@ -73,11 +75,6 @@ export class RunFiles {
       this.#options.remake();
       await this.#flushAll();
     }
-  }
-
-  /** Of what is in the files. */
-  extents(): Readonly<Record<LineFileName, Extent>> {
-    return byName((name) => this.#files[name].extent());
   }
 
   /** Events are written last, so after a kill the other files have the lines of every event. */

@@ -1,11 +1,11 @@
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { RuntimeFault } from "../../core/fault.ts";
+import { readWhole } from "../../core/system/whole-file.ts";
 import type { Archive } from "./archive.ts";
 import { folderName } from "./folders.ts";
 import { summaryIn } from "./reading.ts";
 import type { RunPage, RunSummary } from "./runs.ts";
-import { readWholeFile } from "./whole-file.ts";
 
 /** The place of a run in the list: open runs first, then the latest; equal times by name. */
 interface ListedPlace {
@@ -66,7 +66,7 @@ export class RunListing {
   /** The summary in a folder. A run that is not open here has stopped, even if its file says otherwise. */
   async stored(name: string): Promise<RunSummary | undefined> {
     const path = join(this.#archive.folder, name, "run.json");
-    const text = await readWholeFile(path).catch(() => undefined); // an unreadable file is no run
+    const text = await readWhole(path).catch(() => undefined); // an unreadable file is no run
     const summary = text === undefined ? undefined : summaryIn(text);
     if (summary === undefined || this.#archive.runs.get(summary.tenant, summary.run_id) !== undefined) return summary;
     return summary.state === "started" || summary.state === "running" ? { ...summary, state: "stopped" } : summary;

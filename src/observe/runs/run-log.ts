@@ -5,6 +5,7 @@ import type { Clock } from "../../core/clock.ts";
 import { momentNames } from "../../core/event.ts";
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
 import type { JsonObject } from "../../core/json.ts";
+import { readWhole, writeWholeUnsynced } from "../../core/system/whole-file.ts";
 import { brief } from "./bounded.ts";
 import { governanceOf } from "./governance.ts";
 import { type EmittedEvent, emitted, project, type UnnumberedEvent } from "./projection.ts";
@@ -13,7 +14,6 @@ import type { LiveEvent, LogEntry, ProjectionOptions } from "./records.ts";
 import { type LineFileName, RunFiles } from "./run-files.ts";
 import type { RunEvent, RunSummary } from "./runs.ts";
 import { Tally } from "./tally.ts";
-import { readWholeFile, writeWholeFile } from "./whole-file.ts";
 
 export interface RunLogOptions extends ProjectionOptions {
   readonly tenant: string;
@@ -58,8 +58,8 @@ export class RunLog {
   lost = 0;
   #failing = false;
   #unsaved = false;
-  /** Whether lines came since the last seal. */
-  isUnsealed = false;
+  /** Whether something came since the last manifest. */
+  isManifestOld = false;
 
   private constructor(options: RunLogOptions) {
     this.#options = options;
@@ -69,7 +69,7 @@ export class RunLog {
     this.#principal = options.principal && this.#shown(options.principal);
     this.#taskId = options.taskId;
     const changed = (path: string): void =>
-      options.log(`Another process changed \`${path}\`; \`postern runs verify ${options.runId}\` says more.`);
+      options.log(`Another process changed \`${path}\`; \`postern audit show\` has what happened.`);
     const { from, folder: remake } = options;
     this.#files = new RunFiles({ folder: this.folder, remake, changed, from });
   }
@@ -154,7 +154,7 @@ export class RunLog {
     this.#files.add("events.jsonl", numbered);
     this.tally.add(numbered);
     this.#unsaved = true;
-    this.isUnsealed = true;
+    this.isManifestOld = true;
   }
 
   /** @param by who began it by hand; without one its first call did */
@@ -241,12 +241,7 @@ export class RunLog {
 
   /** @param text redacted already */
   async write(name: string, text: string): Promise<void> {
-    await writeWholeFile(join(this.folder, name), text);
-  }
-
-  /** Of what is in the files. */
-  extents(): ReturnType<RunFiles["extents"]> {
-    return this.#files.extents();
+    await writeWholeUnsynced(join(this.folder, name), text);
   }
 
   #shown({ agent, user }: Omit<Principal, "tenant">): NonNullable<RunSummary["principal"]> {
@@ -261,7 +256,7 @@ export class RunLog {
   }
 
   async #readSummary(): Promise<void> {
-    const text = await readWholeFile(join(this.folder, "run.json"));
+    const text = await readWhole(join(this.folder, "run.json"));
     const found = text === undefined ? undefined : summaryIn(text);
     if (found === undefined) return;
     if (found.run_id !== this.runId || found.tenant !== this.tenant) {

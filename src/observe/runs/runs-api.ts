@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import type { AuditLog } from "../../audit/log.ts";
 import type { Actor } from "../../core/actor.ts";
 import { isElsewhere, isForeign } from "../../core/authority.ts";
 import type { Principal } from "../../core/call.ts";
@@ -9,24 +8,24 @@ import type { Archive } from "./archive.ts";
 import type { Redact } from "./bounded.ts";
 import { checkDeliverables, writeAbout } from "./documents.ts";
 import { folderName } from "./folders.ts";
-import type { OpenRunsOptions } from "./open-runs.ts";
 import { byHandType } from "./projection.ts";
 import { eventIn, linesIn, recordIn } from "./reading.ts";
 import { checkAbout, checkEnd, checkEventFilter, checkLimit, checkRun, checkRunFilter } from "./run-checks.ts";
 import { RunListing } from "./run-listing.ts";
 import type { RunLog } from "./run-log.ts";
-import type { RunEvent, RunFilter, RunName, RunPage, RunSummary, Runs, RunVerification, ToolRecord } from "./runs.ts";
-import { tarOf } from "./tar.ts";
-import { sizesIn, verifyRun } from "./verify.ts";
+import type { RunEvent, RunFilter, RunName, RunPage, RunSummary, Runs, ToolRecord } from "./runs.ts";
 
 const defaultLimit = 200;
 
 export interface RunsOptions {
   readonly archive: Archive;
-  readonly audit: Pick<AuditLog, "query" | "size">;
   readonly redact: Redact;
   /** Writes into the audit log. */
-  readonly note: OpenRunsOptions["note"];
+  readonly note: (
+    type: string,
+    summary: string,
+    more: Partial<Actor> & { readonly tenant: string; readonly outcome?: "success"; readonly data: JsonObject },
+  ) => Promise<void>;
   /** Checks whose run it is when an agent begins one by name. */
   readonly owners: {
     claims(of: { readonly principal: Principal; readonly runId: string }): boolean | Promise<boolean>;
@@ -90,7 +89,7 @@ export class RunsApi implements Runs {
         ...(by !== undefined && { actor: by.by }),
         ...(Object.keys(data).length > 0 && { data }),
       });
-      await this.#archive.runs.seal(run, by);
+      await this.#archive.runs.writeManifest(run);
     });
   }
 
@@ -136,27 +135,6 @@ export class RunsApi implements Runs {
     checkLimit(limit);
     if ((await this.get(name)) === undefined) return undefined;
     return linesIn(join(this.#folder(name), "logs", "tools.jsonl"), recordIn, { limit, which: "last" });
-  }
-
-  async verify(name: RunName): Promise<RunVerification | undefined> {
-    if ((await this.get(name)) === undefined) return undefined;
-    const { tenant = "default", runId } = name;
-    const now = await this.#archive.with(async () => {
-      const run = this.#archive.runs.get(tenant, runId);
-      const last = this.#options.audit.size - 1;
-      const sizes = await sizesIn(this.#folder(name)); // nothing is written now, so these belong together
-      const covered = (seq: number): boolean => seq <= last && this.#archive.covers(seq);
-      return { sizes, covers: covered, isLive: run !== undefined, isUnsealed: run?.isUnsealed ?? false };
-    });
-    return verifyRun({
-      ...{ folder: this.#folder(name), tenant, runId, ...this.#options, ...now },
-    });
-  }
-
-  async export(name: RunName): Promise<AsyncIterable<Uint8Array> | undefined> {
-    checkRun(name);
-    await this.#archive.with(() => this.#archive.runs.save());
-    return (await this.get(name)) === undefined ? undefined : tarOf(this.#folder(name), name.runId);
   }
 
   flush(): Promise<void> {

@@ -1,13 +1,7 @@
 /** The `runs` section of a configuration file. Only src/config imports this: the archive itself knows no zod. */
 import { z } from "zod";
-import type { SnakeCased } from "../../core/case.ts";
 
-export interface RunsSection {
-  readonly enabled?: boolean;
-  readonly folder?: string;
-}
-
-export const runsSchema: z.ZodType<SnakeCased<RunsSection>> = z.strictObject({
+export const runsSchema = z.strictObject({
   enabled: z
     .boolean()
     .exactOptional()

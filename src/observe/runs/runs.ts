@@ -4,32 +4,23 @@
  * Invariant: the folders are a projection of the audit log. No call waits for them; lines are only added, and each entry
  * of the log has its lines once, so projecting again from any position is safe. Projecting again is the recovery.
  * Next: projection.ts (from an entry to its lines), archive.ts (the subscriber and its position), run-log.ts (one run),
- * verify.ts (projects again and compares), folders.ts (where folders lie).
+ * folders.ts (where folders lie).
  */
 import type { Actor } from "../../core/actor.ts";
 import type { Principal } from "../../core/call.ts";
 import type { JsonObject } from "../../core/json.ts";
+import type { RunEventView, RunView } from "../../server/contract/runs.ts";
 
 /** One line of `events.jsonl`, as written and as sent. */
-export interface RunEvent {
-  readonly event_id: string;
-  /** From 1, without gaps. It gives the order. */
-  readonly sequence: number;
-  readonly run_id: string;
-  /** The session's trace: a session has one, and so has a call made alone. */
-  readonly session_id: string | null;
-  readonly task_id: string | null;
-  readonly type: string;
-  /** ISO 8601, UTC. */
-  readonly timestamp: string;
-  readonly actor: string;
-  readonly severity: "debug" | "info" | "warning" | "error";
-  readonly summary: string;
-  readonly data: JsonObject;
-  /** The call. */
-  readonly correlation_id?: string;
-  readonly parent_event_id?: string;
-}
+export type RunEvent = RunEventView;
+
+/** `run.json`, as written and as sent. */
+export type RunSummary = RunView;
+export type RunState = RunSummary["state"];
+export type RunCounts = RunSummary["counts"];
+/** What the run may be called after its end, worst reason first. */
+export type Governance = RunSummary["governance"];
+export type GovernanceReason = Governance["reasons"][number];
 
 /** One line of `logs/tools.jsonl`: how one arrival ended. Summaries and artifact ids, never content. */
 export interface ToolRecord {
@@ -71,57 +62,6 @@ export interface ErrorRecord {
   readonly audit_seq: number;
 }
 
-export type RunState = "started" | "running" | "waiting" | "completed" | "failed" | "stopped";
-
-/** What the run may be called after its end, worst reason first. */
-export interface Governance {
-  readonly result: "passed" | "failed" | "incomplete" | "blocked";
-  readonly reasons: readonly GovernanceReason[];
-}
-
-export interface GovernanceReason {
-  readonly result: "failed" | "incomplete" | "blocked";
-  readonly code: string;
-  readonly message: string;
-}
-
-/** `run.json`, as written and as sent. */
-export interface RunSummary {
-  readonly run_id: string;
-  readonly tenant: string;
-  /** Who began it, by name or by its first call. */
-  readonly principal?: { readonly agent: string; readonly user?: string };
-  /** `waiting`: nothing runs, and a person must decide a request. `stopped`: closed without an end. */
-  readonly state: RunState;
-  readonly task_id?: string;
-  readonly reason?: string;
-  readonly created_at: string;
-  readonly last_event_at: string;
-  readonly finished_at?: string;
-  readonly counts: RunCounts;
-  readonly deliverables: { readonly expected: readonly string[]; readonly missing?: readonly string[] };
-  readonly governance: Governance;
-}
-
-export interface RunCounts {
-  readonly events: number;
-  /** Calls that ran, each once however often it was sent: those that have not ended are neither completed nor failed. */
-  readonly started: number;
-  readonly completed: number;
-  /** Calls with an unknown end count here until they are settled. */
-  readonly failed: number;
-  /** Arrivals that were refused; a call that is sent again is refused again. Not those whose request is open still. */
-  readonly blocked: number;
-  /** Arrivals that were shown what they would do: nothing ran. */
-  readonly previewed: number;
-  /** Arrivals that were answered with what the same call had ended with: nothing ran. */
-  readonly replayed: number;
-  /** Undecided approvals. */
-  readonly waiting: number;
-  readonly errors: number;
-  readonly artifacts: number;
-}
-
 /** Which run. The tenant is `default` unless it is named. */
 export interface RunName {
   readonly runId: string;
@@ -141,24 +81,6 @@ export interface RunAbout {
   readonly transcript?: string;
   /** Files that must lie in `deliverables/` when the run is finished; with a `/` at the end: a folder with something in it. */
   readonly deliverables?: readonly string[];
-}
-
-export interface RunVerification {
-  readonly intact: boolean;
-  readonly run_id: string;
-  readonly events: number;
-  readonly calls: number;
-  /** Lines that the last seal in the audit log vouches for, of `events.jsonl`; 0: it was never sealed. */
-  readonly sealed: number;
-  readonly problems: readonly RunProblem[];
-  /** What could not be compared, and why. */
-  readonly notes: readonly string[];
-}
-
-export interface RunProblem {
-  readonly file: string;
-  readonly line?: number;
-  readonly why: string;
 }
 
 /** @public */
@@ -193,7 +115,7 @@ export interface Runs {
   ): Promise<RunSummary>;
   /** Adds to what is known of it; the transcript grows, the rest is replaced. `by`: who does so by hand. */
   describe(run: RunName, about: RunAbout & { readonly by?: Actor | undefined }): Promise<RunSummary>;
-  /** Looks for the deliverables, seals the folder in the audit log, and says what the run may be called. */
+  /** Looks for the deliverables, writes the manifest, and says what the run may be called. */
   finish(
     run: RunName,
     ended?: {
@@ -214,10 +136,6 @@ export interface Runs {
   ): Promise<readonly RunEvent[] | undefined>;
   /** Lines of `logs/tools.jsonl`, the latest last, 200 at most unless `limit` says otherwise. */
   calls(run: RunName, limit?: number): Promise<readonly ToolRecord[] | undefined>;
-  /** Compares the folder with the audit log. */
-  verify(run: RunName): Promise<RunVerification | undefined>;
-  /** The folder as a tar archive. Links and special files are left out. */
-  export(run: RunName): Promise<AsyncIterable<Uint8Array> | undefined>;
   /** Everything announced so far is in the files when this resolves, as far as they can be written. */
   flush(): Promise<void>;
 }

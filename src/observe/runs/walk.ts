@@ -6,7 +6,7 @@ import { noLink } from "../../core/system/plain-file.ts";
 
 /** A plain file, open; or what is left out, and why. */
 export type FoundFolder =
-  | { readonly path: string; readonly file: FileHandle; readonly bytes: number; readonly modifiedMs: number }
+  | { readonly path: string; readonly file: FileHandle }
   | { readonly path: string; readonly left: string };
 
 const deepest = 64;
@@ -45,7 +45,7 @@ async function* oneFile(at: string, path: string): AsyncGenerator<FoundFolder> {
   const found = await file.stat();
   if (!found.isFile()) yield { path, left: "it is no plain file" };
   else if (found.nlink > 1) yield { path, left: "it has more than one name" };
-  else yield { path, file, bytes: found.size, modifiedMs: found.mtimeMs };
+  else yield { path, file };
 }
 
 /** By code units: the same order everywhere. */

@@ -24,35 +24,53 @@ import {
 } from "./fields.ts";
 import { route, type View } from "./route.ts";
 
+const count = (help: string): typeof whole => whole.describe(help);
+
+/** `run.json`, as written and as sent. */
 export const run = component("Run", {
   run_id: text,
   tenant: text,
-  principal: z.object({ agent: text, user: text.optional() }).optional(),
-  state: z.enum(["started", "running", "waiting", "completed", "failed", "stopped"]),
+  principal: z
+    .object({ agent: text, user: text.optional() })
+    .optional()
+    .describe("Who began it, by name or by its first call."),
+  state: z
+    .enum(["started", "running", "waiting", "completed", "failed", "stopped"])
+    .describe("`waiting`: nothing runs, and a person must decide a request. `stopped`: closed without an end."),
   ...optional({ task_id: text, reason: text }),
   created_at: when,
   last_event_at: when,
   finished_at: when.optional(),
   counts: z.object({
-    ...each(whole, "events", "started", "completed", "failed", "blocked", "previewed", "replayed", "waiting"),
+    events: whole,
+    started: count("Calls that ran, each once however often it was sent. Some have not ended."),
+    completed: whole,
+    failed: count("Calls with an unknown end count here until they are settled."),
+    blocked: count("Arrivals that were refused; not those whose request is open still."),
+    previewed: count("Arrivals that were shown what they would do: nothing ran."),
+    replayed: count("Arrivals that were answered with what the same call had ended with: nothing ran."),
+    waiting: count("Undecided approvals."),
     ...each(whole, "errors", "artifacts"),
   }),
   deliverables: z.object({ expected: texts, missing: texts.optional() }),
-  governance: z.object({
-    result: z.enum(["passed", "failed", "incomplete", "blocked"]),
-    reasons: z.array(z.object({ result: z.enum(["failed", "incomplete", "blocked"]), code: text, message: text })),
-  }),
+  governance: z
+    .object({
+      result: z.enum(["passed", "failed", "incomplete", "blocked"]),
+      reasons: z.array(z.object({ result: z.enum(["failed", "incomplete", "blocked"]), code: text, message: text })),
+    })
+    .describe("What the run may be called after its end, worst reason first."),
 });
 export type RunView = View<typeof run>;
 
 const page = z.object({ runs: z.array(run), next_after: text.optional() });
 export type RunPageView = View<typeof page>;
 
+/** One line of `events.jsonl`, as written and as sent. */
 const runEvent = component("RunEvent", {
   event_id: text,
-  sequence: whole,
+  sequence: whole.describe("From 1, without gaps. It gives the order."),
   run_id: text,
-  session_id: text.nullable(),
+  session_id: text.nullable().describe("The session's trace: a session has one, and so has a call made alone."),
   task_id: text.nullable(),
   type: text,
   timestamp: when,
@@ -64,15 +82,6 @@ const runEvent = component("RunEvent", {
   parent_event_id: text.optional(),
 });
 export type RunEventView = View<typeof runEvent>;
-
-const verification = component("RunVerification", {
-  intact: flag,
-  run_id: text,
-  ...each(whole, "events", "calls", "sealed"),
-  problems: z.array(z.object({ file: text, line: whole.optional(), why: text })),
-  notes: texts,
-});
-export type RunVerificationView = View<typeof verification>;
 
 /** A call on the timeline of its run: no arguments and no results. */
 export const timelineCall = component("TimelineCall", {
@@ -137,14 +146,6 @@ export const runs = {
     query: search({ before: callId, limit }),
     answer: timeline,
   }),
-  verify: route("get", "/v1/runs/{id}/verify", "runs:export", {
-    summary: "Compare the run's folder with the audit log: edits, cuts, changes of order and missing lines are named.",
-    answer: verification,
-  }),
-  export: route("get", "/v1/runs/{id}/export", "runs:export", {
-    summary: "The run's folder as a tar archive.",
-    answer: "application/x-tar",
-  }),
   begin: route("post", "/v1/runs/{id}/begin", "runs:write", {
     summary: "Begin a run and say what it is for. The run belongs to the agent that begins it or calls in it first.",
     body: about,
@@ -156,7 +157,7 @@ export const runs = {
     answer: run,
   }),
   finish: route("post", "/v1/runs/{id}/finish", "runs:write", {
-    summary: "End a run: its deliverables are looked for, its folder is sealed in the audit log, its result is stated.",
+    summary: "End a run: its deliverables are looked for, its manifest is written, its result is stated.",
     body: z.strictObject(optional({ state: z.enum(["completed", "failed"]), reason })),
     answer: run,
   }),

@@ -98,17 +98,6 @@ it("pages through events by sequence, and picks types", async () => {
     expect((await s.http.ask(`/v1/runs/own/events${query}`, { as: "agent" })).status).toBe(422);
 });
 
-it("verifies and exports for the operator alone", async () => {
-  await using s = await served();
-  expect(await bodyOf(await s.http.ask("/v1/runs/own/verify", { as: "operator" }))).toMatchObject({ intact: true });
-  const tar = await s.http.ask("/v1/runs/own/export", { as: "operator" });
-  expect(tar.headers.get("content-type")).toBe("application/x-tar");
-  expect(tar.headers.get("content-disposition")).toBe('attachment; filename="own.tar"');
-  expect(Buffer.from(await tar.arrayBuffer()).toString()).toContain("own/events.jsonl");
-  for (const verb of ["verify", "export"])
-    expect((await s.http.ask(`/v1/runs/own/${verb}`, { as: "agent" })).status).toBe(403);
-});
-
 it("says that no runs are kept where none are", async () => {
   await using h = await runtimeFixture();
   await using http = await httpFixture(h.runtime);

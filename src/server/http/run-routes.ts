@@ -30,18 +30,6 @@ export const runRoutes: readonly Route[] = serve(runs, {
     const id = request.part("id");
     return (runId.safeParse(id).success ? await timelineOf(request, id) : undefined) ?? unknownRun(id);
   },
-  verify: (request) => withRun(request, async (kept, name) => (await kept.verify(name)) ?? unknownRun(name.runId)),
-  export: (request) =>
-    withRun(request, async (kept, name) => {
-      const bytes = await kept.export(name);
-      if (bytes === undefined) return unknownRun(name.runId);
-      return new Response(ReadableStream.from(bytes), {
-        headers: {
-          "content-type": "application/x-tar",
-          "content-disposition": `attachment; filename="${name.runId}.tar"`,
-        },
-      });
-    }),
   begin: (request) => {
     const who = request.by.kind === "person" ? byHand(request.by) : { principal: request.by.principal };
     return change(request, "begun", (kept, name) => kept.begin(name, { ...request.body, ...who }));
