@@ -8,9 +8,10 @@ import type {
   SettledCall,
 } from "../../src/engines/sandbox.ts";
 import { createRuntime, defineTool, type Json, type Runtime, type RuntimeOptions } from "../../src/index.ts";
+import { isWhole } from "./share.ts";
 
-/** All engines in `npm run test:whole`; otherwise one for each language. */
-const names = process.env["CORPORA"] === "whole" ? ["quickjs", "cpython", "pyodide"] : ["quickjs", "cpython"];
+/** All engines in `npm run test:system`; otherwise one for each language. */
+const names = isWhole ? ["quickjs", "cpython", "pyodide"] : ["quickjs", "cpython"];
 
 export interface EngineUnderTest {
   readonly name: string;

@@ -3,9 +3,10 @@ import { expect, it } from "vitest";
 import { SystemClock } from "../../src/core/clock.ts";
 import { knownEngines } from "../../src/engines/known-engines.ts";
 import { chainGateway, script } from "../fakes/chain-gateway.ts";
+import { isWhole } from "../fakes/share.ts";
 
-/** Pyodide starts slowly, so only `npm run test:whole` tries it. */
-const engines = process.env["CORPORA"] === "whole" ? ["cpython", "pyodide"] : ["cpython"];
+/** Pyodide starts slowly, so only `npm run test:system` tries it. */
+const engines = isWhole ? ["cpython", "pyodide"] : ["cpython"];
 const missing = new Map<string, string>();
 for (const name of engines) {
   await using engine = await knownEngines.get(name)?.(new SystemClock());
