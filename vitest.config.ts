@@ -28,9 +28,9 @@ export default defineConfig({
     globalSetup: ["test/setup/temporary.ts", "test/setup/collections.ts", "test/setup/machine.ts"],
     setupFiles: ["test/setup/own-folders.ts"],
     // No promise is kept by these: they end what hangs, on the slowest machine too.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    expect: { poll: { timeout: 20_000, interval: 10 } },
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 50_000, interval: 10 } },
     maxWorkers: 2, // half of the tests wait for processes of their own; the default leaves a core of two idle
     coverage: {
       provider: "v8",

@@ -8,7 +8,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
-/** Floods, gigabytes, full disks, real kills, process groups, import time, and the growth of engines. */
+/** Floods, gigabytes, full disks, kills, process groups, import time, growth of engines, sandboxes, real servers. */
 export const system: readonly string[] = [
   "src/engines/{runsc,remote/firecracker,remote/kubernetes}/*.test.ts",
   "src/engines/cpython/**/{cpython,pyodide}.test.ts",
@@ -20,12 +20,14 @@ export const system: readonly string[] = [
   "test/attacks/chains/large-values.test.ts",
   "test/attacks/files/full-disk.test.ts",
   "test/attacks/long-texts.test.ts",
+  "test/attacks/provided/shell.test.ts",
   "test/attacks/sandbox/*.test.ts",
   "test/{harnesses,import-time}.test.ts",
   "test/race/*.test.ts",
   "test/stories/chain-cases/*.test.ts",
-  "test/stories/{anchors-crashed,canary,crash-concurrent,python-replayed-kills,runs-behind,runs-by-hand}.test.ts",
-  "test/stories/{fluid-lists,full-disk,guardrails-bytes,results-gigabyte,results-streams,small-disk}.test.ts",
+  "test/stories/{anchors-crashed,canary,crash-concurrent,python-replayed-kills,runs-behind}.test.ts",
+  "test/stories/{fluid-lists,full-disk,gateway,guardrails-bytes,results-gigabyte,results-streams}.test.ts",
+  "test/stories/{runs-by-hand,small-disk}.test.ts",
 ];
 
 const root = join(import.meta.dirname, "../..");
