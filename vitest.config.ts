@@ -1,49 +1,36 @@
 import { defineConfig } from "vitest/config";
+import { isWhole } from "./test/fakes/share.ts";
 import { compileCache } from "./test/setup/compile-cache.ts";
-import { heavy, inPart } from "./test/setup/whole.ts";
+import { apart, inPart, system } from "./test/setup/groups.ts";
 
-const isWhole = process.env["CORPORA"] === "whole";
-
-/** They share a process (test/setup/together.ts). */
-const together = [
-  "src/{approvals,audit,core,identity,observe,pipeline,policy,results,secrets,store}/**/*.test.ts",
-  "src/{mcp/server,server,server/client,server/contract,server/http,tools,tools/schema,tools/toolsets}/*.test.ts",
-  "test/console/*.test.ts",
-  "test/attacks/{accounts,approvals,audit,channels,feed,policy}/*.test.ts",
-  "test/stories/{approval*,calls*,cases*,closed*,completeness,decided*,edited*,explained*,gate,gates,gate-*}.test.ts",
-  "test/stories/{grants*,guardrails*,history,once,operator,path,policy-desk,policy-rules,risk,run-owners,runs,secrets}.test.ts",
-];
+/** Of `src` and of what lies beside it; the tests of adapters have a configuration of their own. */
+const all = ["src/**/*.test.ts", "test/!(agents)/**/*.test.ts", "test/*.test.ts"];
 
 export default defineConfig({
   test: {
     projects: isWhole
-      ? [{ extends: true, test: { name: "whole", include: [...heavy, ...inPart] } }]
+      ? [{ extends: true, test: { name: "system", include: [...system, ...inPart] } }]
       : [
           {
             extends: true,
             test: {
               name: "together",
-              ...{ include: together, exclude: [...heavy], isolate: false, sequence: { groupOrder: 0 } },
+              ...{ include: all, exclude: [...system, ...apart], isolate: false, sequence: { groupOrder: 0 } },
               setupFiles: ["test/setup/together.ts"],
             },
           },
           {
             extends: true,
-            test: {
-              name: "apart",
-              include: ["src/**/*.test.ts", "test/**/*.test.ts"],
-              exclude: [...heavy, ...together, "test/agents/**"],
-              sequence: { groupOrder: 1 },
-            },
+            test: { name: "apart", include: [...apart], exclude: [...system], sequence: { groupOrder: 1 } },
           },
         ],
     env: { ...compileCache, ...(process.argv.includes("--coverage") && { COUNTED: "yes" }) },
     globalSetup: ["test/setup/temporary.ts", "test/setup/collections.ts", "test/setup/machine.ts"],
     setupFiles: ["test/setup/own-folders.ts"],
     // No promise is kept by these: they end what hangs, on the slowest machine too.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    expect: { poll: { timeout: 20_000, interval: 10 } },
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 50_000, interval: 10 } },
     maxWorkers: 2, // half of the tests wait for processes of their own; the default leaves a core of two idle
     coverage: {
       provider: "v8",

@@ -5,7 +5,7 @@ import { SystemClock } from "./clock.ts";
 /** What a process prints that does so much with a clock and nothing else. */
 function printed(body: string): string {
   const source = `import { SystemClock } from "./src/core/clock.ts"; const clock = new SystemClock(); ${body}`;
-  return execFileSync(process.execPath, ["--input-type=module", "-e", source], { encoding: "utf8", timeout: 10_000 });
+  return execFileSync(process.execPath, ["--input-type=module", "-e", source], { encoding: "utf8", timeout: 50_000 });
 }
 
 describe("the system clock", () => {

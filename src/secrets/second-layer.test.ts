@@ -31,7 +31,7 @@ async function leaky(options: RuntimeOptions = {}): ReturnType<typeof runtimeFix
   ]);
 }
 
-const patient = { timeout: 20_000, interval: 10 };
+const patient = { timeout: 50_000, interval: 10 };
 
 /** Waits for what is recorded beside the calls. */
 function noted(runtime: Runtime, type: string, count = 1): Promise<readonly AuditEvent[]> {

@@ -1,5 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { corpus } from "../fakes/corpus.ts";
 
 /** Strings with markup, scripts, terminal escapes, and marks that hide or reorder text. */
 const own: readonly string[] = [
@@ -33,11 +32,5 @@ const own: readonly string[] = [
   "a".repeat(5_000),
 ];
 
-const corpora = process.env["POSTERN_CORPORA"] ?? join(import.meta.dirname, "../../../shared/corpora");
-const file = join(corpora, "naughty-strings/blns.dev.json");
-if (!existsSync(file))
-  console.warn(`Without the corpus of naughty strings (POSTERN_CORPORA, ${file}): only our own are tried.`);
-const corpus: readonly string[] = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : [];
-
-/** Our own and the corpus. */
-export const naughty: readonly string[] = [...own, ...corpus];
+/** Our own and the published ones (test/fakes/corpus.ts), where they are. */
+export const naughty: readonly string[] = [...own, ...corpus<string>("naughty-strings/blns.dev.json")];

@@ -9,8 +9,8 @@ import type {
 } from "../../src/engines/sandbox.ts";
 import { createRuntime, defineTool, type Json, type Runtime, type RuntimeOptions } from "../../src/index.ts";
 
-/** All engines in `npm run test:whole`; otherwise one for each language. */
-const names = process.env["CORPORA"] === "whole" ? ["quickjs", "cpython", "pyodide"] : ["quickjs", "cpython"];
+/** All that scripts can run in here. */
+const all = ["quickjs", "cpython", "pyodide"] as const;
 
 export interface EngineUnderTest {
   readonly name: string;
@@ -20,7 +20,7 @@ export interface EngineUnderTest {
   readonly missing: string | undefined;
 }
 
-export async function enginesHere(): Promise<readonly EngineUnderTest[]> {
+export async function enginesHere(names: readonly string[] = all): Promise<readonly EngineUnderTest[]> {
   const clock = new SystemClock();
   return Promise.all(
     names.map(async (name) => {

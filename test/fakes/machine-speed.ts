@@ -6,7 +6,7 @@
 /** Processor time of the fixed work on the machine on which the limits were set, at its full speed. */
 const referenceMs = 50;
 
-/** Coverage makes our code several times slower; `npm run test:whole` checks the limits without it. */
+/** Coverage makes our code several times slower; `npm run test:system` checks the limits without it. */
 const counted = process.env["COUNTED"] === "yes" ? 4 : 1;
 
 const rows = Array.from({ length: 2_000 }, (_, i) => ({

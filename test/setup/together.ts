@@ -1,15 +1,19 @@
-/**
- * Tests that share a process: a process for each, with its own import of the runtime, takes longer than the tests.
- *
- * A test that measures its process, changes its folder or environment, or counts its open files runs apart.
- */
+/** Tests that share a process (groups.ts): what a file changes in it and leaves fails that file, not the next one. */
 import { afterAll, expect } from "vitest";
 
 const shared = [Object, Array, Function, Promise, Map, Error].map(({ prototype }) => prototype);
 
-/** Process state that one of them could change for the next. */
+/** Process state that one of them could change for the next. Libraries register themselves below symbols and `__`. */
 function surroundings(): object {
-  return { folder: process.cwd(), environment: { ...process.env }, owned: shared.map((one) => Reflect.ownKeys(one)) };
+  const names = Object.getOwnPropertyNames(globalThis).filter((name) => !name.startsWith("__"));
+  const events = process.eventNames().filter((event) => /^(?:SIG|un|warning)/.test(String(event)));
+  return {
+    folder: process.cwd(),
+    environment: { ...process.env },
+    globals: names.sort(),
+    owned: shared.map((one) => Reflect.ownKeys(one)),
+    listeners: events.map((event) => `${String(event)}: ${process.listenerCount(event)}`).sort(),
+  };
 }
 
 const before = surroundings();

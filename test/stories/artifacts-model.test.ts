@@ -5,6 +5,7 @@ import type { ApprovalRecord, CallRecord } from "../../src/core/records.ts";
 import type { RuntimeSession } from "../../src/runtime/api.ts";
 import { ArtifactFixture, hourMs, writer } from "../fakes/artifact-fixture.ts";
 import { boss } from "../fakes/runtime-fixture.ts";
+import { isWhole } from "../fakes/share.ts";
 
 const n = fc.nat(2);
 const key = fc.constantFrom(undefined, "k0", "k1");
@@ -124,6 +125,6 @@ it("a store never misses a referenced artifact and removes all others, after any
       const kept = await home.swept();
       expect(kept).toEqual([...(await player.needed())].sort());
     }),
-    { numRuns: Number(process.env["FC_RUNS"] ?? 12) },
+    { numRuns: isWhole ? 60 : 12 },
   );
 }, 120_000);

@@ -11,7 +11,7 @@ import { resultOf } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
 /** The host ends a script in the same way on every engine; chains-killed covers Pyodide, which starts slowly. */
-const engines = (await enginesHere()).filter(({ name }) => name !== "pyodide");
+const engines = await enginesHere(["quickjs", "cpython"]);
 const files = sqliteFiles();
 const timeoutMs = 90_000;
 

@@ -5,9 +5,9 @@ import { SystemClock } from "../../src/core/clock.ts";
 import { knownEngines } from "../../src/engines/known-engines.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { inJavaScript, inPython, runStory, type ScriptLanguage, stories } from "../fakes/freezing-scripts.ts";
+import { isWhole } from "../fakes/share.ts";
 
-const isWhole = process.env["CORPORA"] === "whole";
-/** `npm run test:whole` tries more stories: each run of a Python script starts a process. */
+/** `npm run test:system` tries more stories: each run of a Python script starts a process. */
 const patient = 300_000;
 const real = await Promise.all(
   ["quickjs", "cpython"].map(async (name) => {

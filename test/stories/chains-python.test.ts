@@ -3,9 +3,9 @@ import { expect, it } from "vitest";
 import { SystemClock } from "../../src/core/clock.ts";
 import { knownEngines } from "../../src/engines/known-engines.ts";
 import { chainGateway, script } from "../fakes/chain-gateway.ts";
+import { enginesInTurn } from "../fakes/share.ts";
 
-/** Pyodide starts slowly, so only `npm run test:whole` tries it. */
-const engines = process.env["CORPORA"] === "whole" ? ["cpython", "pyodide"] : ["cpython"];
+const engines = enginesInTurn.filter((name) => name !== "quickjs");
 const missing = new Map<string, string>();
 for (const name of engines) {
   await using engine = await knownEngines.get(name)?.(new SystemClock());

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readServerFile } from "../../src/cli/server-file.ts";
 import { createClient } from "../../src/server/client/client.ts";
 import { readToken } from "../../src/server/credentials.ts";
@@ -12,65 +12,82 @@ import { type Receiver, receiver } from "../fakes/receiver.ts";
 
 const key = `whsec_${randomBytes(32).toString("base64")}`;
 
-/** Starts the real command with a channel whose secret is set as an operator sets it. */
-async function startWithChannel(at: Receiver): Promise<PosternProcess> {
-  const postern = new CommandLine();
-  const lines = [
-    "channels:",
-    "  console_url: https://postern.example",
-    "  webhooks:",
-    `    - { name: hook, url: "${at.url}/in", secret: secret://hooks/key, allow_private: true, users: { U1: ann } }`,
-  ];
-  appendFileSync(join(postern.folder, "postern.yaml"), `${lines.join("\n")}\n`);
-  postern.dataFolder("data");
-  const { child, end } = postern.open(["secrets", "set", "hooks", "key", "--data", "data"]);
-  child.stdin?.end(key);
-  expect((await end).code).toBe(0);
-  return postern;
-}
-
 const bodyOf = ({ requests }: Receiver, at: number): { readonly type: string; readonly data: unknown } =>
   JSON.parse(requests[at]?.body ?? "{}"); // what was posted
 
-describe("channels of a running Postern", () => {
-  it("deliver a request; what was not delivered at a kill is sent again under the same id", async () => {
-    await using at = await receiver();
-    using postern = await startWithChannel(at);
-    at.answers.push({ status: 503 });
-    const first = await postern.start("data");
+/** A tool that takes its time and says how far it is. */
+const counting = `export const count = defineTool({ name: "count", description: "Counts.", risk: "safe", idempotent: true, inputSchema: any,
+  execute: async (_, context) => { for (const at of [1, 2, 3]) { context.progress("step " + at + " of 3"); await new Promise((done) => setTimeout(done, 150)); } return "counted"; } });\n`;
+
+/** What a channel does when a process is killed is proven in src/observe/notify/outbox-restart.test.ts. */
+describe("a running Postern with a channel", () => {
+  const postern = new CommandLine();
+  const data = join(postern.folder, "data");
+  let at: Receiver;
+  let running: Awaited<ReturnType<PosternProcess["start"]>>;
+
+  beforeAll(async () => {
+    at = await receiver();
+    const lines = [
+      "channels:",
+      "  console_url: https://postern.example",
+      "  webhooks:",
+      `    - { name: hook, url: "${at.url}/in", secret: secret://hooks/key, allow_private: true, users: { U1: ann } }`,
+    ];
+    appendFileSync(join(postern.folder, "postern.yaml"), `${lines.join("\n")}\n`);
+    appendFileSync(join(postern.folder, "tools.ts"), counting);
+    postern.dataFolder("data");
+    const { child, end } = postern.open(["secrets", "set", "hooks", "key", "--data", "data"]);
+    child.stdin?.end(key);
+    expect((await end).code).toBe(0);
+    running = await postern.start("data");
+  });
+  afterAll(async () => {
+    running.child.kill("SIGTERM");
+    await running.end;
+    postern[Symbol.dispose]();
+    await at[Symbol.asyncDispose]();
+  });
+
+  it("delivers a request with a link and a signature", async () => {
     expect((await postern.run("call", "send", "text=hello", "--data", "data")).code).toBe(4);
     await at.count(1);
-    first.child.kill("SIGKILL");
-    await first.end;
-    const second = await postern.start("data");
-    await at.count(2);
-    expect(at.requests[1]?.headers["webhook-id"]).toBe(at.requests[0]?.headers["webhook-id"]);
-    const headers = at.requests[1]?.headers as Record<string, string>; // ours are single
-    expect(new Webhook(key).verify(at.requests[1]?.body ?? "", headers)).toMatchObject({
+    const headers = at.requests[0]?.headers as Record<string, string>; // ours are single
+    expect(new Webhook(key).verify(at.requests[0]?.body ?? "", headers)).toMatchObject({
       type: "approval.requested",
       data: {
         approval: { tool: "send", status: "pending" },
         link: expect.stringContaining("https://postern.example/approvals/apr_"),
       },
     });
+  });
+
+  it("lists and tests its channels by command", async () => {
     const listed = await postern.run("channels", "list", "--json", "--data", "data");
     expect(JSON.parse(listed.out)).toMatchObject({ channels: [{ name: "hook", kind: "webhook", dead: [] }] });
+    const before = at.requests.length;
     expect((await postern.run("channels", "test", "hook", "--data", "data")).code).toBe(0);
-    await at.count(3);
-    expect(bodyOf(at, 2).type).toBe("channel.test");
+    await at.count(before + 1);
+    expect(bodyOf(at, before).type).toBe("channel.test");
     at.answers.push({ status: 500 });
     const refused = await postern.run("channels", "test", "hook", "--data", "data");
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("500")]);
     expect((await postern.run("channels", "retry", "none", "--data", "data")).code).toBe(1);
-    second.child.kill("SIGTERM");
-    await second.end;
-  }, 120_000);
+  });
 
-  it("log their acts: secrets by name, tests of channels, alarms by the person who acknowledged them", async () => {
-    await using at = await receiver();
-    using postern = await startWithChannel(at);
-    const { child, end } = await postern.start("data");
-    const data = join(postern.folder, "data");
+  it("shows the progress of a long call as it happens, as a call without it does", async () => {
+    const called = await postern.run("call", "count", "--progress", "--data", "data");
+    expect(called).toMatchObject({ code: 0, out: "counted\n" });
+    expect(called.err.split("\n").filter((line) => line.startsWith("…"))).toEqual([
+      "… step 1 of 3",
+      "… step 2 of 3",
+      "… step 3 of 3",
+    ]);
+    const inside = await postern.run("call", "count", "--progress", "--data", postern.dataFolder("other"));
+    expect(inside.err).toContain("step 2 of 3");
+  });
+
+  it("logs what people do: secrets by name, alarms by who acknowledged them", async () => {
     const { url = "" } = readServerFile(data) ?? {};
     const as = async (role: "agent" | "operator") => createClient({ url, token: (await readToken(data, role)) ?? "" });
     const agent = await as("agent");
@@ -105,33 +122,5 @@ describe("channels of a running Postern", () => {
       decided_via: "token:operator",
     });
     expect(JSON.stringify(events)).not.toContain(key.slice(10, 40));
-    child.kill("SIGTERM");
-    await end;
-  }, 120_000);
-});
-
-describe("progress of a long call", () => {
-  it("arrives as it happens", async () => {
-    using postern = new CommandLine();
-    const path = join(postern.folder, "tools.ts");
-    appendFileSync(
-      path,
-      `export const count = defineTool({ name: "count", description: "Counts.", risk: "safe", idempotent: true, inputSchema: any,
-  execute: async (_, context) => { for (const at of [1, 2, 3]) { context.progress("step " + at + " of 3"); await new Promise((done) => setTimeout(done, 150)); } return "counted"; } });\n`,
-    );
-    const { child, end } = await postern.start("data");
-    const called = await postern.run("call", "count", "--progress", "--data", "data");
-    expect(called).toMatchObject({ code: 0, out: "counted\n" });
-    expect(called.err.split("\n").filter((line) => line.startsWith("…"))).toEqual([
-      "… step 1 of 3",
-      "… step 2 of 3",
-      "… step 3 of 3",
-    ]);
-    const inside = await postern.run("call", "count", "--progress", "--data", postern.dataFolder("other"));
-    expect(inside.err).toContain("step 2 of 3");
-    const watched = await postern.run("approvals", "watch", "--data", postern.dataFolder("nobody"));
-    expect([watched.code, watched.err]).toEqual([1, expect.stringMatching(/start one with `.*postern .*start`/)]);
-    child.kill("SIGTERM");
-    await end;
-  }, 120_000);
+  });
 });

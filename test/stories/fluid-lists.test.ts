@@ -8,8 +8,8 @@ import { urgencyOf } from "../../src/store/urgency.ts";
 import { type HttpFixture, httpFixture } from "../fakes/http-fixture.ts";
 import { expectWork } from "../fakes/in-time.ts";
 
-/** The size of a full installation with `npm run test:whole`, with a tenth of the calls otherwise. */
-const calls = process.env["CORPORA"] === "whole" ? 40_000 : 4_000;
+/** The size of a full installation. */
+const calls = 40_000;
 const pending = 10_000;
 const runs = 200;
 

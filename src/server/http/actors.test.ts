@@ -167,7 +167,7 @@ describe("an act by hand is in the log with person and credential", () => {
     headers = inSession(signedIn);
     http = await httpFixture(runtime, { accounts: runtime.accounts });
     const isThere = () => expect(runtime.pins.changes("files__read")?.offered).toBeDefined();
-    await vi.waitFor(isThere, { timeout: 20_000, interval: 10 });
+    await vi.waitFor(isThere, { timeout: 50_000, interval: 10 });
   });
 
   afterAll(async () => {

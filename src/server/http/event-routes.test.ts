@@ -203,7 +203,7 @@ describe("GET /v1/events", () => {
       ended = true;
     });
     for (let round = 0; round < 60; round += 1) {
-      for (let call = 0; call < 200; call += 1) await h.runtime.invoke(echo, asker);
+      await Promise.all(Array.from({ length: 200 }, () => h.runtime.invoke(echo, asker)));
       await h.clock.advance(1_000);
     }
     let text = "";

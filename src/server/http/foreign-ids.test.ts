@@ -129,7 +129,7 @@ async function settle(tenant: string): Promise<Belongings> {
     via: "session",
     tenant,
   });
-  await vi.waitFor(() => expect(alarms.list({ tenant })).not.toEqual([]), { timeout: 20_000, interval: 10 });
+  await vi.waitFor(() => expect(alarms.list({ tenant })).not.toEqual([]), { timeout: 50_000, interval: 10 });
   await runtime.runs?.flush();
   const [entry] = await audit.query({ tenant, limit: 1 });
   const candidate = (written.structured as { candidate_id?: string } | undefined)?.candidate_id;

@@ -2,8 +2,9 @@ import { expect, it } from "vitest";
 import { numbers } from "../../fakes/jumping-clock.ts";
 import { allAtOnce, raceFixture } from "../../fakes/racing.ts";
 import { asker, boss } from "../../fakes/runtime-fixture.ts";
+import { isWhole } from "../../fakes/share.ts";
 
-const races = process.env["CORPORA"] === "whole" ? 10_000 : 1000;
+const races = isWhole ? 10_000 : 1000;
 const atOnce = 50;
 /** Every sequence of decisions that one request may get; only an approved request may still be revoked. */
 const lives = new Set(["approved", "denied", "skipped", "expired", "withdrawn", "approved withdrawn"]);

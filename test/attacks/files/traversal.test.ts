@@ -6,10 +6,10 @@ import { fileToolsOn } from "../../../src/builtin/files/files.ts";
 import type { ToolOutcome } from "../../../src/index.ts";
 import { readable } from "../../../src/results/readable.ts";
 import { corpus } from "../../fakes/corpus.ts";
+import { isWhole } from "../../fakes/share.ts";
 import { descriptors, type FileFixture, fileFixture, put } from "./file-fixture.ts";
 
 const published = corpus<{ readonly p: string }>("path-traversal/payloads.dev.json").map(({ p }) => p);
-const isWhole = process.env["CORPORA"] === "whole";
 const naughty = corpus<string>("naughty-strings/blns.dev.json");
 const canary = "CANARY-OUTSIDE-THE-ROOT";
 /** Syncs nothing, because no file outlives the test. */
@@ -56,7 +56,7 @@ describe.skipIf(published.length === 0).each([true, false])(
   "published traversal payloads (openat2 where it is installed: %s)",
   (openat2) => {
     // Both ways of opening give the same answers (guard/folder.test.ts), so the second tries a fifth of the payloads:
-    // the first tries all in `npm run test:whole`, every fourth otherwise.
+    // the first tries all in `npm run test:system`, every fourth otherwise.
     const every = (isWhole ? 1 : 4) * (openat2 ? 1 : 5);
     const payloads = published.filter((_, i) => i % every === 0);
     const tools = (options: Parameters<typeof fileToolsOn>[0]): ReturnType<typeof fileToolsOn> =>
