@@ -37,7 +37,7 @@ it("an explanation that ends in a refusal names commands as they are typed here"
   const terminal = {
     out() {},
     aside() {},
-    ...{ colour: false, columns: 120, rows: 40, interactive: false, screen: false },
+    ...{ colour: false, columns: 120, interactive: false, screen: false },
   };
   const refused = {
     reached: "refused",

@@ -1,5 +1,5 @@
 /**
- * What a decision did, in a sentence: the same at the command line, in `watch` and in the console. The console is built
+ * What a decision did, in a sentence: the same at the command line and in the console. The console is built
  * with this file, so it imports nothing.
  */
 export interface DecidedRequest {

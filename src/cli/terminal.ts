@@ -11,7 +11,6 @@ export interface Terminal {
   readonly colour: boolean;
   /** Without a screen endless: output to a pipe is never cut. */
   readonly columns: number;
-  readonly rows: number;
   /** False: nothing may prompt. */
   readonly interactive: boolean;
   /** Whether `out` goes to a screen, where control characters do harm. */
@@ -29,9 +28,6 @@ export function processTerminal(): Terminal {
     colour: screen && (process.env["NO_COLOR"] ?? "") === "" && process.env["TERM"] !== "dumb",
     get columns() {
       return screen ? stdout.columns || 80 : Number.POSITIVE_INFINITY;
-    },
-    get rows() {
-      return screen ? stdout.rows || 24 : Number.POSITIVE_INFINITY;
     },
     interactive: stdin.isTTY === true && screen,
     screen,

@@ -30,9 +30,6 @@ export function commands(group: CommandGroup): void {
     ask: async (work, { id }) => work.operator.approvals.show({ id: await wholeApprovalId(work, id) }),
     text: (approval, work) => `${approvalCard(approval, work.now(), work)}${howToApprove(approval, work.command)}`,
   });
-  group.run("watch", "what waits, live; decide with j k a d where you sit at a terminal", {
-    run: async ({ host, flags }) => (await import("../watch.ts")).watchApprovals(host, flags),
-  });
   decisionCommands(group);
   grantCommands(group.group("grants", "remembered approvals: such calls ask no person"));
   delegationCommand(group);

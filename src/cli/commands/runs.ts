@@ -35,9 +35,6 @@ export function commands(group: CommandGroup): void {
     text: ({ run, events }, work) =>
       runText(run, work) + (events.length === 0 ? "No events.\n" : tableOf(events, eventColumns, work)),
   });
-  group.run("watch <id>", "what a run does, as it does it", {
-    run: async ({ sent: { id }, host, flags }) => (await import("../watch.ts")).watchRun(host, { id }, flags),
-  });
   changeCommands(group);
   folderCommands(group);
 }
