@@ -19,8 +19,8 @@ it("offers a call that runs, one that is asked about, and where it is decided", 
     printed("send mail", "asks", { risk: "high", effects: "write" }),
   ];
   expect(typed(tools)).toEqual([
-    "postern call read text=hello",
-    "postern call 'send mail' text=hello",
+    "postern call read text=VALUE",
+    "postern call 'send mail' text=VALUE",
     "postern approvals",
   ]);
 });
@@ -39,7 +39,7 @@ it("offers nothing that the policy denies, nor what destroys or is critical", ()
 
 it("where everything is only previewed it offers a preview", () => {
   expect(typed([printed("read", "previews")])).toEqual([
-    "postern call read text=hello",
+    "postern call read text=VALUE",
     "postern approvals",
     "postern policy show",
   ]);

@@ -1,15 +1,15 @@
 import { chainToolName } from "../code-mode/names.ts";
+import type { Json } from "../core/json.ts";
 import type { Health } from "../runtime/api.ts";
 import type { PosternClient } from "../server/client/client.ts";
 import type { ToolView } from "../server/contract/tools.ts";
 import { asTypedHere, quoted } from "./command-name.ts";
-import { sampleArguments } from "./commands/arguments.ts";
 import { refusedNote, toolTable } from "./commands/tools.ts";
 import { nearbyFolders } from "./data-folder.ts";
 import { getPython, lacksPython } from "./running-checks.ts";
 import { paintFor, type Terminal } from "./terminal.ts";
 import { visible, widthOf } from "./text.ts";
-import { type ToolNow, toolsNow, type VerdictSource } from "./tool-verdicts.ts";
+import { type ToolNow, toolsNow } from "./tool-verdicts.ts";
 
 /** More tools than this are only counted. */
 const mostRows = 100;
@@ -27,8 +27,6 @@ export interface BannerFacts {
   readonly unmatched: number;
   readonly agent: PosternClient;
   readonly operator: PosternClient;
-  /** In this process: a request for each tool would keep the agents' calls waiting. */
-  readonly explain: VerdictSource["explain"];
   /** Signs in once, while there are no accounts. */
   readonly signInUrl: string | undefined;
   /** How a person types the command here. */
@@ -38,13 +36,13 @@ export interface BannerFacts {
 /** What `postern start` prints: addresses, tools with risk and verdict, commands to try next. */
 export async function banner(facts: BannerFacts, terminal: Terminal): Promise<string> {
   const paint = paintFor(terminal);
-  const { health, agent, explain, operator } = facts;
+  const { health, agent, operator } = facts;
   const { engines } = await operator.chains.list({ limit: 1 });
   const { tools } = await agent.tools.list();
   const shown = [...tools].sort((one, other) => Number(one.server !== undefined) - Number(other.server !== undefined));
   const rows = new Set(shown.slice(0, mostRows)); // our own tools first
   const listed = await toolsNow(
-    { explain, policy: operator.policy },
+    operator.policy,
     tools.filter((tool) => rows.has(tool)),
   );
   const row = (name: string, text: string): string => `  ${paint("dim", name.padEnd(10))} ${text}\n`;
@@ -109,10 +107,10 @@ const mostNext = 3;
 export function nextCommands(tools: readonly ToolNow[], command: string): readonly NextCommand[] {
   const callable = tools.filter(
     ({ action: { tool, kind, effects, risk } }) =>
-      kind === "local" && effects !== "destructive" && harmless.has(risk) && tool !== chainToolName, // no sample is a script
+      kind === "local" && effects !== "destructive" && harmless.has(risk) && tool !== chainToolName, // a script is typed in a file
   );
   const which = (word: string): readonly ToolView[] =>
-    callable.filter(({ now }) => (now.tried ?? now.word) === word).map(({ action }) => action);
+    callable.filter(({ now }) => now.word === word).map(({ action }) => action);
   const runs = which("runs").filter(({ risk }) => risk === "safe");
   const suggested = [
     [runs, "runs at once"],
@@ -134,14 +132,17 @@ export function nextCommands(tools: readonly ToolNow[], command: string): readon
 /** The tool that needs least typing; Postern's own tools first, because a server may be away. */
 function easiest(tools: readonly ToolView[]): ToolView | undefined {
   const size = (tool: ToolView): number =>
-    JSON.stringify(sampleArguments(tool.input_schema)).length + (tool.server === undefined ? 0 : 1000);
+    requiredOf(tool).join(" ").length + (tool.server === undefined ? 0 : 1000);
   return [...tools].sort((a, b) => size(a) - size(b))[0];
 }
 
-function callOf({ tool, action, input_schema }: ToolView, command: string): string {
-  const given = Object.entries(sampleArguments(input_schema)).map(([name, value]) => {
-    const text = typeof value === "string" ? value : JSON.stringify(value);
-    return ` ${quoted(`${name}=${text}`)}`;
-  });
+function requiredOf({ input_schema: { required } }: ToolView): readonly string[] {
+  return Array.isArray(required) ? required.filter((name: Json) => typeof name === "string") : [];
+}
+
+/** The reader fills in the values. */
+function callOf(view: ToolView, command: string): string {
+  const { tool, action } = view;
+  const given = requiredOf(view).map((name) => ` ${quoted(`${name}=VALUE`)}`);
   return `${command} call ${quoted(tool)}${given.join("")}${action === "default" ? "" : ` --action ${quoted(action)}`}`;
 }

@@ -5,7 +5,6 @@ import { RuntimeFault } from "../core/fault.ts";
 import { counted } from "../core/shown.ts";
 import type { Health } from "../runtime/api.ts";
 import { createClient, type PosternClient } from "../server/client/client.ts";
-import { shownExplanation } from "../server/contract/wire.ts";
 import { readToken, type TokenRole } from "../server/credentials.ts";
 import { linkUrl } from "../server/http/account-routes.ts";
 import { type Listening, listen, loopbackHosts } from "../server/http/serve.ts";
@@ -104,7 +103,7 @@ async function announce(
     unmatched,
   }: { readonly runtime: Wired["runtime"]; readonly listening: Listening; readonly unmatched: number },
 ): Promise<void> {
-  const { file, dataFolder, agentScopes: scopes, listen: at } = settings;
+  const { file, dataFolder, listen: at } = settings;
   const isStdio = flags.stdio === true;
   const health = runtime.health();
   if (flags.json === true && !isStdio)
@@ -119,7 +118,6 @@ async function announce(
       autonomy: runtime.controls.state.autonomy,
       agent: await client("agent"),
       operator: await client("operator"),
-      explain: async (call) => shownExplanation(await runtime.explain(call, { principal: localAgent, scopes }), false),
       // With --stdio the client logs this, and its agent may read the log.
       signInUrl: isStdio ? undefined : await signInUrl(runtime, at.publicUrl ?? url),
     },
