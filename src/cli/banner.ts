@@ -6,7 +6,7 @@ import type { ToolView } from "../server/contract/tools.ts";
 import { asTypedHere, quoted } from "./command-name.ts";
 import { refusedNote, toolTable } from "./commands/tools.ts";
 import { nearbyFolders } from "./data-folder.ts";
-import { getPython, lacksPython } from "./running-checks.ts";
+import { getPython, lacksPython } from "./doctor/checks.ts";
 import { paintFor, type Terminal } from "./terminal.ts";
 import { visible, widthOf } from "./text.ts";
 import { type ToolNow, toolsNow } from "./tool-verdicts.ts";
@@ -131,8 +131,7 @@ export function nextCommands(tools: readonly ToolNow[], command: string): readon
 
 /** The tool that needs least typing; Postern's own tools first, because a server may be away. */
 function easiest(tools: readonly ToolView[]): ToolView | undefined {
-  const size = (tool: ToolView): number =>
-    requiredOf(tool).join(" ").length + (tool.server === undefined ? 0 : 1000);
+  const size = (tool: ToolView): number => requiredOf(tool).join(" ").length + (tool.server === undefined ? 0 : 1000);
   return [...tools].sort((a, b) => size(a) - size(b))[0];
 }
 

@@ -24,8 +24,8 @@ import { awaitServer, lookup } from "./gates/lookup.ts";
 import { once } from "./gates/once.ts";
 import { ownRun } from "./gates/run.ts";
 import { type Again, type ApprovedCall, type CountedCall, isAgain, type WeighedCall } from "./gates/stages.ts";
-import { weigh } from "./gates/verdict.ts";
 import { readTexts } from "./gates/text-arguments.ts";
+import { weigh } from "./gates/verdict.ts";
 import { settle } from "./settle.ts";
 
 /**

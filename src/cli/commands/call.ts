@@ -1,9 +1,7 @@
 import { text as textOf } from "node:stream/consumers";
 import { chainToolName } from "../../code-mode/names.ts";
 import { newTraceId } from "../../core/ids.ts";
-import type { JsonObject } from "../../core/json.ts";
 import { counted } from "../../core/shown.ts";
-import { ClientProblem } from "../../server/client/client.ts";
 import { type CallFields, calls } from "../../server/contract/calls.ts";
 import type { OutcomeView, PreviewView } from "../../server/contract/outcome.ts";
 import { cardLines, previewDetails } from "../card.ts";

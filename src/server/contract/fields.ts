@@ -121,7 +121,14 @@ export const oneAction = { tool: text, action: text };
 /** The call that a request describes. */
 export const requestedCall = {
   tool: name,
-  ...optional({ action: name, arguments: jsonObject, text_arguments: textObject, scopes: z.array(name).max(256), autonomy, run_id: runId }),
+  ...optional({
+    action: name,
+    arguments: jsonObject,
+    text_arguments: textObject,
+    scopes: z.array(name).max(256),
+    autonomy,
+    run_id: runId,
+  }),
 };
 
 export const effects = z.enum(["read", "write", "destructive"]);

@@ -89,11 +89,7 @@ function principalOf(
   return { tenant: by.principal.tenant, agent, ...defined({ user }) };
 }
 
-function explain(
-  runtime: Runtime,
-  by: Who,
-  body: BodyOf<typeof policy.explain>,
-): ReturnType<Runtime["explain"]> {
+function explain(runtime: Runtime, by: Who, body: BodyOf<typeof policy.explain>): ReturnType<Runtime["explain"]> {
   const { tool, action = "default", scopes, runId, autonomy } = body;
   const found = runtime.offered().find((one) => one.tool === tool && one.name === action);
   return runtime.explain(requestOf(body), {
