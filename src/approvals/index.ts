@@ -4,8 +4,8 @@
  * @packageDocumentation
  */
 
-export { createTerminalApprover, type TerminalApproverOptions } from "../cli/terminal-approver.ts";
-export { createWebApprover, type WebApprover, type WebApproverOptions } from "../cli/web-approver.ts";
+export { createTerminalApprover, type TerminalApproverOptions } from "../cli/approver/terminal-approver.ts";
+export { createWebApprover, type WebApprover, type WebApproverOptions } from "../cli/approver/web-approver.ts";
 export type { Addressees, ApprovalRecord, ApprovalState, Routed, Vote } from "../core/records.ts";
 export type { Approver, ApproverAnswer } from "./approver.ts";
 export { autoApprover, callbackApprover, policyApprover } from "./approver.ts";

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { OutcomeView } from "../server/contract/outcome.ts";
 import { commandName, outcomeText, withoutValues } from "./command-name.ts";
 import { explanationText } from "./commands/policy-text.ts";
-import { paintFor } from "./terminal.ts";
+import { paintFor } from "./output/terminal.ts";
 
 const command = "npx postern --data /srv";
 const says = "see `postern tools diff x`";

@@ -9,10 +9,10 @@ import type { CallView } from "../server/contract/calls.ts";
 import { remoteRuns } from "./agent-place.ts";
 import type { SentArguments } from "./commands/arguments.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
-import { printJson, type Work } from "./print.ts";
-import { sleep } from "./server-file.ts";
-import { onEndSignal } from "./terminal.ts";
-import { visible } from "./text.ts";
+import { printJson, type Work } from "./output/print.ts";
+import { onEndSignal } from "./output/terminal.ts";
+import { visible } from "./output/text.ts";
+import { sleep } from "./start/server-file.ts";
 
 /** A call that Ctrl-C ends settles within its tool's grace; after this it counts as still running. */
 const settlesWithinMs = 3_000;

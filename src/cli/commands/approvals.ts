@@ -1,11 +1,11 @@
 import { type ApprovalView, approvals } from "../../server/contract/approvals.ts";
-import { approvalCard } from "../card.ts";
 import type { CommandGroup } from "../command.ts";
 import { approveCommand } from "../command-name.ts";
-import { actionText } from "../decision-text.ts";
 import { flagsOf, rowLimit } from "../flags.ts";
-import { ago, type Columns, inState, noRows, riskCell } from "../print.ts";
-import { duration } from "../text.ts";
+import { approvalCard } from "../output/card.ts";
+import { actionText } from "../output/decision-text.ts";
+import { ago, type Columns, inState, noRows, riskCell } from "../output/print.ts";
+import { duration } from "../output/text.ts";
 import { decisionCommands, wholeApprovalId } from "./decisions.ts";
 import { delegationCommand, grantCommands } from "./grants.ts";
 

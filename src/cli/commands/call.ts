@@ -4,17 +4,17 @@ import { newTraceId } from "../../core/ids.ts";
 import { counted } from "../../core/shown.ts";
 import { type CallFields, calls } from "../../server/contract/calls.ts";
 import type { OutcomeView, PreviewView } from "../../server/contract/outcome.ts";
-import { cardLines, previewDetails } from "../card.ts";
+import { createTerminalApprover } from "../approver/terminal-approver.ts";
 import type { CommandGroup } from "../command.ts";
 import { approveCommand, outcomeText } from "../command-name.ts";
 import { type ExitCode, exitCodeOf } from "../exit-codes.ts";
 import { flagsOf, ofRun, scopeList, wholeNumber } from "../flags.ts";
 import type { Host, InsideNeeds } from "../host.ts";
 import { interruption, printInterruptedCall } from "../interrupted.ts";
-import { type CommandInput, printJson, type Work, withPostern } from "../print.ts";
-import { followProgress } from "../progress.ts";
-import { createTerminalApprover } from "../terminal-approver.ts";
-import { visible, visibleLines } from "../text.ts";
+import { cardLines, previewDetails } from "../output/card.ts";
+import { type CommandInput, printJson, type Work, withPostern } from "../output/print.ts";
+import { followProgress } from "../output/progress.ts";
+import { visible, visibleLines } from "../output/text.ts";
 import { argumentsFrom } from "./arguments.ts";
 
 /** The caller knows the arguments; the approver is shown all of them. */

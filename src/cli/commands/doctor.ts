@@ -3,15 +3,15 @@ import { messageOf } from "../../core/fault.ts";
 import { counted } from "../../core/shown.ts";
 import type { CommandGroup } from "../command.ts";
 import { asTypedHere, commandName } from "../command-name.ts";
-import { connect } from "../connect.ts";
 import { type DoctorFinding, fail, portChecks, runningChecks } from "../doctor/checks.ts";
 import { exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
-import { printJson } from "../print.ts";
-import { findServer } from "../server-file.ts";
+import { printJson } from "../output/print.ts";
+import { paintFor } from "../output/terminal.ts";
+import { visible, visibleLines } from "../output/text.ts";
 import { settingsFor } from "../settings-here.ts";
-import { paintFor } from "../terminal.ts";
-import { visible, visibleLines } from "../text.ts";
+import { connect } from "../start/connect.ts";
+import { findServer } from "../start/server-file.ts";
 
 const styles = { ok: "green", warn: "yellow", fail: "red" } as const;
 

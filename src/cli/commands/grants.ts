@@ -1,9 +1,9 @@
 import { type DelegationView, delegations, type GrantView, grants } from "../../server/contract/grants.ts";
 import type { CommandGroup } from "../command.ts";
-import { actionText } from "../decision-text.ts";
 import { flagsOf, later, ofTool } from "../flags.ts";
-import { ago, type Columns, inState, noRows, printAnswer, printList, riskCell } from "../print.ts";
-import { actorText, minuteOf } from "../text.ts";
+import { actionText } from "../output/decision-text.ts";
+import { ago, type Columns, inState, noRows, printAnswer, printList, riskCell } from "../output/print.ts";
+import { actorText, minuteOf } from "../output/text.ts";
 import { UsageProblem } from "../usage-problem.ts";
 
 export function grantCommands(group: CommandGroup): void {

@@ -5,9 +5,9 @@ import { asTypedHere } from "../command-name.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { flagsOf, rowLimit, wholeNumber } from "../flags.ts";
 import { readNamed, writeNamed } from "../named-files.ts";
-import { ago, allPages, type Columns, tableOf, type Work } from "../print.ts";
-import type { Paint } from "../terminal.ts";
-import { labelled, visible, whose } from "../text.ts";
+import { ago, allPages, type Columns, tableOf, type Work } from "../output/print.ts";
+import type { Paint } from "../output/terminal.ts";
+import { labelled, visible, whose } from "../output/text.ts";
 
 export function commands(group: CommandGroup): void {
   group.list("list", "the latest first", {

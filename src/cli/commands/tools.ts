@@ -1,12 +1,12 @@
 import type { HealthView, ToolView } from "../../server/contract/tools.ts";
-import { reasonText } from "../card.ts";
 import type { CommandGroup } from "../command.ts";
 import { asTypedHere } from "../command-name.ts";
-import { actionText } from "../decision-text.ts";
-import type { Work } from "../print.ts";
-import { type Paint, paintRisk } from "../terminal.ts";
-import { fit, labelled, type Sheet, table, visible, visibleLines } from "../text.ts";
-import { type ToolNow, toolsNow } from "../tool-verdicts.ts";
+import { reasonText } from "../output/card.ts";
+import { actionText } from "../output/decision-text.ts";
+import type { Work } from "../output/print.ts";
+import { type Paint, paintRisk } from "../output/terminal.ts";
+import { fit, labelled, type Sheet, table, visible, visibleLines } from "../output/text.ts";
+import { type ToolNow, toolsNow } from "../output/tool-verdicts.ts";
 import { pinCommands } from "./pins.ts";
 
 const needs = { tools: true } as const;

@@ -8,7 +8,7 @@ import type { ChainPage } from "../../server/contract/chains.ts";
 import type { PolicyWarningView } from "../../server/contract/policy.ts";
 import type { HealthView, ToolView } from "../../server/contract/tools.ts";
 import { checkFree } from "../../server/http/port.ts";
-import type { ServerFile } from "../server-file.ts";
+import type { ServerFile } from "../start/server-file.ts";
 
 /** One line of `doctor`. */
 export interface DoctorFinding {

@@ -1,12 +1,12 @@
 import { type JSONRPCMessage, SdkHttpError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { messageOf, RuntimeFault } from "../core/fault.ts";
-import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
-import { parseStrict } from "../core/strict-json.ts";
-import { isAlive } from "../core/system/alive.ts";
-import { LineTransport, type Pipes } from "../mcp/server/line-transport.ts";
-import { patientSend } from "../server/client/patient-send.ts";
-import { readToken } from "../server/credentials.ts";
-import { type ExitCode, exitCodes } from "./exit-codes.ts";
+import { messageOf, RuntimeFault } from "../../core/fault.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { parseStrict } from "../../core/strict-json.ts";
+import { isAlive } from "../../core/system/alive.ts";
+import { LineTransport, type Pipes } from "../../mcp/server/line-transport.ts";
+import { patientSend } from "../../server/client/patient-send.ts";
+import { readToken } from "../../server/credentials.ts";
+import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { ServerFile } from "./server-file.ts";
 
 /**

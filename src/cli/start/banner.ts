@@ -1,15 +1,15 @@
-import { chainToolName } from "../code-mode/names.ts";
-import type { Json } from "../core/json.ts";
-import type { Health } from "../runtime/api.ts";
-import type { PosternClient } from "../server/client/client.ts";
-import type { ToolView } from "../server/contract/tools.ts";
-import { asTypedHere, quoted } from "./command-name.ts";
-import { refusedNote, toolTable } from "./commands/tools.ts";
+import { chainToolName } from "../../code-mode/names.ts";
+import type { Json } from "../../core/json.ts";
+import type { Health } from "../../runtime/api.ts";
+import type { PosternClient } from "../../server/client/client.ts";
+import type { ToolView } from "../../server/contract/tools.ts";
+import { asTypedHere, quoted } from "../command-name.ts";
+import { refusedNote, toolTable } from "../commands/tools.ts";
+import { getPython, lacksPython } from "../doctor/checks.ts";
+import { paintFor, type Terminal } from "../output/terminal.ts";
+import { visible, widthOf } from "../output/text.ts";
+import { type ToolNow, toolsNow } from "../output/tool-verdicts.ts";
 import { nearbyFolders } from "./data-folder.ts";
-import { getPython, lacksPython } from "./doctor/checks.ts";
-import { paintFor, type Terminal } from "./terminal.ts";
-import { visible, widthOf } from "./text.ts";
-import { type ToolNow, toolsNow } from "./tool-verdicts.ts";
 
 /** More tools than this are only counted. */
 const mostRows = 100;

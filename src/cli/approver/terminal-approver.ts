@@ -1,9 +1,9 @@
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
-import type { Approver, ApproverAnswer } from "../approvals/approver.ts";
-import type { ApprovalRecord } from "../core/records.ts";
-import { paintFor } from "./terminal.ts";
-import { type Sheet, visible } from "./text.ts";
+import type { Approver, ApproverAnswer } from "../../approvals/approver.ts";
+import type { ApprovalRecord } from "../../core/records.ts";
+import { paintFor } from "../output/terminal.ts";
+import { type Sheet, visible } from "../output/text.ts";
 
 /**
  * How a terminal approver writes.
@@ -58,8 +58,8 @@ export function createTerminalApprover(
 /** Loads the card at the first question: the package's entry stays light. */
 async function cardOf(request: ApprovalRecord, sheet: Sheet): Promise<readonly string[]> {
   const [{ cardLines }, { shownApproval }] = await Promise.all([
-    import("./card.ts"),
-    import("../server/http/approval-view.ts"),
+    import("../output/card.ts"),
+    import("../../server/http/approval-view.ts"),
   ]);
   return cardLines(shownApproval(request), request.requestedAt, sheet);
 }

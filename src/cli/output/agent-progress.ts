@@ -1,5 +1,5 @@
-import type { AgentEvent } from "../agents/agent-run.ts";
-import type { RenderedToolAnswer, ToolUse } from "../agents/run-tools.ts";
+import type { AgentEvent } from "../../agents/agent-run.ts";
+import type { RenderedToolAnswer, ToolUse } from "../../agents/run-tools.ts";
 import type { Work } from "./print.ts";
 import { fit, visible, visibleLines } from "./text.ts";
 

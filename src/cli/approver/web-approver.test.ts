@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { settled } from "../../test/fakes/clock.ts";
-import { asker, runtimeFixture } from "../../test/fakes/runtime-fixture.ts";
-import { createWebApprover } from "../approvals/index.ts";
+import { settled } from "../../../test/fakes/clock.ts";
+import { asker, runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
+import { createWebApprover } from "../../approvals/index.ts";
 
 const at = "http://app.example/decide";
 const mail = { tool: "mail", arguments: { to: "<b>bob</b>" } } as const;

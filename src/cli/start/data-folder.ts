@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { RuntimeFault } from "../core/fault.ts";
-import { nearest } from "../core/nearest.ts";
-import { unusableFolder } from "../server/credentials.ts";
+import { RuntimeFault } from "../../core/fault.ts";
+import { nearest } from "../../core/nearest.ts";
+import { unusableFolder } from "../../server/credentials.ts";
 
 const mostNamed = 3;
 

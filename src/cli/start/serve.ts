@@ -1,21 +1,21 @@
 /** The serving part of `postern start`. It is loaded when no other Postern runs on the data folder. */
-import type { Settings } from "../config/settings.ts";
-import { SystemClock } from "../core/clock.ts";
-import { RuntimeFault } from "../core/fault.ts";
-import { counted } from "../core/shown.ts";
-import type { Health } from "../runtime/api.ts";
-import { createClient, type PosternClient } from "../server/client/client.ts";
-import { readToken, type TokenRole } from "../server/credentials.ts";
-import { linkUrl } from "../server/http/account-routes.ts";
-import { type Listening, listen, loopbackHosts } from "../server/http/serve.ts";
+import type { Settings } from "../../config/settings.ts";
+import { SystemClock } from "../../core/clock.ts";
+import { RuntimeFault } from "../../core/fault.ts";
+import { counted } from "../../core/shown.ts";
+import type { Health } from "../../runtime/api.ts";
+import { createClient, type PosternClient } from "../../server/client/client.ts";
+import { readToken, type TokenRole } from "../../server/credentials.ts";
+import { linkUrl } from "../../server/http/account-routes.ts";
+import { type Listening, listen, loopbackHosts } from "../../server/http/serve.ts";
+import { version } from "../command-host.ts";
+import { type ExitCode, exitCodes } from "../exit-codes.ts";
+import type { StartFlags } from "../host.ts";
+import { type EndSignal, onEndSignal, type Terminal } from "../output/terminal.ts";
+import { visible } from "../output/text.ts";
 import { banner } from "./banner.ts";
-import { version } from "./command-host.ts";
-import { type ExitCode, exitCodes } from "./exit-codes.ts";
-import type { StartFlags } from "./host.ts";
 import { openLog, reportNames } from "./log.ts";
 import { removeServerFile, sleep, writeServerFile, writeStopping } from "./server-file.ts";
-import { type EndSignal, onEndSignal, type Terminal } from "./terminal.ts";
-import { visible } from "./text.ts";
 import { drainMs, type Wired, wire } from "./wiring.ts";
 
 const clock = new SystemClock();

@@ -1,33 +1,33 @@
 /** Settings become a runtime with its servers. Loads only the optional parts that the settings name. */
 import { dirname, join } from "node:path";
-import type { FileToolOptions } from "../builtin/files/files.ts";
-import type { FileSettings } from "../builtin/files/files-config.ts";
-import type { OpenMemory } from "../builtin/memory/open-memory.ts";
-import { readArtifact, readArtifactName } from "../builtin/read-artifact.ts";
-import { openPolicyFile } from "../config/policy-file.ts";
-import { readPolicyText, readTestsText } from "../config/policy-text.ts";
-import type { Settings } from "../config/settings.ts";
-import { configSnapshot } from "../config/snapshot.ts";
-import { loadToolFolders, loadToolModules, type RejectedTool } from "../config/tool-modules.ts";
-import { SystemClock } from "../core/clock.ts";
-import { messageOf } from "../core/fault.ts";
-import { serverInlineBytes } from "../core/session.ts";
-import type { OpenIdSignIn } from "../identity/accounts.ts";
-import { createMcpGateway, type McpGateway } from "../mcp/server/mcp-server.ts";
-import { openRunFolders } from "../observe/runs/folders.ts";
-import type { Runtime } from "../runtime/api.ts";
-import type { RuntimeOptions } from "../runtime/options.ts";
-import { openRuntime } from "../runtime/runtime.ts";
-import { openSecrets } from "../secrets/open-secrets.ts";
-import { createRedactor } from "../secrets/redactor.ts";
-import type { Redactor, SecretStore } from "../secrets/secret-store.ts";
-import { openCredentials } from "../server/credentials.ts";
-import { buildConsole } from "../server/http/console-build.ts";
-import { consoleFiles } from "../server/http/console-files.ts";
-import { createHttpServer, type HttpServer, type HttpServerOptions } from "../server/http/http-server.ts";
-import type { PolicyReader } from "../server/policy-reader.ts";
-import { withoutValues } from "./command-name.ts";
-import type { InsideNeeds } from "./host.ts";
+import type { FileToolOptions } from "../../builtin/files/files.ts";
+import type { FileSettings } from "../../builtin/files/files-config.ts";
+import type { OpenMemory } from "../../builtin/memory/open-memory.ts";
+import { readArtifact, readArtifactName } from "../../builtin/read-artifact.ts";
+import { openPolicyFile } from "../../config/policy-file.ts";
+import { readPolicyText, readTestsText } from "../../config/policy-text.ts";
+import type { Settings } from "../../config/settings.ts";
+import { configSnapshot } from "../../config/snapshot.ts";
+import { loadToolFolders, loadToolModules, type RejectedTool } from "../../config/tool-modules.ts";
+import { SystemClock } from "../../core/clock.ts";
+import { messageOf } from "../../core/fault.ts";
+import { serverInlineBytes } from "../../core/session.ts";
+import type { OpenIdSignIn } from "../../identity/accounts.ts";
+import { createMcpGateway, type McpGateway } from "../../mcp/server/mcp-server.ts";
+import { openRunFolders } from "../../observe/runs/folders.ts";
+import type { Runtime } from "../../runtime/api.ts";
+import type { RuntimeOptions } from "../../runtime/options.ts";
+import { openRuntime } from "../../runtime/runtime.ts";
+import { openSecrets } from "../../secrets/open-secrets.ts";
+import { createRedactor } from "../../secrets/redactor.ts";
+import type { Redactor, SecretStore } from "../../secrets/secret-store.ts";
+import { openCredentials } from "../../server/credentials.ts";
+import { buildConsole } from "../../server/http/console-build.ts";
+import { consoleFiles } from "../../server/http/console-files.ts";
+import { createHttpServer, type HttpServer, type HttpServerOptions } from "../../server/http/http-server.ts";
+import type { PolicyReader } from "../../server/policy-reader.ts";
+import { withoutValues } from "../command-name.ts";
+import type { InsideNeeds } from "../host.ts";
 import type { Log } from "./log.ts";
 
 const clock = new SystemClock();
@@ -163,9 +163,9 @@ async function openIdOf({ settings, needs, log, secrets, redactor }: WiringParts
   const { openId } = settings.accounts;
   if (openId === undefined) return undefined;
   const [{ OpenId, missingPackage }, { withSecrets }, { revealer }] = await Promise.all([
-    import("../identity/openid.ts"),
-    import("../secrets/secret-reference.ts"),
-    import("../secrets/lend.ts"),
+    import("../../identity/openid.ts"),
+    import("../../secrets/secret-reference.ts"),
+    import("../../secrets/lend.ts"),
   ]);
   const missing = needs.tools === true ? missingPackage() : undefined; // logged by `start` and `doctor`, not by each list
   if (missing !== undefined)
@@ -203,7 +203,7 @@ async function toolsOf({
 
 async function filesOf(settings: Settings): Promise<Settings["tools"]> {
   if (settings.files === undefined) return [];
-  const { fileTools } = await import("../builtin/files/files.ts");
+  const { fileTools } = await import("../../builtin/files/files.ts");
   return fileTools(guarded(settings.files, settings));
 }
 
@@ -211,7 +211,7 @@ async function filesOf(settings: Settings): Promise<Settings["tools"]> {
 async function providedOf(settings: Settings, reject: (tool: string, why: string) => void): Promise<Settings["tools"]> {
   const { files, ...provided } = settings.provided;
   if (Object.values(provided).every((one) => one === undefined || one === false)) return [];
-  const { openProvided } = await import("../builtin/provided/open-provided.ts");
+  const { openProvided } = await import("../../builtin/provided/open-provided.ts");
   const memories = join(settings.dataFolder, "memories");
   return openProvided(provided, { files: guarded(files, settings), memories, reject });
 }
@@ -243,7 +243,7 @@ async function memoryOf(
   runtime: () => Runtime,
 ): Promise<OpenMemory | undefined> {
   if (memory === undefined) return undefined;
-  const { openMemory } = await import("../builtin/memory/open-memory.ts");
+  const { openMemory } = await import("../../builtin/memory/open-memory.ts");
   return openMemory(memory, {
     ...{ folder, runs: openRunFolders(runs.folder), clock, redactor },
     openArtifact: (digest, by) => runtime().artifacts.open(digest, by),

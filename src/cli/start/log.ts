@@ -1,9 +1,9 @@
-import type { Clock } from "../core/clock.ts";
-import type { PolicyWarning } from "../policy/report/warnings.ts";
-import type { Runtime } from "../runtime/api.ts";
-import { asTypedHere } from "./command-name.ts";
-import type { Terminal } from "./terminal.ts";
-import { timeOfDay, visible } from "./text.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { PolicyWarning } from "../../policy/report/warnings.ts";
+import type { Runtime } from "../../runtime/api.ts";
+import { asTypedHere } from "../command-name.ts";
+import type { Terminal } from "../output/terminal.ts";
+import { timeOfDay, visible } from "../output/text.ts";
 
 /** What the process reports beside its answers; never secrets, tokens or arguments. */
 export interface Log {

@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
-import type { Risk } from "../core/call.ts";
-import { exitCodes } from "./exit-codes.ts";
+import type { Risk } from "../../core/call.ts";
+import { exitCodes } from "../exit-codes.ts";
 
 /** Where a command writes, and whether a person can answer. */
 export interface Terminal {

@@ -1,9 +1,9 @@
-import { RuntimeFault } from "../core/fault.ts";
-import { removeTemporaryFolder, temporaryFolder } from "../core/system/temporary-folder.ts";
-import { createClient, type PosternClient } from "../server/client/client.ts";
-import { readToken, type TokenRole } from "../server/credentials.ts";
+import { RuntimeFault } from "../../core/fault.ts";
+import { removeTemporaryFolder, temporaryFolder } from "../../core/system/temporary-folder.ts";
+import { createClient, type PosternClient } from "../../server/client/client.ts";
+import { readToken, type TokenRole } from "../../server/credentials.ts";
+import type { GlobalFlags, Host, Inside, InsideNeeds } from "../host.ts";
 import { exists, requireDataFolder } from "./data-folder.ts";
-import type { GlobalFlags, Host, Inside, InsideNeeds } from "./host.ts";
 import { type BusyState, findServer, findServerOrLock, waitingFor } from "./server-file.ts";
 
 export interface Connection {

@@ -1,15 +1,15 @@
 /** `postern start`: finds out whether it may serve. Next: serve.ts. */
-import { noConfiguration } from "../config/find-file.ts";
-import { SystemClock } from "../core/clock.ts";
-import { RuntimeFault } from "../core/fault.ts";
-import { checkFree } from "../server/http/port.ts";
-import { commandName } from "./command-name.ts";
+import { noConfiguration } from "../../config/find-file.ts";
+import { SystemClock } from "../../core/clock.ts";
+import { RuntimeFault } from "../../core/fault.ts";
+import { checkFree } from "../../server/http/port.ts";
+import { commandName } from "../command-name.ts";
+import type { ExitCode } from "../exit-codes.ts";
+import type { StartFlags } from "../host.ts";
+import { outliveReaders, type Terminal } from "../output/terminal.ts";
+import { settingsFor } from "../settings-here.ts";
 import { exists } from "./data-folder.ts";
-import type { ExitCode } from "./exit-codes.ts";
-import type { StartFlags } from "./host.ts";
 import { findServerOrLock, removeServerFile, waitingFor, writeStarting } from "./server-file.ts";
-import { settingsFor } from "./settings-here.ts";
-import { outliveReaders, type Terminal } from "./terminal.ts";
 
 export async function start(flags: StartFlags, terminal: Terminal): Promise<ExitCode> {
   const settings = await settingsFor(flags);

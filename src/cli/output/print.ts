@@ -1,8 +1,8 @@
 /** Asks a Postern and prints its answer: as JSON with `--json`, else as text. */
-import { asTypedHere, commandName } from "./command-name.ts";
-import { type Connection, connect } from "./connect.ts";
-import { type ExitCode, exitCodes } from "./exit-codes.ts";
-import type { GlobalFlags, Host, InsideNeeds } from "./host.ts";
+import { asTypedHere, commandName } from "../command-name.ts";
+import { type ExitCode, exitCodes } from "../exit-codes.ts";
+import type { GlobalFlags, Host, InsideNeeds } from "../host.ts";
+import { type Connection, connect } from "../start/connect.ts";
 import { type Paint, paintFor, paintRisk, type Terminal } from "./terminal.ts";
 import { type Cell, relative, table } from "./text.ts";
 

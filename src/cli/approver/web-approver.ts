@@ -1,8 +1,8 @@
-import type { Approver, ApproverAnswer } from "../approvals/approver.ts";
-import { isJsonObject, type JsonObject } from "../core/json.ts";
-import { parseStrict } from "../core/strict-json.ts";
-import type { ApprovalView } from "../server/contract/approvals.ts";
-import { cardLines } from "./card.ts";
+import type { Approver, ApproverAnswer } from "../../approvals/approver.ts";
+import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import { parseStrict } from "../../core/strict-json.ts";
+import type { ApprovalView } from "../../server/contract/approvals.ts";
+import { cardLines } from "../output/card.ts";
 
 /**
  * How a web approver is mounted.
@@ -55,7 +55,7 @@ export function createWebApprover({ person, path = "/approvals", now = Date.now 
   return {
     name: "web",
     ask: async (request, signal) => {
-      const { shownApproval } = await import("../server/http/approval-view.ts"); // the package's entry stays light
+      const { shownApproval } = await import("../../server/http/approval-view.ts"); // the package's entry stays light
       return ask(shownApproval(request), signal, open);
     },
     async fetch(request) {

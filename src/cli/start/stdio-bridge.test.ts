@@ -4,8 +4,8 @@ import type { AddressInfo } from "node:net";
 import { PassThrough } from "node:stream";
 import { text as textOf } from "node:stream/consumers";
 import { expect, it } from "vitest";
-import { ownFolder } from "../../test/fakes/own-folder.ts";
-import { openCredentials } from "../server/credentials.ts";
+import { ownFolder } from "../../../test/fakes/own-folder.ts";
+import { openCredentials } from "../../server/credentials.ts";
 import { bridgeStdio } from "./stdio-bridge.ts";
 
 /** What a client over pipes gets for these lines, so many answers, when the Postern there answers like this. */

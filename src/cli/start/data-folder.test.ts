@@ -1,7 +1,7 @@
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { ownFolder } from "../../test/fakes/own-folder.ts";
+import { ownFolder } from "../../../test/fakes/own-folder.ts";
 import { exists, requireDataFolder } from "./data-folder.ts";
 
 it("refuses a data folder that cannot be looked at, and says what to do", () => {

@@ -2,12 +2,12 @@ import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:
 import { connect } from "node:net";
 import { join } from "node:path";
 import { z } from "zod";
-import type { Clock } from "../core/clock.ts";
-import { isAlive } from "../core/system/alive.ts";
-import { codeOf } from "../core/system/error-code.ts";
-import { namingFullDisk } from "../core/system/full-disk.ts";
-import { makeOwnFolder } from "../core/system/own-folder.ts";
-import { unusableFolder } from "../server/credentials.ts";
+import type { Clock } from "../../core/clock.ts";
+import { isAlive } from "../../core/system/alive.ts";
+import { codeOf } from "../../core/system/error-code.ts";
+import { namingFullDisk } from "../../core/system/full-disk.ts";
+import { makeOwnFolder } from "../../core/system/own-folder.ts";
+import { unusableFolder } from "../../server/credentials.ts";
 
 const pid = z.int().positive();
 /** The tokens are sent to this address, so it must be of this machine. */

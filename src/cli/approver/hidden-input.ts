@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
-import type { Terminal } from "./terminal.ts";
-import { UsageProblem } from "./usage-problem.ts";
+import type { Terminal } from "../output/terminal.ts";
+import { UsageProblem } from "../usage-problem.ts";
 
 /** A terminal, or a pipe without `setRawMode`. */
 export type HiddenInput = Readable & { readonly isTTY?: boolean; setRawMode?(on: boolean): unknown };

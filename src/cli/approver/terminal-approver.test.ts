@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { expect, it } from "vitest";
-import { settled } from "../../test/fakes/clock.ts";
-import type { ApprovalRecord } from "../core/records.ts";
+import { settled } from "../../../test/fakes/clock.ts";
+import type { ApprovalRecord } from "../../core/records.ts";
 import { createTerminalApprover } from "./terminal-approver.ts";
 
 const request: ApprovalRecord = {

@@ -1,6 +1,6 @@
-import type { PosternClient } from "../server/client/client.ts";
-import type { EffectiveLineView, ReasonView, VerdictView } from "../server/contract/policy.ts";
-import type { ToolView } from "../server/contract/tools.ts";
+import type { PosternClient } from "../../server/client/client.ts";
+import type { EffectiveLineView, ReasonView, VerdictView } from "../../server/contract/policy.ts";
+import type { ToolView } from "../../server/contract/tools.ts";
 
 export interface VerdictNow {
   /** What a call would meet now: `runs`, `asks`, … */

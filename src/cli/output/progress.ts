@@ -1,6 +1,6 @@
-import { followEvents } from "../server/client/event-client.ts";
+import { followEvents } from "../../server/client/event-client.ts";
+import { sleep } from "../start/server-file.ts";
 import type { Work } from "./print.ts";
-import { sleep } from "./server-file.ts";
 import { fit, visible } from "./text.ts";
 
 /** The call starts after this time even if the feed is not open. */

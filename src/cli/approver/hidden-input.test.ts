@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
+import { UsageProblem } from "../usage-problem.ts";
 import { type HiddenInput, readHidden } from "./hidden-input.ts";
-import { UsageProblem } from "./usage-problem.ts";
 
 interface FakeTerminal {
   readonly input: HiddenInput;

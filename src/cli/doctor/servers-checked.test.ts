@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { CommandLine } from "../../test/fakes/command-line.ts";
+import { CommandLine } from "../../../test/fakes/command-line.ts";
 
 let cli: CommandLine;
 beforeAll(() => {

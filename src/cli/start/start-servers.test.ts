@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, expect, it, onTestFinished } from "vitest";
-import { CommandLine } from "../../test/fakes/command-line.ts";
+import { CommandLine } from "../../../test/fakes/command-line.ts";
 
 const cli = new CommandLine();
 afterAll(() => cli[Symbol.dispose]());

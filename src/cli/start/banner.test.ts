@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import type { ToolView } from "../server/contract/tools.ts";
+import type { ToolView } from "../../server/contract/tools.ts";
+import type { ToolNow } from "../output/tool-verdicts.ts";
 import { nextCommands } from "./banner.ts";
-import type { ToolNow } from "./tool-verdicts.ts";
 
 function printed(tool: string, word: string, more: Partial<ToolView> = {}): ToolNow {
   const input_schema = { type: "object", properties: { text: { type: "string" } }, required: ["text"] };
