@@ -80,6 +80,8 @@ describe("people at the command line", () => {
     expect((await ask("/v1/session/link", { json: { token } })).status).toBe(401);
     const { out } = await run("accounts", "link", "--json");
     expect(JSON.parse(out)).toMatchObject({ url: expect.stringContaining("/sign-in#link=") });
+    const alone = await cli.run("accounts", "link", "--data", cli.dataFolder("nobody"));
+    expect([alone.code, alone.err]).toEqual([1, expect.stringMatching(/start it with `.*postern .*start`/)]);
   });
 
   it("are added with roles, a password comes from standard input, and they sign in", patient, async () => {

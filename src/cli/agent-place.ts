@@ -15,7 +15,7 @@ import type { CallFields } from "../server/contract/calls.ts";
 import type { OutcomeView } from "../server/contract/outcome.ts";
 import type { ToolView } from "../server/contract/tools.ts";
 import { blockData } from "../server/contract/wire.ts";
-import type { Work } from "./print.ts";
+import type { Work } from "./output/print.ts";
 
 /** The agent whose token a command has. */
 export const principal: AgentRunId["principal"] = { tenant: "default", agent: ownAgents.folder };

@@ -10,7 +10,7 @@ import { messageOf, RuntimeFault } from "../core/fault.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import { autonomies } from "../core/risk.ts";
 import { isRecord } from "../tools/kinds.ts";
-import { visible } from "./text.ts";
+import { visible } from "./output/text.ts";
 import { UsageProblem } from "./usage-problem.ts";
 
 /** `turns`: a script that answers instead of a model. */

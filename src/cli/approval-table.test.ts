@@ -17,7 +17,7 @@ async function room(...given: Parameters<typeof runtimeFixture>) {
   const printed: string[] = [];
   const out = (text: string) => void printed.push(text);
   const host = {
-    terminal: { out, aside: out, colour: false, columns: 300, rows: 40, interactive: false, screen: false },
+    terminal: { out, aside: out, colour: false, columns: 300, interactive: false, screen: false },
     clock: h.clock,
     dataFolder: async () => folder,
     wantedPort: () => undefined,

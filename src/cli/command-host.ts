@@ -8,11 +8,11 @@ import { isRecord } from "../tools/kinds.ts";
 import { asTypedHere, commandName } from "./command-name.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import type { Host } from "./host.ts";
-import { silentLog } from "./log.ts";
+import type { Terminal } from "./output/terminal.ts";
+import { visibleLines } from "./output/text.ts";
 import { createProgram } from "./program.ts";
 import { dataFolderFor, settingsFor, wantedPort } from "./settings-here.ts";
-import type { Terminal } from "./terminal.ts";
-import { visibleLines } from "./text.ts";
+import { silentLog } from "./start/log.ts";
 import { UsageProblem } from "./usage-problem.ts";
 
 const manifest: unknown = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
@@ -26,7 +26,7 @@ export function createHost(terminal: Terminal, start: Host["start"]): Host {
       const beside = (message: string): void =>
         terminal.aside(`postern: ${asTypedHere(message, commandName(flags))}\n`);
       const log = { ...silentLog, problem: needs.problem ?? beside };
-      const { wire } = await import("./wiring.ts");
+      const { wire } = await import("./start/wiring.ts");
       const wired = await wire(await settingsFor(flags), needs, { log, version });
       wired.hosts = ["postern.inside"]; // a name that no address has
       return {

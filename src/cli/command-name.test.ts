@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { OutcomeView } from "../server/contract/outcome.ts";
 import { commandName, outcomeText, withoutValues } from "./command-name.ts";
 import { explanationText } from "./commands/policy-text.ts";
-import { paintFor } from "./terminal.ts";
+import { paintFor } from "./output/terminal.ts";
 
 const command = "npx postern --data /srv";
 const says = "see `postern tools diff x`";
@@ -37,7 +37,7 @@ it("an explanation that ends in a refusal names commands as they are typed here"
   const terminal = {
     out() {},
     aside() {},
-    ...{ colour: false, columns: 120, rows: 40, interactive: false, screen: false },
+    ...{ colour: false, columns: 120, interactive: false, screen: false },
   };
   const refused = {
     reached: "refused",

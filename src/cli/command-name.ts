@@ -1,7 +1,7 @@
 import type { ApprovalView } from "../server/contract/approvals.ts";
 import type { OutcomeView } from "../server/contract/outcome.ts";
 import type { GlobalFlags } from "./host.ts";
-import { visible } from "./text.ts";
+import { visible } from "./output/text.ts";
 
 /** The flags that choose the Postern. */
 type CommandFlags = { readonly [flag in "config" | "data" | "port"]?: GlobalFlags[flag] | undefined };

@@ -2,13 +2,13 @@
  * A command as an entry of a table: what is typed, its help, its flags, the route that it asks and how the answer is
  * printed.
  *
- * Next: print.ts (answers and lists), flags.ts (flags from the contract), calls.ts in commands/ (an example).
+ * Next: output/print.ts (answers and lists), flags.ts (flags from the contract), calls.ts in commands/ (an example).
  */
 import type { Command } from "commander";
 import type { ExitCode } from "./exit-codes.ts";
 import type { FieldFlags } from "./flags.ts";
 import type { GlobalFlags, Host } from "./host.ts";
-import { type AnswerCommand, type ListAnswer, type ListCommand, printAnswer, printList } from "./print.ts";
+import { type AnswerCommand, type ListAnswer, type ListCommand, printAnswer, printList } from "./output/print.ts";
 
 /** The words of `show <id> [file]` by their names. */
 type WordValues<Typed extends string> = Typed extends `${infer First} ${infer Rest}`

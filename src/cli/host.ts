@@ -2,12 +2,12 @@
  * What commands need of the process around them. Tests give their own.
  *
  * Invariant: a command works the same on a running Postern and on one started inside for it; it sees only the API.
- * Next: program.ts (all commands), command.ts (what a command is), connect.ts (which Postern), commands/ (one file each).
+ * Next: program.ts (all commands), command.ts (what a command is), start/connect.ts (which Postern), commands/ (one file each).
  */
 import type { Approver } from "../approvals/approver.ts";
 import type { Clock } from "../core/clock.ts";
 import type { ExitCode } from "./exit-codes.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Terminal } from "./output/terminal.ts";
 
 /** Flags every command has. */
 export interface GlobalFlags {

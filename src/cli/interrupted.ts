@@ -3,14 +3,16 @@ import type { AuditEvent } from "../audit/log.ts";
 import type { AgentRunId } from "../core/agent-runs.ts";
 import { canonical, type JsonObject } from "../core/json.ts";
 import { counted } from "../core/shown.ts";
+import { parseStrict } from "../core/strict-json.ts";
 import { ClientProblem } from "../server/client/client.ts";
 import type { CallView } from "../server/contract/calls.ts";
 import { remoteRuns } from "./agent-place.ts";
+import type { SentArguments } from "./commands/arguments.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
-import { printJson, type Work } from "./print.ts";
-import { sleep } from "./server-file.ts";
-import { onEndSignal } from "./terminal.ts";
-import { visible } from "./text.ts";
+import { printJson, type Work } from "./output/print.ts";
+import { onEndSignal } from "./output/terminal.ts";
+import { visible } from "./output/text.ts";
+import { sleep } from "./start/server-file.ts";
 
 /** A call that Ctrl-C ends settles within its tool's grace; after this it counts as still running. */
 const settlesWithinMs = 3_000;
@@ -26,7 +28,7 @@ export function interruption(): { readonly signal: AbortSignal } & Disposable {
 /** The call that was sent. Its trace is its own. */
 interface SentCall {
   readonly tool: string;
-  readonly arguments: JsonObject;
+  readonly given: SentArguments;
   readonly traceId: string;
 }
 
@@ -121,8 +123,18 @@ async function recordedCall(
 /** The request that a person may still answer, also when an earlier call had made it. */
 async function openRequest({ operator }: Work, sent: SentCall): Promise<string | undefined> {
   const { approvals } = await operator.approvals.list({ state: "pending", limit: 1000 });
-  const wanted = canonical(sent.arguments);
-  return approvals.find(({ what }) => what.tool === sent.tool && canonical(what.arguments) === wanted)?.approval_id;
+  return approvals.find(({ what }) => what.tool === sent.tool && isSent(what.arguments, sent.given))?.approval_id;
+}
+
+/** Whether these are the arguments of a call that was sent so. A text was taken as it is, or as JSON. */
+function isSent(asked: JsonObject, { arguments: given = {}, text_arguments: texts = {} }: SentArguments): boolean {
+  const others = Object.entries(asked).filter(([name, value]) => {
+    const text = Object.hasOwn(texts, name) ? texts[name] : undefined;
+    if (text === undefined || text === value) return text === undefined;
+    const read = parseStrict(text);
+    return "problem" in read || canonical(read.value) !== canonical(value);
+  });
+  return canonical(Object.fromEntries(others)) === canonical(given);
 }
 
 function sentence(

@@ -1,8 +1,8 @@
 import { createHost, runCommand } from "./command-host.ts";
-import { processTerminal } from "./terminal.ts";
+import { processTerminal } from "./output/terminal.ts";
 
 const terminal = processTerminal();
-const host = createHost(terminal, async (flags) => (await import("./start.ts")).start(flags, terminal));
+const host = createHost(terminal, async (flags) => (await import("./start/start.ts")).start(flags, terminal));
 
 process.exitCode = await runCommand(host, process.argv.slice(2));
 await Promise.all([process.stdout, process.stderr].map((stream) => new Promise((done) => stream.write("", done))));

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { RuntimeFault } from "../core/fault.ts";
 import { codeOf, whyUnreadable } from "../core/system/error-code.ts";
-import { visible } from "./text.ts";
+import { visible } from "./output/text.ts";
 import { UsageProblem } from "./usage-problem.ts";
 
 /** @param what it is, where its path alone does not say so: `The script ` */

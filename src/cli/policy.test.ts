@@ -120,7 +120,7 @@ describe("postern policy", () => {
     );
     const doctor = await cli.runIn(folder, "doctor");
     expect(doctor).toMatchObject({ code: 0 });
-    expect(doctor.out).toMatch(/^warn {2}policy +postern\.yaml:6: The rule deny #1 matches no tool/m);
+    expect(doctor.out).toMatch(/^warn {2}names +postern\.yaml:6: The rule deny #1 matches no tool/m);
   });
 });
 

@@ -18,7 +18,7 @@ it.each([
   [["nope"], "unknown command 'nope'"],
   [["aprovals"], "Did you mean approvals?"],
   [["call"], "missing required argument 'tool'"],
-  [["approvals", "foo"], "`foo` is no command of `approvals`; there are list, show, watch, approve"],
+  [["approvals", "foo"], "`foo` is no command of `approvals`; there are list, show, approve"],
   [["approvals", "aprove"], "Did you mean `approve`?"],
   [["approvals", "grants", "foo"], "`foo` is no command of `grants`; there are list, revoke."],
   [["runs", "foo"], "`foo` is no command of `runs`"],

@@ -4,7 +4,7 @@ import { type Act, CommandGroup } from "./command.ts";
 import { commandName } from "./command-name.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import type { GlobalFlags, Host } from "./host.ts";
-import { visible, visibleLines } from "./text.ts";
+import { visible, visibleLines } from "./output/text.ts";
 import { UsageProblem } from "./usage-problem.ts";
 
 /** All commands. Each group has its file in commands/. */

@@ -34,8 +34,6 @@ describe("which Postern is meant", () => {
     for (const words of [["policy", "warnings"], ["doctor"]])
       expect(await cli.run(...words, ...there)).toMatchObject({ code: 0 });
     expect(existsSync(join(cli.folder, "far"))).toBe(false);
-    const doubted = await cli.run("doctor", "--data", join(cli.folder, "knwn"));
-    expect(doubted.out).toContain(`fix: Did you mean \`--data ${known}\`?`);
   });
 
   it("doctor with a port looks where nothing was ever started, and starts nothing there", patient, async () => {
@@ -68,9 +66,6 @@ describe("which Postern is meant", () => {
     alter();
     const named = new RegExp(`Run \`(npx )?postern --data ${altered} audit verify\``);
     expect((await cli.run("alarms", "--data", altered)).err).toMatch(named);
-    const { out: found, code } = await cli.run("doctor", "--data", altered);
-    expect(found).toMatch(named);
-    expect(code).toBe(1);
     alter();
     const { child, end } = await cli.start(altered);
     child.kill("SIGINT");

@@ -43,7 +43,7 @@ export function findFile(named: string | undefined, folder: string): ConfigLocat
 }
 
 /** A configuration in code, which an operator must name before Postern runs it. */
-export function codeNearby(folder: string): string | undefined {
+function codeNearby(folder: string): string | undefined {
   return codeFiles.find((name) => existsSync(join(folder, name)));
 }
 

@@ -24,20 +24,6 @@ export type Flags = { readonly [Name in SettingName]?: string };
 export type Environment = Readonly<Record<string, string | undefined>>;
 export type Overrides = { readonly [Name in SettingName]?: ValueOf<ReturnType<(typeof settings)[Name]["read"]>> };
 
-export interface MistypedVariable {
-  readonly name: string;
-  readonly meant: string;
-}
-
-/** Variables that Postern does not read, but whose names are close to one that it reads. */
-export function mistypedVariables(environment: Environment): readonly MistypedVariable[] {
-  const known: readonly string[] = Object.values(settings).map(({ variable }) => variable);
-  return Object.keys(environment).flatMap((name) => {
-    const meant = name.startsWith("POSTERN_") && !known.includes(name) ? nearest(name, known) : undefined;
-    return meant === undefined ? [] : [{ name, meant }];
-  });
-}
-
 /** An empty variable counts as not set, because shells and CI set variables to nothing. */
 export function overridesFrom(
   flags: Flags,

@@ -61,6 +61,8 @@ export interface ToolCall {
   readonly arrivedAt: number;
   /** Why the arguments could not be read (a cycle, a bigint, half a surrogate pair); they are `{}` then. */
   readonly problem?: string | undefined;
+  /** Names of the arguments that were typed as text and are not read by the tool's schema yet. It is not stored. */
+  readonly texts?: readonly string[] | undefined;
   readonly parentId?: string | undefined;
   readonly idempotencyKey?: string | undefined;
   /** The id from the model's provider. It names the call within its turn. */

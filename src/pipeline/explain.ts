@@ -16,6 +16,7 @@ import { uncountedCall } from "./gates/budget.ts";
 import { recordOf, replay } from "./gates/once.ts";
 import { mayAsk } from "./gates/run.ts";
 import type { WeighedCall } from "./gates/stages.ts";
+import { readTexts } from "./gates/text-arguments.ts";
 import { assess } from "./invoke.ts";
 
 /** What would be decided and every rule that took part, or why the call does not get that far. */
@@ -63,7 +64,7 @@ export interface RecordedVerdict {
  * @param sessionId the session whose grants count; without it, grants for a session are only named
  */
 export async function explain(call: ToolCall, parts: Parts, sessionId?: string): Promise<Explanation> {
-  const asked = uncountedCall(call);
+  const asked = uncountedCall(await readTexts(call, parts));
   const weighed = (await mayAsk(asked, parts)) ?? (await assess(asked, parts));
   if (!isEnding(weighed)) {
     const { weighing, found, suggestion, verdict } = weighed;

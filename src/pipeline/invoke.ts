@@ -25,6 +25,7 @@ import { storeFailure } from "./gates/not-run.ts";
 import { once } from "./gates/once.ts";
 import { ownRun } from "./gates/run.ts";
 import { type Again, type ApprovedCall, type CountedCall, isAgain, type WeighedCall } from "./gates/stages.ts";
+import { readTexts } from "./gates/text-arguments.ts";
 import { weigh } from "./gates/verdict.ts";
 import { settle } from "./settle.ts";
 
@@ -34,10 +35,11 @@ import { settle } from "./settle.ts";
  *
  * @throws the reason of the caller's own signal, after the cancellation was recorded
  */
-export async function invoke(call: ToolCall, caller: Caller, parts: Parts): Promise<ToolOutcome> {
+export async function invoke(arrived: ToolCall, caller: Caller, parts: Parts): Promise<ToolOutcome> {
   const arrivedAt = parts.clock.monotonic();
-  if (caller.progress !== undefined) parts.listen(call, caller.progress);
-  parts.announce({ moment: "arrived", call });
+  if (caller.progress !== undefined) parts.listen(arrived, caller.progress);
+  parts.announce({ moment: "arrived", call: arrived });
+  const call = arrived.texts === undefined ? arrived : await readTexts(arrived, parts, caller);
   let end: ToolOutcome | Ending;
   try {
     end = await passGates(call, caller, parts);

@@ -44,6 +44,8 @@ export interface CallRequest {
   /** Default: `default`. */
   readonly action?: string;
   readonly arguments?: JsonObject;
+  /** Arguments that a person typed. Each stays text if that fits the tool's schema; else it is read as JSON, if that fits. */
+  readonly textArguments?: Readonly<Record<string, string>>;
 }
 
 /** Who calls, and how long the caller waits. Each member can only narrow what the runtime grants. */

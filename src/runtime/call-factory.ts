@@ -12,6 +12,7 @@ import type { Authority, Principal, ToolCall } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { newCallId } from "../core/ids.ts";
+import { isJsonObject } from "../core/json.ts";
 import { keptItem } from "../core/provider-item.ts";
 import type { Caller, Limits, Patience, Session } from "../core/session.ts";
 import { shown } from "../core/shown.ts";
@@ -128,7 +129,8 @@ export class CallFactory {
         `The request is ${shown(request)}; it must be { tool, action?, arguments? }.`,
       );
     }
-    const { tool, action = "default", arguments: given } = request;
+    const { tool, action = "default" } = request;
+    const { given, texts } = givenIn(request);
     const { id, arrivedAt } = this.arrive();
     const { arguments: own, text, digest, problem } = readArguments(given);
     const known = this.#named(tool, action);
@@ -141,6 +143,7 @@ export class CallFactory {
       authority,
       arrivedAt,
       problem,
+      texts,
       parentId,
       idempotencyKey,
       toolCallId,
@@ -167,6 +170,25 @@ export class CallFactory {
       reason: reason === undefined ? undefined : this.#options.redactor.redact(reason).slice(0, longestReason),
     };
   }
+}
+
+/** @throws RuntimeFault `request_invalid` */
+function givenIn({ arguments: given, textArguments }: CallRequest): {
+  readonly given: unknown;
+  readonly texts?: readonly string[];
+} {
+  if (textArguments === undefined) return { given };
+  const typed: unknown = textArguments;
+  if (!isJsonObject(typed) || Object.values(typed).some((text) => typeof text !== "string"))
+    throw new RuntimeFault("request_invalid", "The text arguments must be an object of texts.");
+  const texts = Object.keys(typed);
+  const twice = isJsonObject(given) ? texts.find((name) => Object.hasOwn(given, name)) : undefined;
+  if (twice !== undefined)
+    throw new RuntimeFault(
+      "request_invalid",
+      `The argument ${shown(twice)} is given twice, as JSON and as text; send it once.`,
+    );
+  return given === undefined || isJsonObject(given) ? { given: { ...given, ...typed }, texts } : { given };
 }
 
 /** @throws RuntimeFault `context_invalid` */

@@ -18,7 +18,7 @@ const scheme = /^(bearer|basic|token|api-?key|key|digest|negotiate)\s+(\S.*)$/i;
 const random = /^(?=.*\d)(?=.*[A-Za-z])[\w.~+=-]{20,}$/;
 
 /** A guess by the name, if the value could be a secret. Numbers, paths and references are not secrets. */
-export function looksSecret(name: string, value: string): boolean {
+function looksSecret(name: string, value: string): boolean {
   const text = value.trim();
   if (text.length < fewestCharacters || plainValue.test(text) || /^\$\{.*\}$/s.test(text)) return false;
   if (!secretNames.test(name) || harmlessNames.test(name)) return false;

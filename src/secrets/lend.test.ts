@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { environmentSecrets, secretVariable } from "./backend.ts";
 import { hiddenSecret, lend } from "./lend.ts";
 import { createRedactor } from "./redactor.ts";
-import { learnReferences, referencesIn, secretReferences, withSecrets } from "./secret-reference.ts";
+import { referencesIn, withSecrets } from "./secret-reference.ts";
 import type { SecretStore } from "./secret-store.ts";
 
 const value = "ghp_0123456789abcdef";
@@ -170,35 +170,5 @@ describe("references", () => {
         message: expect.not.stringMatching(/github|git hub|a\/b|bbb/),
       }),
     );
-  });
-
-  it("finds references at any depth of a configuration, each once", () => {
-    const configuration = {
-      servers: { github: { env: ["secret://github/token", { again: "secret://github/token" }] } },
-      other: "secret://mail/password",
-      number: 1,
-      none: null,
-    };
-    expect(secretReferences(configuration)).toEqual([
-      { connector: "github", key: "token" },
-      { connector: "mail", key: "password" },
-    ]);
-  });
-
-  it("makes referenced values known at start, whatever store they come from, and says which cannot be had", async () => {
-    const redactor = createRedactor();
-    const store: SecretStore = {
-      get: async (connector) => {
-        if (connector === "mail") throw new Error("the vault is closed");
-        return hiddenSecret(() => value);
-      },
-    };
-    const missing = await learnReferences(
-      secretReferences(["secret://github/token", "secret://mail/password"]),
-      store,
-      redactor,
-    );
-    expect(redactor.finds(JSON.stringify({ pasted: value }))).toBe(true);
-    expect(missing).toEqual([{ reference: { connector: "mail", key: "password" }, problem: "the vault is closed" }]);
   });
 });

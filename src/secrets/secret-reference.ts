@@ -1,8 +1,6 @@
-import { messageOf, RuntimeFault } from "../core/fault.ts";
-import { isJsonObject, type Json } from "../core/json.ts";
-import { type ResolveSecret, revealer } from "./lend.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import { type ResolveSecret } from "./lend.ts";
 import { namePattern } from "./secret-name.ts";
-import type { Redactor, SecretStore } from "./secret-store.ts";
 
 /** `secret://connector/key`: stands in a configuration instead of a value. */
 export interface SecretReference {
@@ -41,50 +39,4 @@ export async function withSecrets(text: string, resolve: ResolveSecret): Promise
     at += 1;
     return values[at] ?? "";
   });
-}
-
-/**
- * Every reference in a configuration, at any depth, each once.
- *
- * @throws RuntimeFault `secret_reference_invalid`
- */
-export function secretReferences(value: Json): readonly SecretReference[] {
-  const found = new Map<string, SecretReference>();
-  const walk = (inner: Json): void => {
-    if (typeof inner === "string") {
-      for (const reference of referencesIn(inner)) found.set(`${reference.connector}/${reference.key}`, reference);
-    } else if (Array.isArray(inner)) {
-      for (const item of inner as readonly Json[]) walk(item);
-    } else if (isJsonObject(inner)) {
-      for (const item of Object.values(inner)) walk(item);
-    }
-  };
-  walk(value);
-  return [...found.values()];
-}
-
-export interface MissingSecret {
-  readonly reference: SecretReference;
-  readonly problem: string;
-}
-
-/**
- * Learns configured secrets before the first call, so that a value pasted into arguments is recognised.
- * Returns the references that have no value: a missing secret stops only what needs it.
- */
-export async function learnReferences(
-  references: readonly SecretReference[],
-  store: SecretStore,
-  redactor: Redactor,
-): Promise<readonly MissingSecret[]> {
-  const resolve = revealer({ secrets: store, redactor });
-  const missing: MissingSecret[] = [];
-  for (const reference of references) {
-    try {
-      await resolve(reference.connector, reference.key);
-    } catch (error) {
-      missing.push({ reference, problem: messageOf(error) });
-    }
-  }
-  return missing;
 }

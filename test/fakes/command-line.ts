@@ -36,7 +36,7 @@ export class CommandLine extends PosternProcess {
       aside: (text: string) => {
         err += text;
       },
-      ...{ colour: false, columns: 120, rows: 40, interactive: false, screen: false },
+      ...{ colour: false, columns: 120, interactive: false, screen: false },
     };
     const host = createHost(terminal, () => Promise.reject(new Error("`start` is a process of its own.")));
     process.chdir(cwd); // a command knows its folder by this alone

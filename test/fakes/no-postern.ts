@@ -17,7 +17,7 @@ export function noPostern(columns = 80): NoPostern {
     terminal: {
       out: (text) => void out.push(String(text)),
       aside: (text) => void err.push(text),
-      ...{ colour: false, columns, rows: 24, interactive: false, screen: false },
+      ...{ colour: false, columns, interactive: false, screen: false },
     },
     clock: new FakeClock(),
     dataFolder: unreachable,

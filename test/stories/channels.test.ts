@@ -3,7 +3,7 @@ import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readServerFile } from "../../src/cli/server-file.ts";
+import { readServerFile } from "../../src/cli/start/server-file.ts";
 import { createClient } from "../../src/server/client/client.ts";
 import { readToken } from "../../src/server/credentials.ts";
 import { CommandLine } from "../fakes/command-line.ts";

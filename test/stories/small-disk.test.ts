@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { loadSigner } from "../../src/audit/signer.ts";
-import { writeServerFile, writeStarting } from "../../src/cli/server-file.ts";
+import { writeServerFile, writeStarting } from "../../src/cli/start/server-file.ts";
 import { writeWhole, writeWholeUnsynced } from "../../src/core/system/whole-file.ts";
 import { createRuntime } from "../../src/index.ts";
 import { openCredentials } from "../../src/server/credentials.ts";

@@ -1,11 +1,11 @@
 import { RuntimeFault } from "../../core/fault.ts";
 import { type AccountAnswer, accounts } from "../../server/contract/accounts.ts";
+import { readHiddenInput } from "../approver/hidden-input.ts";
 import type { CommandGroup } from "../command.ts";
 import { flagsOf, readField } from "../flags.ts";
-import { readHiddenInput } from "../hidden-input.ts";
 import type { Host } from "../host.ts";
-import type { Columns } from "../print.ts";
-import { visible } from "../text.ts";
+import type { Columns } from "../output/print.ts";
+import { visible } from "../output/text.ts";
 
 const mostPasswordBytes = 1024;
 const { roles, groups } = accounts.change.body.shape;

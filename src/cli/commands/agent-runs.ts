@@ -4,8 +4,8 @@ import { agentRuns } from "../../server/contract/runs.ts";
 import { principal, remoteRuns } from "../agent-place.ts";
 import type { CommandGroup } from "../command.ts";
 import { flagsOf, rowLimit } from "../flags.ts";
-import { type Columns, tableOf, type Work } from "../print.ts";
-import { visible, visibleLines } from "../text.ts";
+import { type Columns, tableOf, type Work } from "../output/print.ts";
+import { visible, visibleLines } from "../output/text.ts";
 
 /** An agent's own run, as `agent list` shows it. */
 interface ListedRun {

@@ -2,7 +2,7 @@ import { type AlarmView, alarms } from "../../server/contract/alarms.ts";
 import type { CommandGroup } from "../command.ts";
 import { asTypedHere } from "../command-name.ts";
 import { flagsOf, rowLimit } from "../flags.ts";
-import { ago, type Columns, inState, tableOf } from "../print.ts";
+import { ago, type Columns, inState, tableOf } from "../output/print.ts";
 
 export function commands(group: CommandGroup): void {
   group.list("list", "alarms that are open or acknowledged", {

@@ -1,11 +1,11 @@
 import { type ApprovalView, approvals } from "../../server/contract/approvals.ts";
-import { approvalCard } from "../card.ts";
 import type { CommandGroup } from "../command.ts";
 import { approveCommand } from "../command-name.ts";
-import { actionText } from "../decision-text.ts";
 import { flagsOf, rowLimit } from "../flags.ts";
-import { ago, type Columns, inState, noRows, riskCell } from "../print.ts";
-import { duration } from "../text.ts";
+import { approvalCard } from "../output/card.ts";
+import { actionText } from "../output/decision-text.ts";
+import { ago, type Columns, inState, noRows, riskCell } from "../output/print.ts";
+import { duration } from "../output/text.ts";
 import { decisionCommands, wholeApprovalId } from "./decisions.ts";
 import { grantCommands } from "./grants.ts";
 
@@ -29,9 +29,6 @@ export function commands(group: CommandGroup): void {
   group.answer("show <id>", "one request: what would run, why you are asked, how long there is", {
     ask: async (work, { id }) => work.operator.approvals.show({ id: await wholeApprovalId(work, id) }),
     text: (approval, work) => `${approvalCard(approval, work.now(), work)}${howToApprove(approval, work.command)}`,
-  });
-  group.run("watch", "what waits, live; decide with j k a d where you sit at a terminal", {
-    run: async ({ host, flags }) => (await import("../watch.ts")).watchApprovals(host, flags),
   });
   decisionCommands(group);
   grantCommands(group.group("grants", "remembered approvals: such calls ask no person"));

@@ -3,8 +3,8 @@ import type { CommandGroup } from "../command.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { flagsOf } from "../flags.ts";
 import { writeNamed } from "../named-files.ts";
-import { print, type Work, withPostern } from "../print.ts";
-import { visibleLines } from "../text.ts";
+import { print, type Work, withPostern } from "../output/print.ts";
+import { visibleLines } from "../output/text.ts";
 import { UsageProblem } from "../usage-problem.ts";
 
 export function commands(group: CommandGroup): void {

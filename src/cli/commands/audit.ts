@@ -8,9 +8,9 @@ import type { CommandGroup } from "../command.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import { flagsOf, instant, ofTool, rowLimit, wholeNumber } from "../flags.ts";
 import { openNamed, readNamed, writeNamed } from "../named-files.ts";
-import { ago, allPages, type Columns, print, tableOf, type Work, withPostern } from "../print.ts";
-import { type Paint, paintFor } from "../terminal.ts";
-import { actorText, visible } from "../text.ts";
+import { ago, allPages, type Columns, print, tableOf, type Work, withPostern } from "../output/print.ts";
+import { type Paint, paintFor } from "../output/terminal.ts";
+import { actorText, visible } from "../output/text.ts";
 import { UsageProblem } from "../usage-problem.ts";
 
 export function commands(group: CommandGroup): void {

@@ -1,22 +1,20 @@
 import { text as textOf } from "node:stream/consumers";
 import { chainToolName } from "../../code-mode/names.ts";
 import { newTraceId } from "../../core/ids.ts";
-import type { JsonObject } from "../../core/json.ts";
 import { counted } from "../../core/shown.ts";
-import { ClientProblem } from "../../server/client/client.ts";
 import { type CallFields, calls } from "../../server/contract/calls.ts";
 import type { OutcomeView, PreviewView } from "../../server/contract/outcome.ts";
-import { cardLines, previewDetails } from "../card.ts";
+import { createTerminalApprover } from "../approver/terminal-approver.ts";
 import type { CommandGroup } from "../command.ts";
 import { approveCommand, outcomeText } from "../command-name.ts";
 import { type ExitCode, exitCodeOf } from "../exit-codes.ts";
 import { flagsOf, ofRun, scopeList, wholeNumber } from "../flags.ts";
 import type { Host, InsideNeeds } from "../host.ts";
 import { interruption, printInterruptedCall } from "../interrupted.ts";
-import { type CommandInput, printJson, type Work, withPostern } from "../print.ts";
-import { followProgress } from "../progress.ts";
-import { createTerminalApprover } from "../terminal-approver.ts";
-import { visible, visibleLines } from "../text.ts";
+import { cardLines, previewDetails } from "../output/card.ts";
+import { type CommandInput, printJson, type Work, withPostern } from "../output/print.ts";
+import { followProgress } from "../output/progress.ts";
+import { visible, visibleLines } from "../output/text.ts";
 import { argumentsFrom } from "./arguments.ts";
 
 /** The caller knows the arguments; the approver is shown all of them. */
@@ -41,7 +39,7 @@ export function commands(group: CommandGroup): void {
   group.own("<tool> [arguments...]", {
     words: {
       "<tool>": "its name, as `postern tools` shows it",
-      "[arguments...]": "key=value; text stays text where the tool wants text, everything else is JSON",
+      "[arguments...]": "key=value; text where the tool takes text, else JSON",
     },
     flags: flagsOf(calls.call.body.pick({ ...claims, action: true, reason: true }), {
       ...notes,
@@ -78,8 +76,7 @@ export function call(
   const { tool } = sent;
   const waitMs = wait === undefined ? 0 : wait === true ? defaultWaitMs : wholeNumber(wait, "--wait") * 1000;
   return withPostern(typed, wait === undefined ? { tools: true } : askingHere(host), async (work) => {
-    const schema = words.length === 0 ? undefined : await schemaOf(work.agent, tool, sent.action);
-    const given = argumentsFrom(args === "-" ? await textOf(process.stdin) : args, words, schema);
+    const given = argumentsFrom(args === "-" ? await textOf(process.stdin) : args, words);
     const mayWait = work.running || host.terminal.interactive; // started inside without a terminal, no person can decide
     const whileWaiting = tool === chainToolName ? "suspend" : "wait"; // a long wait freezes a script
     const patience = wait === undefined ? "suspend" : mayWait ? whileWaiting : "deny";
@@ -87,12 +84,12 @@ export function call(
     using interrupted = interruption();
     const { signal } = interrupted;
     await using _ = await followProgress(work, { isAsked: progress === true, traceId });
-    const body = { ...sent, arguments: given, patience, trace_id: traceId } as const;
+    const body = { ...sent, ...given, patience, trace_id: traceId } as const;
     const outcome = await answered(work, body, { waitMs, signal }).catch((error: unknown) => {
       if (signal.aborted) return undefined;
       throw error;
     });
-    if (outcome === undefined) return printInterruptedCall(work, { tool, arguments: given, traceId });
+    if (outcome === undefined) return printInterruptedCall(work, { tool, given, traceId });
     if (work.json) printJson(work, outcome);
     else await printOutcome(work, tool, outcome);
     return exitCodeOf({ status: outcome.status, code: outcome.refusal?.code });
@@ -103,21 +100,6 @@ export function call(
 export function askingHere({ terminal: { interactive, colour } }: Host): InsideNeeds {
   if (!interactive) return { tools: true };
   return { tools: true, approver: createTerminalApprover(process.stdin, process.stderr, { colour }) };
-}
-
-/** Returns undefined for a tool that does not exist; the refusal of the call itself says more. */
-export async function schemaOf(
-  client: Work["agent"],
-  tool: string,
-  action = "default",
-): Promise<JsonObject | undefined> {
-  try {
-    const { actions } = await client.tools.show({ name: tool });
-    return actions.find((one) => one.action === action)?.input_schema;
-  } catch (error) {
-    if (error instanceof ClientProblem && error.status === 404) return undefined;
-    throw error;
-  }
 }
 
 async function answered(

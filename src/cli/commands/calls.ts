@@ -1,10 +1,10 @@
 import { type CallView, calls } from "../../server/contract/calls.ts";
 import type { CommandGroup } from "../command.ts";
-import { actionText } from "../decision-text.ts";
 import { flagsOf, ofRun, ofTool, readField, rowLimit } from "../flags.ts";
-import { ago, type Columns, riskCell, type Work } from "../print.ts";
-import { paintRisk } from "../terminal.ts";
-import { duration, labelled, visible, visibleLines, whose } from "../text.ts";
+import { actionText } from "../output/decision-text.ts";
+import { ago, type Columns, riskCell, type Work } from "../output/print.ts";
+import { paintRisk } from "../output/terminal.ts";
+import { duration, labelled, visible, visibleLines, whose } from "../output/text.ts";
 import { UsageProblem } from "../usage-problem.ts";
 
 const settleBody = calls.settle.body;

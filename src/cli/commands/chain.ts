@@ -8,8 +8,8 @@ import { outcomeText } from "../command-name.ts";
 import { exitCodeOf } from "../exit-codes.ts";
 import { flagsOf, ofRun, oneOf, rowLimit, wholeNumber } from "../flags.ts";
 import { readNamed } from "../named-files.ts";
-import { ago, type Columns, type Work } from "../print.ts";
-import { visibleLines } from "../text.ts";
+import { ago, type Columns, type Work } from "../output/print.ts";
+import { visibleLines } from "../output/text.ts";
 import { call, claimFlags, waitOption } from "./call.ts";
 
 type Language = NonNullable<ChainScript["language"]>;

@@ -3,8 +3,8 @@ import type { ChannelView } from "../../server/contract/channels.ts";
 import type { CommandGroup } from "../command.ts";
 import { asTypedHere } from "../command-name.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { ago, type Columns, type Work } from "../print.ts";
-import { visible } from "../text.ts";
+import { ago, type Columns, type Work } from "../output/print.ts";
+import { visible } from "../output/text.ts";
 
 /** How many undelivered notices are shown: the last ones. */
 const mostShown = 5;

@@ -1,8 +1,8 @@
 import { type ControlChangeView, type ControlsView, controls } from "../../server/contract/controls.ts";
 import type { CommandGroup } from "../command.ts";
 import { flagsOf, oneOf, readField } from "../flags.ts";
-import { ago, type Columns, type Work } from "../print.ts";
-import { actorText, visible } from "../text.ts";
+import { ago, type Columns, type Work } from "../output/print.ts";
+import { actorText, visible } from "../output/text.ts";
 
 export function commands(group: CommandGroup): void {
   group.answer("show", "the switches as they are", {

@@ -2,14 +2,14 @@ import { RuntimeFault } from "../../core/fault.ts";
 import { type ApprovalView, approvals, type BatchAnswer, type DecisionVerb } from "../../server/contract/approvals.ts";
 import type { remember } from "../../server/contract/grants.ts";
 import type { Input } from "../../server/contract/route.ts";
-import { approvalCard } from "../card.ts";
 import type { CommandGroup } from "../command.ts";
 import { asTypedHere } from "../command-name.ts";
-import { decidedWords, decisionsText, decisionText } from "../decision-text.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import { type FieldFlags, flagsOf, later } from "../flags.ts";
-import { allPages, type CommandInput, printAnswer, type Work } from "../print.ts";
-import { minuteOf, visible } from "../text.ts";
+import { approvalCard } from "../output/card.ts";
+import { decidedWords, decisionsText, decisionText } from "../output/decision-text.ts";
+import { allPages, type CommandInput, printAnswer, type Work } from "../output/print.ts";
+import { minuteOf, visible } from "../output/text.ts";
 import { UsageProblem } from "../usage-problem.ts";
 import { objectOf } from "./arguments.ts";
 

@@ -1,21 +1,17 @@
 import type { Settings } from "../../config/settings.ts";
 import { messageOf } from "../../core/fault.ts";
-import { directLimits, limitsWarning } from "../../core/session.ts";
 import { counted } from "../../core/shown.ts";
 import type { CommandGroup } from "../command.ts";
 import { asTypedHere, commandName } from "../command-name.ts";
-import { connect } from "../connect.ts";
+import { type DoctorFinding, fail, portChecks, runningChecks } from "../doctor/checks.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { type DoctorFinding, fail, ok } from "../findings.ts";
 import type { GlobalFlags, Host } from "../host.ts";
-import { machineChecks, portChecks } from "../machine-checks.ts";
-import { printJson } from "../print.ts";
-import { runningChecks } from "../running-checks.ts";
-import { secretChecks } from "../secret-checks.ts";
-import { findServer } from "../server-file.ts";
-import { configurationText, settingsFor } from "../settings-here.ts";
-import { paintFor } from "../terminal.ts";
-import { visible, visibleLines } from "../text.ts";
+import { printJson } from "../output/print.ts";
+import { paintFor } from "../output/terminal.ts";
+import { visible, visibleLines } from "../output/text.ts";
+import { settingsFor } from "../settings-here.ts";
+import { connect } from "../start/connect.ts";
+import { findServer } from "../start/server-file.ts";
 
 const styles = { ok: "green", warn: "yellow", fail: "red" } as const;
 
@@ -57,9 +53,8 @@ function lineOf({ level, check, message, fix }: DoctorFinding, paint: (text: str
   return `${paint(level.padEnd(4))}  ${check.padEnd(14)} ${first}\n${more.map((line) => `${" ".repeat(21)}${line}\n`).join("")}`;
 }
 
-/** A check whose failure makes the next ones pointless comes first. Nothing is checked with a broken configuration. */
+/** Nothing is checked with a configuration that `start` refuses. */
 async function* checkEverything(host: Host, flags: GlobalFlags): AsyncGenerator<DoctorFinding> {
-  yield ok("node", `Node ${process.versions.node}`); // `bin/postern.js` refuses an older one
   let settings: Settings;
   try {
     settings = await settingsFor(flags);
@@ -67,22 +62,18 @@ async function* checkEverything(host: Host, flags: GlobalFlags): AsyncGenerator<
     yield fail("configuration", messageOf(error));
     return;
   }
-  yield* machineChecks(settings, host.clock.now());
-  yield* secretChecks(settings);
   yield* portChecks(settings, await findServer(settings.dataFolder, host.clock));
   yield* startChecks(host, flags, settings);
 }
 
 /** Starts the store, the servers and the tools, or asks the running Postern. */
 async function* startChecks(host: Host, flags: GlobalFlags, settings: Settings): AsyncGenerator<DoctorFinding> {
-  const checked = limitsWarning({ ...directLimits, ...settings.limits });
   const problems: string[] = [];
-  const problem = (message: string): void => void (message !== checked && problems.push(message));
+  const problem = (message: string): void => void problems.push(message);
   try {
     const { operator, close } = await connect(host, flags, { tools: true, dataFolder: "optional", problem });
     try {
-      const read = settings.file === undefined ? undefined : () => configurationText(flags);
-      yield* runningChecks(operator, settings, { read, problems });
+      yield* runningChecks(operator, settings, problems);
     } finally {
       await close();
     }

@@ -1,9 +1,9 @@
 import { type GrantView, grants } from "../../server/contract/grants.ts";
 import type { CommandGroup } from "../command.ts";
-import { actionText } from "../decision-text.ts";
 import { flagsOf, ofTool } from "../flags.ts";
-import { ago, type Columns, inState, noRows, riskCell } from "../print.ts";
-import { actorText } from "../text.ts";
+import { actionText } from "../output/decision-text.ts";
+import { ago, type Columns, inState, noRows, riskCell } from "../output/print.ts";
+import { actorText } from "../output/text.ts";
 
 export function grantCommands(group: CommandGroup): void {
   group.list("list", "what is remembered, by whom, and how often it was used", {

@@ -5,7 +5,7 @@ import { messageOf, RuntimeFault } from "../../core/fault.ts";
 import type { CommandGroup } from "../command.ts";
 import { commandName } from "../command-name.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { print } from "../print.ts";
+import { print } from "../output/print.ts";
 
 const ignored = ".postern/";
 /** A new configuration beside one of them would not be read, or not alone. */

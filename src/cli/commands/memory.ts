@@ -3,8 +3,8 @@ import type { CommandGroup } from "../command.ts";
 import { asTypedHere } from "../command-name.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { flagsOf, wholeNumber } from "../flags.ts";
-import { ago, type Columns, inState, noRows, type Work } from "../print.ts";
-import { labelled, visibleLines, whose } from "../text.ts";
+import { ago, type Columns, inState, noRows, type Work } from "../output/print.ts";
+import { labelled, visibleLines, whose } from "../output/text.ts";
 
 const notes = {
   run_id: { name: "run", value: "id", help: "of this run; all runs when left out" },

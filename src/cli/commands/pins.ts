@@ -2,8 +2,8 @@ import { RuntimeFault } from "../../core/fault.ts";
 import { reveal } from "../../mcp/client/reveal.ts";
 import type { DefinitionView, DifferenceView, ToolChangesView } from "../../server/contract/tools.ts";
 import type { CommandGroup } from "../command.ts";
-import { ago, type Work } from "../print.ts";
-import { actorText, visible } from "../text.ts";
+import { ago, type Work } from "../output/print.ts";
+import { actorText, visible } from "../output/text.ts";
 import { UsageProblem } from "../usage-problem.ts";
 
 /** So many digits of a digest are shown, and as many are enough to name it. */

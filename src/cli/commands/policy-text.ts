@@ -16,11 +16,11 @@ import type {
 } from "../../server/contract/policy.ts";
 import type { SentTo } from "../../server/contract/route.ts";
 import { asTypedHere } from "../command-name.ts";
-import { actionText } from "../decision-text.ts";
-import type { Work } from "../print.ts";
-import { type Paint, paintRisk } from "../terminal.ts";
-import { fit, visible, whose, widthOf } from "../text.ts";
-import { depends, lineWord, verdictWords } from "../tool-verdicts.ts";
+import { actionText } from "../output/decision-text.ts";
+import type { Work } from "../output/print.ts";
+import { type Paint, paintRisk } from "../output/terminal.ts";
+import { fit, visible, whose, widthOf } from "../output/text.ts";
+import { depends, lineWord, verdictWords } from "../output/tool-verdicts.ts";
 
 type PolicyScreen = Pick<Work, "command" | "paint" | "terminal">;
 

@@ -6,7 +6,6 @@ import { flagsOf, ofRun, ofTool, wholeNumber } from "../flags.ts";
 import { configurationText, tablesFor } from "../settings-here.ts";
 import { UsageProblem } from "../usage-problem.ts";
 import { argumentsFrom } from "./arguments.ts";
-import { schemaOf } from "./call.ts";
 import { effectiveText, explanationText, simulationText, testText, warningsText } from "./policy-text.ts";
 
 /** Rules are about tools, so servers are connected. */
@@ -48,7 +47,7 @@ function explainCommand(group: CommandGroup): void {
   const flags = flagsOf(policy.explain.body, {
     ...caller,
     tool: "none",
-    arguments: "none",
+    ...{ arguments: "none", text_arguments: "none" },
     action: { value: "name", help: "for tools with several actions" },
     scopes: { help: "granted scopes, separated by commas (default: all that it needs)" },
   });
@@ -67,8 +66,7 @@ function explainCommand(group: CommandGroup): void {
     },
     ask: async ({ operator }, { tool, words, asked, args, id }) => {
       if (id !== undefined) return operator.policy.explainCall({ id });
-      const schema = words.length === 0 ? undefined : await schemaOf(operator, tool, asked.action);
-      return operator.policy.explain({ ...asked, tool, arguments: argumentsFrom(args, words, schema) });
+      return operator.policy.explain({ ...asked, tool, ...argumentsFrom(args, words) });
     },
     text: async (explanation, work, { tool, id }) => {
       const named = id === undefined ? tool : (await work.operator.calls.show({ id })).tool;

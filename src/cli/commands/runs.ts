@@ -4,9 +4,9 @@ import { asTypedHere } from "../command-name.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { flagsOf, rowLimit, wholeNumber } from "../flags.ts";
 import { readNamed } from "../named-files.ts";
-import { ago, allPages, type Columns, tableOf, type Work } from "../print.ts";
-import type { Paint } from "../terminal.ts";
-import { labelled, visible, whose } from "../text.ts";
+import { ago, allPages, type Columns, tableOf, type Work } from "../output/print.ts";
+import type { Paint } from "../output/terminal.ts";
+import { labelled, visible, whose } from "../output/text.ts";
 
 export function commands(group: CommandGroup): void {
   group.list("list", "the latest first", {
@@ -33,9 +33,6 @@ export function commands(group: CommandGroup): void {
     },
     text: ({ run, events }, work) =>
       runText(run, work) + (events.length === 0 ? "No events.\n" : tableOf(events, eventColumns, work)),
-  });
-  group.run("watch <id>", "what a run does, as it does it", {
-    run: async ({ sent: { id }, host, flags }) => (await import("../watch.ts")).watchRun(host, { id }, flags),
   });
   changeCommands(group);
 }

@@ -1,13 +1,13 @@
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
 import { changeSealed, openSealed, type SealedPlace } from "../../secrets/sealed-file.ts";
 import { checkSecretName, maxValueBytes, secretValue } from "../../secrets/secret-name.ts";
+import { readHiddenInput } from "../approver/hidden-input.ts";
 import type { CommandGroup } from "../command.ts";
 import { commandName } from "../command-name.ts";
-import { requireDataFolder } from "../data-folder.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { readHiddenInput } from "../hidden-input.ts";
-import { type CommandInput, print, withPostern } from "../print.ts";
+import { type CommandInput, print, withPostern } from "../output/print.ts";
 import { settingsFor } from "../settings-here.ts";
+import { requireDataFolder } from "../start/data-folder.ts";
 import { UsageProblem } from "../usage-problem.ts";
 
 export function commands(group: CommandGroup): void {

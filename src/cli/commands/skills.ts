@@ -16,10 +16,10 @@ import type { CommandGroup } from "../command.ts";
 import { quoted } from "../command-name.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { flagsOf } from "../flags.ts";
-import { type Columns, print, type Work } from "../print.ts";
+import { type Columns, print, type Work } from "../output/print.ts";
+import { type Paint, paintFor } from "../output/terminal.ts";
+import { labelled, visible } from "../output/text.ts";
 import { settingsFor } from "../settings-here.ts";
-import { type Paint, paintFor } from "../terminal.ts";
-import { labelled, visible } from "../text.ts";
 import { UsageProblem } from "../usage-problem.ts";
 
 const needs = { tools: true } as const;

@@ -1,8 +1,8 @@
 import { type ListedTokenAnswer, tokens } from "../../server/contract/accounts.ts";
 import type { CommandGroup } from "../command.ts";
 import { flagsOf, wholeNumber } from "../flags.ts";
-import { ago, type Columns } from "../print.ts";
-import { minuteOf, visible } from "../text.ts";
+import { ago, type Columns } from "../output/print.ts";
+import { minuteOf, visible } from "../output/text.ts";
 
 export function commands(group: CommandGroup): void {
   group.list("list", "all of them, never their text", {

@@ -1,12 +1,12 @@
 import type { HealthView, ToolView } from "../../server/contract/tools.ts";
-import { reasonText } from "../card.ts";
 import type { CommandGroup } from "../command.ts";
 import { asTypedHere } from "../command-name.ts";
-import { actionText } from "../decision-text.ts";
-import type { Work } from "../print.ts";
-import { type Paint, paintRisk } from "../terminal.ts";
-import { fit, labelled, type Sheet, table, visible, visibleLines } from "../text.ts";
-import { type ToolNow, toolsNow, type VerdictNow, type VerdictSource } from "../tool-verdicts.ts";
+import { reasonText } from "../output/card.ts";
+import { actionText } from "../output/decision-text.ts";
+import type { Work } from "../output/print.ts";
+import { type Paint, paintRisk } from "../output/terminal.ts";
+import { fit, labelled, type Sheet, table, visible, visibleLines } from "../output/text.ts";
+import { type ToolNow, toolsNow } from "../output/tool-verdicts.ts";
 import { pinCommands } from "./pins.ts";
 
 const needs = { tools: true } as const;
@@ -20,18 +20,14 @@ export function commands(group: CommandGroup): void {
     text: async (answer, work) =>
       "tools" in answer
         ? listText(answer, work)
-        : (await toolsNow(sourceOf(work), answer.actions)).map((tool) => toolText(tool, work)).join(""),
+        : (await toolsNow(work.operator.policy, answer.actions)).map((tool) => toolText(tool, work)).join(""),
   });
   pinCommands(group);
 }
 
 async function listText({ tools }: { readonly tools: readonly ToolView[] }, work: Work): Promise<string> {
   const { servers, rejected } = await work.operator.health.show();
-  return toolTable(await toolsNow(sourceOf(work), tools), work) + refusedNote(servers, work.paint, rejected);
-}
-
-function sourceOf({ agent, operator }: Work): VerdictSource {
-  return { explain: (call) => agent.calls.explain(call), policy: operator.policy };
+  return toolTable(await toolsNow(work.operator.policy, tools), work) + refusedNote(servers, work.paint, rejected);
 }
 
 /** Descriptions are cut without a screen too: a row must stay readable, and `tools NAME` shows the rest. */
@@ -72,13 +68,12 @@ function firstSentence(text: string): string {
 
 function toolText({ action, now }: ToolNow, { paint, command }: Work): string {
   const line = labelled(paint, 10);
-  const reasons = (now.explanation?.decision?.reasons ?? []).map(reasonText).join("; ");
   const { title = "", annotations, icons = [], meta, output_schema: output } = action;
   return [
     `${paint("bold", visible(actionText(action)))}${title === "" ? "" : ` ${visible(title)}`}   risk ${paintRisk(paint, action.risk)} (${action.risk_source})\n`,
     ...visibleLines(action.description).map((text) => `  ${text}\n`),
     line("from", action.server ?? "here"),
-    line("now", `${asTypedHere(nowText(now), command)}${reasons === "" ? "" : `: ${reasons}`}`),
+    line("now", `${now.word}${now.by === undefined ? "" : `: ${reasonText(now.by)}`}`),
     line("trouble", asTypedHere(action.unavailable ?? "", command)),
     line("guess", guessText(action)),
     line("effects", action.effects),
@@ -94,10 +89,6 @@ function toolText({ action, now }: ToolNow, { paint, command }: Work): string {
     schemaText(paint("dim", "arguments"), action.input_schema),
     output === undefined ? "" : schemaText(paint("dim", "result"), output),
   ].join("");
-}
-
-function nowText({ word, tried }: VerdictNow): string {
-  return tried === undefined ? word : `${word} on its arguments; a sample call ${tried}`;
 }
 
 function schemaText(heading: string, schema: object): string {

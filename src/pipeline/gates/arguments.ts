@@ -117,7 +117,7 @@ function withoutNulls(call: FoundCall): FoundCall | undefined {
   return shorter === call.arguments ? undefined : { ...call, ...readArguments(shorter) };
 }
 
-async function parsed({ found, arguments: given }: FoundCall, clock: Clock): Promise<Parsed> {
+export async function parsed({ found, arguments: given }: FoundCall, clock: Clock): Promise<Parsed> {
   const ran = await runForeign(() => found.parse(copyOf(given)), { clock, limitMs: checkingTimeoutMs });
   if (ran.ran === "returned") return ran.value;
   if (ran.ran === "threw") throw ran.error;

@@ -47,6 +47,18 @@ export const reasonFields = z.strictObject({ reason: reason.optional().describe(
 export const jsonObject = z
   .custom<JsonObject>(isJsonObject, "must be a JSON object")
   .openapi({ type: "object", additionalProperties: true });
+/** An object of texts. Its names stay as they are. */
+export const textObject = z
+  .custom<Readonly<Record<string, string>>>(
+    (value) => isJsonObject(value) && Object.values(value).every((text) => typeof text === "string"),
+    "must be an object whose values are texts",
+  )
+  .openapi({
+    type: "object",
+    additionalProperties: { type: "string" },
+    description:
+      "Arguments as a person typed them. Each stays text if that fits the tool's schema; else it is read as JSON, if that fits.",
+  });
 /** Any JSON value. */
 export const json = z
   .custom<Json>((value) => value !== undefined, "is missing")
@@ -109,7 +121,14 @@ export const oneAction = { tool: text, action: text };
 /** The call that a request describes. */
 export const requestedCall = {
   tool: name,
-  ...optional({ action: name, arguments: jsonObject, scopes: z.array(name).max(256), autonomy, run_id: runId }),
+  ...optional({
+    action: name,
+    arguments: jsonObject,
+    text_arguments: textObject,
+    scopes: z.array(name).max(256),
+    autonomy,
+    run_id: runId,
+  }),
 };
 
 export const effects = z.enum(["read", "write", "destructive"]);

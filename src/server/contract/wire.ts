@@ -13,8 +13,8 @@ import type { Offer, ToolHealth } from "../../tools/tool.ts";
 import type { call as callSchema } from "./calls.ts";
 import { iso } from "./fields.ts";
 import { outcome as outcomeSchema, type preview as previewSchema } from "./outcome.ts";
-import { type decision as decisionSchema, type ExplanationView, explanation as explanationSchema } from "./policy.ts";
-import { type Input, type Source, shape, toContractNames } from "./route.ts";
+import type { decision as decisionSchema, explanation as explanationSchema } from "./policy.ts";
+import { type Input, type Source, toContractNames } from "./route.ts";
 import type { skillList as skillListSchema } from "./skills.ts";
 import type { tool as toolSchema } from "./tools.ts";
 
@@ -71,11 +71,6 @@ export function toolToWire(
   } = {},
 ): Source<typeof toolSchema> {
   return { ...offer, ...facts, action: name, openWorld: facts.openWorld === true, ...now };
-}
-
-/** As a client reads it. */
-export function shownExplanation(explanation: Explanation, isForPerson?: boolean): ExplanationView {
-  return shape(explanationSchema, explanationToWire(explanation, isForPerson));
 }
 
 /** @param isForPerson also what people remembered and why it no longer counts; an agent learns only the verdict */

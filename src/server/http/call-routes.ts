@@ -104,8 +104,13 @@ async function noteResumed(runtime: Runtime, by: Who, { state, call }: CallRecor
   });
 }
 
-function requestOf({ tool, action, arguments: input }: CallRequested["body"]): CallRequest {
-  return defined({ tool, action, arguments: input });
+export function requestOf({
+  tool,
+  action,
+  arguments: input,
+  textArguments,
+}: Pick<CallRequested["body"], "tool" | "action" | "arguments" | "textArguments">): CallRequest {
+  return defined({ tool, action, arguments: input, textArguments });
 }
 
 function callIn(request: CallRequested, context: CallContext): Promise<ToolOutcome> {
@@ -115,7 +120,7 @@ function callIn(request: CallRequested, context: CallContext): Promise<ToolOutco
 
 /** The caller comes from the token alone; what the body claims can only narrow what the token grants. */
 function contextOf({ body, by, headers, signal }: CallRequested): CallContext | Response {
-  const { tool: _tool, action: _action, arguments: _arguments, ...claims } = body;
+  const { tool: _tool, action: _action, arguments: _arguments, textArguments: _texts, ...claims } = body;
   const header = headers.get("idempotency-key") ?? undefined;
   if (header !== undefined && body.idempotencyKey !== undefined && header !== body.idempotencyKey) {
     return problem(

@@ -38,7 +38,7 @@ async function newest(): Promise<number> {
     "vite.config.ts",
     "public",
     "package.json",
-    "../src/cli/decision-text.ts", // built into it
+    "../src/cli/output/decision-text.ts", // built into it
   ];
   return Math.max(...(await Promise.all(files.map((file) => changedAt(join(sources, file))))));
 }

@@ -7,7 +7,7 @@ import { decisionToWire, explanationToWire } from "../contract/wire.ts";
 import type { Who } from "../credentials.ts";
 import type { PolicyReader } from "../policy-reader.ts";
 import { answered, problem } from "./answers.ts";
-import { unknownCall } from "./call-routes.ts";
+import { requestOf, unknownCall } from "./call-routes.ts";
 import { actorOf, isOfOwnTenant, visibleCall } from "./caller.ts";
 import { type Route, serve } from "./route.ts";
 
@@ -89,20 +89,14 @@ function principalOf(
   return { tenant: by.principal.tenant, agent, ...defined({ user }) };
 }
 
-function explain(
-  runtime: Runtime,
-  by: Who,
-  { tool, action = "default", arguments: args = {}, scopes, runId, autonomy, ...who }: BodyOf<typeof policy.explain>,
-): ReturnType<Runtime["explain"]> {
+function explain(runtime: Runtime, by: Who, body: BodyOf<typeof policy.explain>): ReturnType<Runtime["explain"]> {
+  const { tool, action = "default", scopes, runId, autonomy } = body;
   const found = runtime.offered().find((one) => one.tool === tool && one.name === action);
-  return runtime.explain(
-    { tool, action, arguments: args },
-    {
-      principal: principalOf(by, who),
-      scopes: scopes ?? found?.facts.scopes ?? [],
-      ...defined({ runId, autonomy }),
-    },
-  );
+  return runtime.explain(requestOf(body), {
+    principal: principalOf(by, body),
+    scopes: scopes ?? found?.facts.scopes ?? [],
+    ...defined({ runId, autonomy }),
+  });
 }
 
 async function reading<Answer>(
