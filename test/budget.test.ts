@@ -18,7 +18,7 @@ const budgets: Readonly<Record<string, number>> = {
   observe: 5_850,
   pipeline: 4_211,
   policy: 5_259,
-  results: 3_163,
+  results: 3_156,
   runtime: 3_245,
   secrets: 2_371,
   server: 6_276,
