@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { PosternProcess } from "../../test/fakes/postern-process.ts";
+import { CommandLine } from "../../test/fakes/command-line.ts";
 
-const cli = new PosternProcess();
+const cli = new CommandLine();
 afterAll(() => cli[Symbol.dispose]());
 const printed = join(cli.folder, "told");
 

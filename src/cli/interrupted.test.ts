@@ -1,9 +1,10 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Ended, PosternProcess } from "../../test/fakes/postern-process.ts";
+import { CommandLine } from "../../test/fakes/command-line.ts";
+import type { Ended, PosternProcess } from "../../test/fakes/postern-process.ts";
 
-const cli = new PosternProcess();
+const cli = new CommandLine();
 const ran = join(cli.folder, "posted");
 writeFileSync(
   join(cli.folder, "tools.ts"),

@@ -1,15 +1,15 @@
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { PosternProcess } from "../../test/fakes/postern-process.ts";
+import { CommandLine } from "../../test/fakes/command-line.ts";
 
-const open: PosternProcess[] = [];
+const open: CommandLine[] = [];
 afterEach(() => {
   for (const one of open.splice(0)) one[Symbol.dispose]();
 });
 
-function postern(configuration: string): PosternProcess {
-  const made = new PosternProcess();
+function postern(configuration: string): CommandLine {
+  const made = new CommandLine();
   open.push(made);
   writeFileSync(
     join(made.folder, "postern.yaml"),
