@@ -12,7 +12,7 @@ const budgets: Readonly<Record<string, number>> = {
   "code-mode": 3_662,
   config: 1_603,
   core: 4_309,
-  engines: 7_392,
+  engines: 7_186,
   identity: 2_450,
   mcp: 6_313,
   observe: 6_458,

@@ -23,7 +23,6 @@ export const knownEngines: ReadonlyMap<string, LoadEngine> = new Map<string, Loa
   ],
   ["cpython", async (clock) => new (await import("./cpython/cpython.ts")).CpythonDriver({ clock })],
   ["pyodide", async (clock) => new (await import("./cpython/pyodide.ts")).PyodideDriver({ clock })],
-  ["runsc", async (clock) => new (await import("./runsc/driver.ts")).RunscDriver({ clock })],
 ]);
 
 /** In the order they are tried. Engines that are not in this list run only if `chains.engines` names them. */

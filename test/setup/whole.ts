@@ -10,7 +10,7 @@ export const heavy: readonly string[] = [
   "test/stories/chain-cases/*.test.ts",
   "test/stories/runs-behind.test.ts",
   "test/stories/results-gigabyte.test.ts",
-  "src/engines/{runsc,remote/firecracker,remote/kubernetes}/*.test.ts",
+  "src/engines/remote/{firecracker,kubernetes}/*.test.ts",
   "src/engines/cpython/**/{cpython,pyodide}.test.ts",
   "src/engines/quickjs/{freeze,hostile}.test.ts",
 ];
