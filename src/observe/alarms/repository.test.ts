@@ -165,6 +165,17 @@ describe("alarms", () => {
     await again[Symbol.asyncDispose]();
   });
 
+  it("count on from the stored count after a crash", async () => {
+    const { alarms, store, clock } = await alarmsFixture();
+    for (let time = 0; time < 3; time += 1) alarms.raise(cause);
+    await settled();
+    await alarms.acknowledge(alarms.list()[0]?.id ?? "", actor("ann"));
+    for (let time = 0; time < 5; time += 1) alarms.raise(cause);
+    const second = await alarmsFixture({ clock, store });
+    second.alarms.raise(cause);
+    expect(second.alarms.list()).toEqual([expect.objectContaining({ state: "acked", count: 4 })]);
+  });
+
   it("hold no secret and no long text", async () => {
     const { alarms } = await alarmsFixture();
     alarms.raise({ ...cause, summary: "with hunter2", data: { last_error: `hunter2${"x".repeat(10_000)}` } });
