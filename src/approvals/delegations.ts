@@ -128,7 +128,7 @@ export class Delegations {
 
   /** Newest first. */
   list(where: DelegationFilter = {}): readonly Delegation[] {
-    checkMembers(where, { code: "filter_invalid", what: "The filter", members: filterMembers, of: "delegations" });
+    checkMembers(where, { code: "request_invalid", what: "The filter", members: filterMembers, of: "delegations" });
     return this.#collection.items
       .filter(({ tenant }) => where.tenant === undefined || tenant === where.tenant)
       .filter((one) => where.live !== true || this.isLive(one))

@@ -67,13 +67,13 @@ export class RecordedCollection<Item extends { readonly id: string }> {
     this.#collection.applyWritten(item.id, 1, item);
   }
 
-  /** @throws RuntimeFault `document_taken` if the id exists */
+  /** @throws RuntimeFault `internal` if the id exists */
   async add(item: Item, noted: DocumentNote): Promise<void> {
     const event = this.#event(noted);
     const { changed } = await this.#collection.change(item.id, (before) =>
       before === undefined ? { item, event } : undefined,
     );
-    if (!changed) throw new RuntimeFault("document_taken", `There is a ${this.#kind} \`${item.id}\` already.`);
+    if (!changed) throw new RuntimeFault("internal", `There is a ${this.#kind} \`${item.id}\` already.`);
   }
 
   /**

@@ -186,10 +186,10 @@ export function spanText({ for: span, until }: Grant): string {
   return span === "time" ? `until ${new Date(until).toISOString()}` : `for the ${span}`;
 }
 
-/** @throws RuntimeFault `grant_unreadable` for a document that Postern did not write: a grant is never guessed */
+/** @throws RuntimeFault `internal` for a document that Postern did not write: a grant is never guessed */
 export function grantFrom(body: Json): Grant {
   if (isGrant(body)) return body;
-  throw new RuntimeFault("grant_unreadable", "A grant in the store is not what Postern writes.");
+  throw new RuntimeFault("internal", "A grant in the store is not what Postern writes.");
 }
 
 /** @throws RuntimeFault `request_invalid` */
@@ -198,9 +198,9 @@ export function checkGrant(given: Grant): void {
     throw new RuntimeFault("request_invalid", `The grant is ${shown(given)}; it must be one of those that are listed.`);
 }
 
-/** @throws RuntimeFault `filter_invalid` */
+/** @throws RuntimeFault `request_invalid` */
 export function checkGrantFilter(where: GrantFilter): void {
-  checkMembers(where, { code: "filter_invalid", what: "The filter", members: filterMembers, of: "grants" });
+  checkMembers(where, { code: "request_invalid", what: "The filter", members: filterMembers, of: "grants" });
 }
 
 const filterMembers: Readonly<Record<keyof GrantFilter, Kind>> = {

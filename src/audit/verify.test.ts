@@ -183,7 +183,8 @@ describe("the verifier of a store", () => {
       why: expect.stringContaining("`no note`"),
     });
     await expect(verifyStore(whole, "no key")).rejects.toMatchObject({
-      code: "verifier_key_invalid",
+      code: "request_invalid",
+      message: expect.stringContaining("is not a public key of an audit log"),
     });
   });
 

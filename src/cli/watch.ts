@@ -75,7 +75,7 @@ async function warnOfUnknownRun({ operator, terminal, command }: Work, id: strin
 function requireRunning({ running }: Work): void {
   if (running) return;
   throw new RuntimeFault(
-    "not_running",
+    "request_invalid",
     "No Postern runs on this data folder, so there is nothing to watch; start one with `postern start`, or name its folder with `--data`.",
   );
 }

@@ -37,7 +37,7 @@ export interface EngineSettings {
 /**
  * Returns undefined when no engine has this name.
  *
- * @throws RuntimeFault `engine_unconfigured` when its settings are missing, once it is loaded
+ * @throws RuntimeFault `config_invalid` when its settings are missing, once it is loaded
  */
 export function placedEngine(name: string, settings: EngineSettings, resolve: ResolveSecret): LoadEngine | undefined {
   const { kubernetes, firecracker } = settings;
@@ -56,7 +56,7 @@ export function placedEngine(name: string, settings: EngineSettings, resolve: Re
 }
 
 function unconfigured(name: string): never {
-  throw new RuntimeFault("engine_unconfigured", `it has no settings; give them as \`chains.engine_settings.${name}\``);
+  throw new RuntimeFault("config_invalid", `it has no settings; give them as \`chains.engine_settings.${name}\``);
 }
 
 /**

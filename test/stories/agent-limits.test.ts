@@ -280,7 +280,11 @@ describe("a run folder", () => {
     await at.ask("/v1/runs/r1/begin", { as: "agent", body: {} });
     for (let i = 0; i < 10; i += 1) expect((await describeRun()).status).toBe(200);
     const refused = await describeRun();
-    expect([refused.status, await codeIn(refused)]).toEqual([422, "run_invalid"]);
+    const { error } = await bodyOf(refused);
+    expect([refused.status, error]).toMatchObject([
+      422,
+      { code: "request_invalid", message: expect.stringContaining("The transcript of `r1` has") },
+    ]);
   });
 });
 

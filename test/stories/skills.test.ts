@@ -229,7 +229,10 @@ describe("the skill tools", () => {
     await using at = await runtimeFixture({ ...open, policy });
     expect((await call(at, "load_skill", { skill_id: "letters" })).refusal?.code).toBe("permission_denied");
     const mine = defineTool({ name: "skills", description: "mine", risk: "safe", idempotent: true, execute: () => "" });
-    await expect(createRuntime({ ...open, tools: [mine] })).rejects.toMatchObject({ code: "tool_duplicate" });
+    await expect(createRuntime({ ...open, tools: [mine] })).rejects.toMatchObject({
+      code: "options_invalid",
+      message: expect.stringContaining("`skills`"),
+    });
   });
 });
 

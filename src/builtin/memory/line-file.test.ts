@@ -45,15 +45,27 @@ it("refuses links, second names, pipes and folders", async () => {
   const target = join(folder, "target");
   writeFileSync(target, "mine");
   symlinkSync(target, file);
-  await expect(appendLine(file, "x")).rejects.toMatchObject({ code: "line_file_unusable" });
-  await expect(read()).rejects.toMatchObject({ code: "line_file_unusable" });
+  await expect(appendLine(file, "x")).rejects.toMatchObject({
+    code: "config_invalid",
+    message: expect.stringContaining("is a link"),
+  });
+  await expect(read()).rejects.toMatchObject({ code: "config_invalid", message: expect.stringContaining("is a link") });
   rmSync(file);
   linkSync(target, file);
-  await expect(appendLine(file, "x")).rejects.toMatchObject({ code: "line_file_unusable" });
+  await expect(appendLine(file, "x")).rejects.toMatchObject({
+    code: "config_invalid",
+    message: expect.stringContaining("has more than one name"),
+  });
   rmSync(file);
   execFileSync(makePipe, [file]);
-  await expect(appendLine(file, "x")).rejects.toMatchObject({ code: "line_file_unusable" });
-  await expect(read()).rejects.toMatchObject({ code: "line_file_unusable" });
+  await expect(appendLine(file, "x")).rejects.toMatchObject({
+    code: "config_invalid",
+    message: expect.stringContaining("is not a file"),
+  });
+  await expect(read()).rejects.toMatchObject({
+    code: "config_invalid",
+    message: expect.stringContaining("is not a file"),
+  });
   await expect(appendLine(folder, "x")).rejects.toThrow();
   expect(readFileSync(target, "utf8")).toBe("mine");
 });

@@ -5,7 +5,7 @@ import { codeOf } from "../../core/system/error-code.ts";
 import { Locks } from "../../core/system/locks.ts";
 import { openPlainFile } from "../../core/system/plain-file.ts";
 
-const unusable = "line_file_unusable";
+const unusable = "config_invalid";
 
 /** Writes to one file of this process run one after another. */
 const writing = new Locks();
@@ -14,7 +14,7 @@ const writing = new Locks();
  * Adds a line. It is on the disk when this resolves, or not there at all. A line that a crash cut off is removed first. Only
  * one process writes a file.
  *
- * @throws RuntimeFault `line_file_unusable` if it is no plain file with one name; errors of the disk
+ * @throws RuntimeFault `config_invalid` if it is no plain file with one name; errors of the disk
  */
 export function appendLine(path: string, line: string): Promise<void> {
   return writing.with([path], async () => {

@@ -190,10 +190,10 @@ export class AlarmRepository implements Alarms, AlarmRaiser, AsyncDisposable {
     };
   }
 
-  /** @throws RuntimeFault `alarm_invalid` */
+  /** @throws RuntimeFault `request_invalid` */
   async #byPerson(verb: "acknowledge" | "resolve", id: string, { by, reason }: ActorAndReason): Promise<AlarmChange> {
-    checkActorFields(by, "alarm_invalid");
-    if (reason !== undefined) checkMember("reason", reason, "a text", "alarm_invalid");
+    checkActorFields(by, "request_invalid");
+    if (reason !== undefined) checkMember("reason", reason, "a text", "request_invalid");
     const word = { by: by.by, via: by.via, ...(reason !== undefined && { reason: this.#options.redact(reason) }) };
     let refused: AlarmChange | undefined;
     if (id === storeAlarmId) {

@@ -44,7 +44,7 @@ export class LineFile {
 
   /** Reads the file, cuts a torn end, and continues after it. */
   async open(each: (line: string) => void = () => {}): Promise<void> {
-    await using file = await openPlainFile(this.path, constants.O_RDWR | constants.O_CREAT, "run_invalid");
+    await using file = await openPlainFile(this.path, constants.O_RDWR | constants.O_CREAT, "request_invalid");
     this.#bytes = 0;
     this.#hash = createHash("sha256");
     for await (const line of wholeLines(file)) {
@@ -66,7 +66,7 @@ export class LineFile {
     if (this.#waiting === "") return;
     const bytes = Buffer.from(this.#waiting);
     const taken = this.#waiting.length;
-    await using file = await openPlainFile(this.path, addingTo, "run_invalid");
+    await using file = await openPlainFile(this.path, addingTo, "request_invalid");
     await this.#mend(file);
     this.#torn = true;
     try {
@@ -115,7 +115,7 @@ async function* wholeLines(file: FileHandle): AsyncGenerator<Buffer> {
     }
     if (text.length > longestLineBytes)
       throw new RuntimeFault(
-        "run_invalid",
+        "request_invalid",
         "A line of the run's files is longer than 1 MiB; Postern writes no such line.",
       );
     rest = text;

@@ -147,7 +147,7 @@ it("lets an agent begin, describe and finish runs of its own, and no other", asy
   expect(await say("nope", "describe", {})).toMatchObject({ status: 404 });
   expect(await say("own", "begin", { deliverables: ["../out"] })).toMatchObject({
     status: 422,
-    error: { code: "run_invalid" },
+    error: { code: "request_invalid", message: expect.stringContaining("../out") },
   });
   expect(await say("own", "begin", { colour: "red" })).toMatchObject({ status: 422 });
 });

@@ -3,7 +3,7 @@ import { preflight, schemaLimits } from "./preflight.ts";
 
 const refused = (schema: unknown, why: RegExp): void => {
   const expected = expect.objectContaining({
-    code: "schema_refused",
+    code: "options_invalid",
     message: expect.stringMatching(why),
   });
   expect(() => preflight(schema, "crm__find"), String(why)).toThrow(expected);

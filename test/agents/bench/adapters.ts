@@ -193,7 +193,10 @@ const adk: AdapterRow = {
       const functionCall = { id: idOf(i), name: "add", args: input(i) };
       const events = [{ id: "turn", content: { parts: [{ functionCall }] } }];
       const invocationContext = { session: { events } };
-      return { args: input(i), toolContext: { functionCallId: functionCall.id, abortSignal: never, invocationContext } };
+      return {
+        args: input(i),
+        toolContext: { functionCallId: functionCall.id, abortSignal: never, invocationContext },
+      };
     };
     return {
       bare: bareOf(agentTools.session),
