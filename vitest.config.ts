@@ -11,7 +11,7 @@ const together = [
   "test/console/*.test.ts",
   "test/attacks/{accounts,approvals,audit,channels,feed,policy}/*.test.ts",
   "test/stories/{approval*,calls*,cases*,closed*,completeness,decided*,edited*,explained*,gate,gates,gate-*}.test.ts",
-  "test/stories/{grants*,guardrails*,history,once,operator,path,policy-desk,policy-rules,risk,run-owners,runs,secrets}.test.ts",
+  "test/stories/{grants*,guardrails*,history,once,operator,path,policy-reports,policy-rules,risk,run-owners,runs,secrets}.test.ts",
 ];
 
 export default defineConfig({

@@ -60,7 +60,7 @@ describe("counting", () => {
     expect(count(one?.next ?? record, again, 2)).toBeUndefined();
   });
 
-  it("does not let the giver of a word say another one beside the delegate's", () => {
+  it("does not let an approver vote a second time beside the delegate", () => {
     const one = count(record, says("approved", "bob", { quorum: 3, onBehalfOf: "ann" }), 1);
     expect(count(one?.next ?? record, says("approved", "ann", { quorum: 3 }), 2)).toBeUndefined();
     expect(count(one?.next ?? record, says("approved", "cal", { quorum: 3, onBehalfOf: "bob" }), 2)).toBeUndefined();
@@ -76,7 +76,7 @@ describe("counting", () => {
     expect(alreadyVoted(voted, { by: "ann", via: "channel:ops" })).toContain(said);
   });
 
-  it("ends with one no, also by whoever said yes before", () => {
+  it("ends with one denial, also by a person who approved before", () => {
     const one = count(record, says("approved", "ann", { quorum: 2 }), 1);
     expect(count(one?.next ?? record, says("denied", "ann", { quorum: 2 }), 2)).toMatchObject({
       ends: true,
@@ -84,7 +84,7 @@ describe("counting", () => {
     });
   });
 
-  it("voids what others said of other arguments: an edit begins anew, without the preview of the old ones", () => {
+  it("voids approvals of other arguments: an edit starts without the old preview", () => {
     const one = count(record, says("approved", "ann", { quorum: 2 }), 1);
     const edited = count(
       one?.next ?? record,
@@ -99,7 +99,7 @@ describe("counting", () => {
     expect(edited?.next).not.toHaveProperty("preview");
   });
 
-  it("approves only with as many different persons as it takes, whatever is said in whatever order", async () => {
+  it("approves only with enough different persons, in any order of votes", async () => {
     const word = fc.record({
       by: fc.constantFrom("ann", "bob", "cal", "dan", "eli"),
       via: fc.constantFrom("one", "two", "three", "four", "five"),

@@ -210,7 +210,7 @@ describe("the verifier of an exported file", () => {
   });
 
   it.each([undefined, null, 12, {}, [12], [bytes, undefined], () => ""])(
-    "is told at once what it cannot read: %s",
+    "names at once what it cannot read: %s",
     async (given) => {
       await expect(verifyExport(given as never)).rejects.toMatchObject({
         name: "RuntimeFault",

@@ -51,7 +51,7 @@ it("leaves out undefined fields, keeps live objects and own `__proto__` keys", (
   expect(JSON.stringify(converted)).toBe('{"__proto__":{"is_admin":true}}');
 });
 
-it("refuses the same field in both spellings", () => {
+it("refuses the same field in both cases", () => {
   expect(() => toSnakeCase({ oneOf: 1, one_of: 2 }, noOpaqueFields)).toThrow(
     expect.objectContaining({ code: "request_invalid", message: expect.stringContaining("`one_of`") }),
   );

@@ -25,7 +25,7 @@ describe("a command that gives secrets", () => {
     expect((await commandSecrets({ command: say("'value-1\\r\\n\\n'") }).get("a", "b")).reveal()).toBe("value-1\r\n");
   });
 
-  it("is not given to a shell", async () => {
+  it("does not reach a shell", async () => {
     const secrets = commandSecrets({ command: manager("console.log(process.argv[1])", ["$(echo {key}); `id` | x"]) });
     expect((await secrets.get("a", "b")).reveal()).toBe("$(echo b); `id` | x");
   });
@@ -56,7 +56,7 @@ describe("a command that gives secrets", () => {
     expect(Object.keys(seen).filter((name) => name.startsWith("POSTERN_"))).toEqual([]);
   });
 
-  it("tells that it failed, and nothing of what it said", async () => {
+  it("reports that it failed, and nothing of its output", async () => {
     const leaky = manager("console.error('hunter2hunter2'); console.log('hunter2hunter2'); process.exit(3)");
     const failed = commandSecrets({ command: leaky }).get("github", "token");
     await expect(failed).rejects.toMatchObject({

@@ -194,7 +194,7 @@ describe("exact values", () => {
   });
 });
 
-describe("every spelling", () => {
+describe("every encoding", () => {
   for (const [name, encode] of Object.entries(encoders)) {
     it(`finds and masks ${name} at any place, whole or in pieces`, async () => {
       await fc.assert(

@@ -98,7 +98,7 @@ it.skipIf(alike.length === 0)(
   },
 );
 
-it("shows a hostile name with every unprintable character spelled out", () => {
+it("shows a hostile name with every unprintable character escaped", () => {
   expect([visible("a\u202e"), visible(7), visible(null), visible("`x`")]).toEqual([
     "`a\\u{202e}`",
     "A number",

@@ -103,7 +103,7 @@ describe.each(storeKinds)("agent runs of an agent's token, in a %s store", (kind
   });
 });
 
-describe("an agent run that nobody saves", () => {
+describe("an agent run that is not saved", () => {
   const listed = ({ ask }: Gate): Promise<unknown> =>
     ask("/v1/agent-runs", { as: "agent" })
       .then(bodyOf)
@@ -259,7 +259,7 @@ describe("a run folder", () => {
     expect(await at.runtime.runs?.verify({ runId: "r2" })).toMatchObject({ intact: true, calls: 1 });
   });
 
-  it("is begun, described and finished within the budget of its agent, with an event", async () => {
+  it("starts, describes and finishes within the budget of its agent, with an event", async () => {
     const at = await archived({ maxToolCalls: 3 });
     const change = (id: string, as: string, body: object = {}): Promise<Response> =>
       at.ask(`/v1/runs/${id}/${as}`, { as: "agent", body });

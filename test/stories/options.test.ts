@@ -52,7 +52,7 @@ describe("a store in a missing folder", () => {
   });
 });
 
-it("makes the folder that it is given, for its owner alone, before the store in it opens", async () => {
+it("makes its `folder`, for its owner alone, before the store in it opens", async () => {
   const own = join(folder, ".postern");
   await using runtime = await createRuntime({ store: `sqlite:${join(own, "postern.db")}`, folder: own });
   expect(runtime.health().status).toBe("ok");

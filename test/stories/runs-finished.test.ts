@@ -167,7 +167,7 @@ it.each(["../x", "/etc/passwd", "", ".", "a//b", "a/../b", "a\u0000b", "a\\b", "
   },
 );
 
-it("lists what was kept by reference, with size and media type", async () => {
+it("lists what was stored by reference, with size and media type", async () => {
   const big: Tool = {
     ...{ name: "big", description: "Big.", risk: "safe", effects: "read", idempotent: true },
     input: { type: "object" },

@@ -108,7 +108,7 @@ describe("a run restricted to a skill", () => {
     expect((await call(at, "gone")).refusal?.code).toBe("tool_unknown");
   });
 
-  it("is told that a skill whose tools are all elsewhere allows no tool here", async () => {
+  it("answers that a skill whose tools are all elsewhere allows no tool here", async () => {
     await using at = await runtimeFixture({ ...open, skills: { folders: [], skills: [elsewhere] } });
     const { text } = await call(at, "skills", { action: "activate", name: "elsewhere" });
     expect(text).toContain(

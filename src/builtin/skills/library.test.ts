@@ -224,7 +224,7 @@ it("refuses options that are no lists", async () => {
   });
 });
 
-it("finds a file with a name in NFD by its NFC spelling", async () => {
+it("finds a file with a name in NFD by its NFC form", async () => {
   writeSkill(folder, "a", skillText("name: a\ndescription: d"), { "references/e\u0301t.md": "text" });
   expect((await open()).read("a", "references/\u00e9t.md")).toEqual({ kind: "text", text: "text" });
 });

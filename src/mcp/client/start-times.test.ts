@@ -7,7 +7,7 @@ const raw = (options: object): ServerConfig => ({
   ...{ command: process.execPath, args: ["test/fakes/raw-server.ts", JSON.stringify(options)], risk: "safe" },
 });
 
-it("a slow server delays nobody: the others' tools are there, and its own come when it is", async () => {
+it("a slow server delays no other: their tools are there, and its own come later", async () => {
   const slow = Promise.withResolvers<boolean>();
   const { url } = await rawHttp(({ method }) => (method === "initialize" ? slow.promise : false));
   const before = performance.now();
@@ -96,7 +96,7 @@ it.each([
   );
 });
 
-it("a server is given as long as its configuration says", async () => {
+it("a server has as much time as its configuration says", async () => {
   const runtime = await createRuntime({
     servers: { one: { ...raw({ startAfterMs: 1_500 }), startTimeoutMs: 20_000 } },
   });

@@ -109,7 +109,7 @@ it("verifies and exports for the operator alone", async () => {
     expect((await s.http.ask(`/v1/runs/own/${verb}`, { as: "agent" })).status).toBe(403);
 });
 
-it("says that no runs are kept where none are", async () => {
+it("says that runs are off where they are", async () => {
   await using h = await runtimeFixture();
   await using http = await httpFixture(h.runtime);
   for (const path of ["/v1/runs", "/v1/runs/own", "/v1/runs/own/events"]) {
