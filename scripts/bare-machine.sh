@@ -6,7 +6,7 @@ set -euo pipefail
 
 under=/mnt # exists everywhere, and is replaced inside the namespace only
 named=(-mindepth 1 -maxdepth 1 -regextype posix-extended
-  -regex '.*/((bwrap|chromium|chrome|google-chrome|python|pypy|pyenv|runsc|firecracker|jailer)[^/]*|git|patch|ps|rg|cc)')
+  -regex '.*/((bwrap|chromium|chrome|google-chrome|python|pypy|pyenv|firecracker|jailer)[^/]*|git|patch|ps|rg|cc)')
 
 # The folders of programs here that have something to hide.
 folders() {

@@ -131,7 +131,7 @@ export interface AdkTool {
 /**
  * Puts tools that you already have behind the gate. Do it once, at start. Their own confirmation is replaced by Postern's.
  *
- * @throws RuntimeFault `tool_incomplete` for a tool whose risk is not stated
+ * @throws RuntimeFault `options_invalid` for a tool whose risk is not stated
  *
  * @public
  */

@@ -105,7 +105,7 @@ export interface AgentTools extends AsyncDisposable {
  * Opens a session for an agent. Inside a tool that another agent has called, it is that agent's session: a sub-agent
  * inherits identity, run, budget and policy, and its scopes and autonomy can only narrow them.
  *
- * @throws RuntimeFault `context_invalid` or `limits_invalid` for an invalid member
+ * @throws RuntimeFault `context_invalid` or `options_invalid` for an invalid member
  *
  * @example
  * await using tools = openAgentTools(runtime, { principal, runId: "chat-42", scopes: ["mail:write"] });

@@ -190,7 +190,7 @@ async function mediaOf(
 /**
  * Puts tools that you already have behind the gate. Do it once, at start; `aiSdkTools` then offers them.
  *
- * @throws RuntimeFault `tool_incomplete` for a tool whose risk is not stated
+ * @throws RuntimeFault `options_invalid` for a tool whose risk is not stated
  *
  * @example
  * await wrapAiSdkTools(runtime, { sendEmail }, { sendEmail: { risk: "high", effects: "write", idempotent: false } });

@@ -68,7 +68,7 @@ export interface AnthropicLibraryTool {
 /**
  * Puts runnable tools that you already have behind the gate. Do it once, at start.
  *
- * @throws RuntimeFault `tool_incomplete` for a tool whose risk is not stated
+ * @throws RuntimeFault `options_invalid` for a tool whose risk is not stated
  *
  * @public
  */

@@ -97,7 +97,7 @@ export interface ClaudeAgent extends AsyncDisposable {
  * Puts tools that the SDK runs itself behind the gate, by their names in the SDK: `Bash`, `mcp__github__create_issue`. Do it
  * once, at start. A tool that is not stated here is refused.
  *
- * @throws RuntimeFault `tool_incomplete` for a tool whose risk is not stated
+ * @throws RuntimeFault `options_invalid` for a tool whose risk is not stated
  *
  * @public
  */

@@ -25,7 +25,7 @@ export type GuardedFunction<Input extends ToolInput, Result> = (
  * The result must be JSON, because it is recorded. The returned function throws `CallRefused` when the call was not
  * run, failed or waits for a person; `error.outcome` has the details.
  *
- * @throws RuntimeFault `tool_incomplete` when the definition states no risk
+ * @throws RuntimeFault `options_invalid` when the definition states no risk
  *
  * @example
  * const sendMail = guard(runtime, { name: "send_mail", description: "Sends a mail.", risk: "high", input }, send);

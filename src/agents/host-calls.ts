@@ -41,7 +41,7 @@ const hostTools = new WeakMap<Runtime, Map<string, LibraryTool>>();
 /**
  * Registers tools that a host runs, each with its statement.
  *
- * @throws RuntimeFault `tool_incomplete` for a tool whose risk is not stated
+ * @throws RuntimeFault `options_invalid` for a tool whose risk is not stated
  */
 export function registerHostTools(runtime: Runtime, statements: ToolStatements, host: string): void {
   const known = hostTools.get(runtime) ?? new Map<string, LibraryTool>();

@@ -202,7 +202,7 @@ export interface LangChainTool {
 /**
  * Puts tools that you already have behind the gate. Do it once, at start; `langchainTools` then offers them.
  *
- * @throws RuntimeFault `tool_incomplete` for a tool whose risk is not stated
+ * @throws RuntimeFault `options_invalid` for a tool whose risk is not stated
  *
  * @public
  */

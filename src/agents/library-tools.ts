@@ -162,7 +162,7 @@ const wrapped = new WeakMap<Runtime, Map<string, object>>();
 /**
  * Registers tools that an agent library already has, each with its statement. Wrapping the same tools again changes nothing.
  *
- * @throws RuntimeFault `tool_incomplete` for a tool without a statement, and what registration refuses
+ * @throws RuntimeFault `options_invalid` for a tool without a statement, and what registration refuses
  */
 export function registerLibraryTools(
   runtime: Runtime,
@@ -174,7 +174,7 @@ export function registerLibraryTools(
   const unknown = Object.keys(statements).find((name) => !tools.some((tool) => tool.name === name));
   if (unknown !== undefined)
     throw new RuntimeFault(
-      "tool_incomplete",
+      "options_invalid",
       `There is no tool \`${unknown}\` to state a risk for; there are ${tools.map(({ name }) => `\`${name}\``).join(", ") || "none"}.`,
     );
   for (const tool of tools) {
@@ -188,7 +188,7 @@ function statementFor({ name }: LibraryTool, statements: ToolStatements): ToolSt
   const statement = Object.hasOwn(statements, name) ? statements[name] : undefined;
   if (statement?.risk !== undefined) return statement;
   throw new RuntimeFault(
-    "tool_incomplete",
+    "options_invalid",
     `Tool \`${name}\` has no risk. State it where you wrap the tool: { ${name}: { risk: "high", effects: "write", idempotent: false } }.`,
   );
 }

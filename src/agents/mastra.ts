@@ -130,7 +130,7 @@ export interface MastraTool {
 /**
  * Puts tools that you already have behind the gate. Do it once, at start.
  *
- * @throws RuntimeFault `tool_incomplete` for a tool whose risk is not stated
+ * @throws RuntimeFault `options_invalid` for a tool whose risk is not stated
  *
  * @public
  */

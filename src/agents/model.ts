@@ -92,7 +92,7 @@ export function scriptedModel(turns: readonly ScriptedTurn[]): AgentModel {
       const next = turns[turn];
       if (next === undefined)
         throw new RuntimeFault(
-          "script_ended",
+          "request_invalid",
           `The script has ${turns.length} turns; the agent asked for turn ${turn + 1}.`,
         );
       const { text = "", uses = [] } = next;

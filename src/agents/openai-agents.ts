@@ -196,7 +196,7 @@ export interface LibraryFunctionTool {
  *
  * A tool's own `errorFunction` turns its failures into text. Set it to `null` so that they are recorded as failures.
  *
- * @throws RuntimeFault `tool_incomplete` for a tool whose risk is not stated
+ * @throws RuntimeFault `options_invalid` for a tool whose risk is not stated
  *
  * @public
  */

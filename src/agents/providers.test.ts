@@ -193,7 +193,7 @@ it("hands media by URL and by file id to each provider as media", async () => {
   await runtime.close();
 });
 
-it("sends a picture to each provider, also one that was kept as an artifact", async () => {
+it("sends a picture to each provider, also one that was stored as an artifact", async () => {
   await using runtime = await withTools();
   const data = Buffer.alloc(9_000, "picture").toString("base64");
   const content = [{ type: "image", mediaType: "image/png", data }];

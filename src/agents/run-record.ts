@@ -36,13 +36,13 @@ export class RunRecord {
     this.#messages = messages;
   }
 
-  /** @throws RuntimeFault `run_unreadable` for a state of another version of Postern */
+  /** @throws RuntimeFault `request_invalid` for a state of another version of Postern */
   static async load(runs: RunStates, run: AgentRunId): Promise<RunRecord | undefined> {
     const found = await runs.load(run);
     return found && RunRecord.from(runs, run, found);
   }
 
-  /** @throws RuntimeFault `run_unreadable`, as `load` does */
+  /** @throws RuntimeFault `request_invalid`, as `load` does */
   static from(
     runs: RunStates,
     run: AgentRunId,
@@ -50,7 +50,7 @@ export class RunRecord {
   ): RunRecord {
     if (!isRecord(state) || state["form"] !== form || !Array.isArray(state["messages"]))
       throw new RuntimeFault(
-        "run_unreadable",
+        "request_invalid",
         `The state of the run \`${run.runId}\` was written by another version of Postern.`,
       );
     const { messages, trace } = state as unknown as Omit<RecordedRun, "version">; // of this form

@@ -101,7 +101,7 @@ export interface StrandsTool {
 /**
  * Puts tools that you already have behind the gate. Do it once, at start.
  *
- * @throws RuntimeFault `tool_incomplete` for a tool whose risk is not stated
+ * @throws RuntimeFault `options_invalid` for a tool whose risk is not stated
  *
  * @public
  */

@@ -33,7 +33,7 @@ export class GrantCollection {
     this.#options = options;
   }
 
-  /** @throws RuntimeFault `grant_unreadable` */
+  /** @throws RuntimeFault `internal` */
   static async open(options: GrantCollectionOptions): Promise<GrantCollection> {
     const collection = new LiveCollection({ kind, read: grantFrom, store: options.store });
     return new GrantCollection(await collection.readAll(), options);

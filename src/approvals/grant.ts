@@ -189,13 +189,13 @@ export function spanText({ for: span, until }: Grant): string {
 /**
  * Earlier versions named the approver `giver`.
  *
- * @throws RuntimeFault `grant_unreadable` for a document that Postern did not write: a grant is never guessed
+ * @throws RuntimeFault `internal` for a document that Postern did not write: a grant is never guessed
  */
 export function grantFrom(body: Json): Grant {
   const { giver, ...members } = isJsonObject(body) ? body : {};
   const grant = { approver: giver, ...members };
   if (isGrant(grant)) return grant;
-  throw new RuntimeFault("grant_unreadable", "A grant in the store is not what Postern writes.");
+  throw new RuntimeFault("internal", "A grant in the store is not what Postern writes.");
 }
 
 /** @throws RuntimeFault `request_invalid` */
@@ -204,9 +204,9 @@ export function checkGrant(given: Grant): void {
     throw new RuntimeFault("request_invalid", `The grant is ${shown(given)}; it must be one of those that are listed.`);
 }
 
-/** @throws RuntimeFault `filter_invalid` */
+/** @throws RuntimeFault `request_invalid` */
 export function checkGrantFilter(where: GrantFilter): void {
-  checkMembers(where, { code: "filter_invalid", what: "The filter", members: filterMembers, of: "grants" });
+  checkMembers(where, { code: "request_invalid", what: "The filter", members: filterMembers, of: "grants" });
 }
 
 const filterMembers: Readonly<Record<keyof GrantFilter, Kind>> = {

@@ -86,7 +86,7 @@ export class Grants implements AsyncDisposable {
     });
   }
 
-  /** @throws RuntimeFault `grant_unreadable` */
+  /** @throws RuntimeFault `internal` */
   static async open(options: GrantsOptions): Promise<Grants> {
     return new Grants(await GrantCollection.open(options), options);
   }
@@ -126,7 +126,7 @@ export class Grants implements AsyncDisposable {
   newGrant(remember: Remember, approval: ApprovalRecord, by: GrantAuthor): NewGrant {
     const now = this.#options.clock.now();
     const until = untilOf(remember, approval, now);
-    if (typeof until === "string") throw new RuntimeFault("grant_invalid", until);
+    if (typeof until === "string") throw new RuntimeFault("request_invalid", until);
     const grant = grantOf(remember, approval, { by, now, until });
     const addedDocument = this.#collection.addedDocument(grant, {
       type: "grant.made",

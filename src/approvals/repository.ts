@@ -232,7 +232,7 @@ export class ApprovalRepository implements Disposable {
   async #rowOf({ id, key }: ApprovalRecord): Promise<CallRecord> {
     const record = await this.#store.call({ key });
     if (record !== undefined) return record;
-    throw new RuntimeFault("call_missing", `The approval \`${id}\` has no call; the store is damaged.`);
+    throw new RuntimeFault("internal", `The approval \`${id}\` has no call; the store is damaged.`);
   }
 
   /** The row by the clock. */
@@ -303,9 +303,9 @@ const filterMembers: Readonly<Record<keyof ApprovalFilter, Kind>> = {
   limit: "a whole number from 0",
 };
 
-/** @throws RuntimeFault `filter_invalid` */
+/** @throws RuntimeFault `request_invalid` */
 export function checkApprovalFilter(where: ApprovalFilter): void {
-  checkMembers(where, { code: "filter_invalid", what: "The filter", members: filterMembers, of: "approvals" });
+  checkMembers(where, { code: "request_invalid", what: "The filter", members: filterMembers, of: "approvals" });
 }
 
 function tooManyOpen(agent: string, most: number): Ending {

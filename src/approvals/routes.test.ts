@@ -33,7 +33,7 @@ describe("the routes of approvals", () => {
     expect(routing.requirement(call("pay_bill", "medium")).rule).toBe("default");
   });
 
-  it("match only when all that is given fits", () => {
+  it("match only when all conditions fit", () => {
     expect(routing.requirement(call("x", "high", { tenant: "acme", user: "eve" })).rule).toBe("acme");
     expect(routing.requirement(call("x", "high", { tenant: "acme", user: "ann" })).rule).toBe("default");
     expect(routing.requirement(call("x", "high", { user: "eve" })).rule).toBe("default");
@@ -78,7 +78,7 @@ describe("the routes of approvals", () => {
 
   it.each<[string, unknown, RegExp]>([
     [
-      "a quorum nobody can reach",
+      "a quorum that cannot be reached",
       { to: { users: ["ann", "ann"] }, quorum: 2 },
       /routes\[0\]\.quorum.*is 2.*at most the 1 users/,
     ],

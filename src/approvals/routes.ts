@@ -78,7 +78,7 @@ export class Routing {
   readonly #routes: readonly CompiledRoute[];
   readonly #separateUser: boolean;
 
-  /** @throws RuntimeFault `approvals_invalid` that names the route, the field and the value */
+  /** @throws RuntimeFault `options_invalid` that names the route, the field and the value */
   constructor(routes: readonly ApprovalRoute[] = [], separateUser = false) {
     if (!Array.isArray(routes)) throw invalid("approvals.routes", routes, "a list");
     this.#routes = routes.map((route: ApprovalRoute, i) => compiled(route, i));
@@ -262,12 +262,12 @@ function known(given: object, names: ReadonlySet<string>, at: string): void {
   const stranger = Object.keys(given).find((name) => !names.has(name));
   if (stranger !== undefined)
     throw new RuntimeFault(
-      "approvals_invalid",
+      "options_invalid",
       `\`${at}.${stranger}\` is not known; there are ${[...names].join(", ")}.`,
     );
 }
 
 function invalid(at: string, value: unknown, wanted: string): RuntimeFault {
   const shown = JSON.stringify(value) ?? String(value);
-  return new RuntimeFault("approvals_invalid", `\`${at}\` is ${shown}; it must be ${wanted}.`);
+  return new RuntimeFault("options_invalid", `\`${at}\` is ${shown}; it must be ${wanted}.`);
 }

@@ -43,27 +43,24 @@ describe("a log that was tampered with", () => {
       /was changed/,
     ],
     ["it is nothing", () => null, /not signed by its key/],
-  ])(
-    "is told at the start and followed from its first entry when of its last checkpoint %s",
-    async (_, change, problem) => {
-      await noteSome(store, 6);
-      await (await open())[Symbol.asyncDispose]();
-      const get: Store["documents"]["get"] = async (kind, id) => {
-        const document = await store.documents.get(kind, id);
-        return (
-          document && {
-            ...document,
-            body: change(document.body as { readonly [name: string]: Json }),
-          }
-        ); // written by the log above
-      };
-      const documents = { get, list: store.documents.list };
-      await using log = await open(bent(store, { documents }));
-      expect(problems).toEqual([expect.stringMatching(problem)]);
-      await noteSome(store, 1);
-      expect(log.size).toBe(7);
-    },
-  );
+  ])("is reported at the start and read from its first entry when of its checkpoint %s", async (_, change, problem) => {
+    await noteSome(store, 6);
+    await (await open())[Symbol.asyncDispose]();
+    const get: Store["documents"]["get"] = async (kind, id) => {
+      const document = await store.documents.get(kind, id);
+      return (
+        document && {
+          ...document,
+          body: change(document.body as { readonly [name: string]: Json }),
+        }
+      ); // written by the log above
+    };
+    const documents = { get, list: store.documents.list };
+    await using log = await open(bent(store, { documents }));
+    expect(problems).toEqual([expect.stringMatching(problem)]);
+    await noteSome(store, 1);
+    expect(log.size).toBe(7);
+  });
 
   it("is broken for every later verification, also after it has grown again", async () => {
     await noteSome(store, 6);

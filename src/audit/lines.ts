@@ -11,7 +11,7 @@ export type ExportedLog = string | Uint8Array | Iterable<string | Uint8Array> | 
 /**
  * Its lines, split at line feeds only (`node:readline` also splits at U+2028, which JSON may hold).
  *
- * @throws RuntimeFault `request_invalid` for any other value; `export_unreadable` if bytes are not UTF-8: replacing
+ * @throws RuntimeFault `request_invalid` for any other value, also if bytes are not UTF-8: replacing
  * them would hide a change
  */
 export async function* readLines(log: ExportedLog): AsyncGenerator<string> {
@@ -81,6 +81,6 @@ function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8Array): 
   try {
     return decoder.decode(chunk, { stream: chunk !== undefined });
   } catch (error) {
-    throw new RuntimeFault("export_unreadable", "The file is damaged: its bytes are not UTF-8 text.", { cause: error });
+    throw new RuntimeFault("request_invalid", "The file is damaged: its bytes are not UTF-8 text.", { cause: error });
   }
 }

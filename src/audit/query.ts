@@ -40,7 +40,7 @@ export interface QueriedLog {
 /**
  * The events that match, oldest first. Without a filter, the first ones after `after`.
  *
- * @throws RuntimeFault `filter_invalid` that names the member and the value
+ * @throws RuntimeFault `request_invalid` that names the member and the value
  */
 export async function queryEvents(log: QueriedLog, where: AuditFilter): Promise<readonly AuditEvent[]> {
   const wanted = wantedBy(log.keyId, where);
@@ -71,7 +71,7 @@ async function* entriesIn(
 /**
  * The events that match, newest first.
  *
- * @throws RuntimeFault `filter_invalid` that names the member and the value
+ * @throws RuntimeFault `request_invalid` that names the member and the value
  */
 export async function latestEvents(log: QueriedLog, where: LatestFilter): Promise<LatestPage> {
   const wanted = wantedBy(log.keyId, where);
@@ -101,7 +101,7 @@ export async function latestEvents(log: QueriedLog, where: LatestFilter): Promis
 
 /** Returns undefined for an entry that does not match. Most of these are not parsed. */
 function wantedBy(keyId: string, where: AuditFilter): (seq: number, body: string) => AuditEvent | undefined {
-  checkMembers(where, { code: "filter_invalid", what: "The filter", members, of: "events" });
+  checkMembers(where, { code: "request_invalid", what: "The filter", members, of: "events" });
   const needles = needlesOf(where);
   const calls = where.callId === undefined ? undefined : [where.callId].flat();
   const types = where.type === undefined ? undefined : [where.type].flat();

@@ -94,7 +94,7 @@ describe("a log that is checked in the background", () => {
     expect(found).toMatchObject([{ intact: false, firstBroken: 0 }]);
   });
 
-  it("is read a slice at a time, at the given speed", async () => {
+  it("is read a slice at a time, at the configured speed", async () => {
     await noteSome(store, 900); // a busy log is hashed on a thread, whose time this clock does not rule
     await using _log = await open(watched(), 250);
     slices = [];

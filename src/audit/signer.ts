@@ -31,7 +31,7 @@ export function createSigner(): Signer {
  *
  * A missing or wrong key is never replaced silently: every checkpoint that it signed would become worthless.
  *
- * @throws RuntimeFault `audit_key_missing`, `audit_key_foreign` or `audit_key_unreadable`
+ * @throws RuntimeFault `config_invalid`
  */
 export async function loadSigner(folder: string): Promise<Signer> {
   makeOwnFolder(folder);
@@ -41,7 +41,7 @@ export async function loadSigner(folder: string): Promise<Signer> {
   const keyText = await textOf(path);
   if (keyText === undefined && publicText !== undefined) {
     throw new RuntimeFault(
-      "audit_key_missing",
+      "config_invalid",
       `\`${path}\` is missing, and \`${publicPath}\` belongs to it. Put the key back; only to begin a new log, move both and the store away.`,
     );
   }
@@ -49,7 +49,7 @@ export async function loadSigner(folder: string): Promise<Signer> {
   const published = publicText ?? (await create(publicPath, `${signer.publicKey}\n`));
   if (published.trim() !== signer.publicKey) {
     throw new RuntimeFault(
-      "audit_key_foreign",
+      "config_invalid",
       `\`${publicPath}\` is not the public key of \`${path}\`. Put the pair back that belongs together.`,
     );
   }
@@ -74,7 +74,7 @@ function readKey(pem: string, path: string): KeyObject {
     return key;
   } catch (error) {
     throw new RuntimeFault(
-      "audit_key_unreadable",
+      "config_invalid",
       `\`${path}\` cannot be used: ${messageOf(error)}. Put the log's own key back.`,
       { cause: error },
     );

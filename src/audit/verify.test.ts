@@ -89,7 +89,7 @@ describe("the verifier of a store", () => {
     expect(await check(logOf(60, 25), { anchors: [noteAt(whole, 60)] })).not.toHaveProperty("unsigned");
   });
 
-  it("reads a growing log up to the given or the signed size", async () => {
+  it("reads a growing log up to the requested or the signed size", async () => {
     const unsigned = new OpenLog(whole.entries, new Map());
     expect(await check(unsigned, { upTo: 60 })).toMatchObject({ intact: true, events: 60 });
     expect(await check(unsigned, { upTo: 60, against: noteAt(whole, 90) })).toMatchObject({
@@ -183,7 +183,8 @@ describe("the verifier of a store", () => {
       why: expect.stringContaining("`no note`"),
     });
     await expect(verifyStore(whole, "no key")).rejects.toMatchObject({
-      code: "verifier_key_invalid",
+      code: "request_invalid",
+      message: expect.stringContaining("is not a public key of an audit log"),
     });
   });
 

@@ -53,7 +53,7 @@ export type ExportVerification = (
  * `unreadable`.
  *
  * @param publicKey C2SP verifier key, as in `audit.pub`
- * @throws RuntimeFault `verifier_key_invalid`
+ * @throws RuntimeFault `request_invalid`
  */
 export async function verifyStore(
   store: Pick<Store, "events" | "documents">,
@@ -114,7 +114,7 @@ const header = /^#postern-audit 1 (\S+)$/;
  * const found = await verifyExport(createReadStream("audit.log"), { publicKey: await readFile("audit.pub", "utf8") });
  * if (!found.intact) console.log(`From entry ${found.firstBroken} on: ${found.why}`);
  *
- * @throws RuntimeFault `verifier_key_invalid`; `request_invalid` and `export_unreadable` for a value that is no text
+ * @throws RuntimeFault `request_invalid` for an invalid key, and for a value that is no text
  * @public
  */
 export async function verifyExport(log: ExportedLog, options: VerifyExportOptions = {}): Promise<ExportVerification> {
@@ -161,12 +161,12 @@ async function readExport(
   return { publicKey, found: reader.end() };
 }
 
-/** @throws RuntimeFault `verifier_key_invalid` */
+/** @throws RuntimeFault `request_invalid` */
 export function trustedKey(publicKey: string): VerifierKey {
   const key = readVerifierKey(publicKey.trim());
   if (key !== undefined) return key;
   throw new RuntimeFault(
-    "verifier_key_invalid",
+    "request_invalid",
     `\`${publicKey.slice(0, 100)}\` is not a public key of an audit log; take the line in \`audit.pub\`.`,
   );
 }

@@ -29,12 +29,12 @@ export function settingsToJson(settings: AgentRunSettings): JsonObject {
   return JSON.parse(JSON.stringify(settings)) as JsonObject; // JSON has no undefined
 }
 
-/** @throws RuntimeFault `run_unreadable` for a run that another program started */
+/** @throws RuntimeFault `request_invalid` for a run that another program started */
 export function settingsOf(runId: string, state: Json): AgentRunSettings {
   const read = runSettings.safeParse(isRecord(state) ? state["settings"] : undefined);
   if (read.success && (read.data.model !== undefined || read.data.turns !== undefined)) return read.data;
   throw new RuntimeFault(
-    "run_unreadable",
+    "request_invalid",
     `The run \`${runId}\` was not started by \`postern agent run\`; go on with it in the program that started it.`,
   );
 }

@@ -190,7 +190,7 @@ describe("without a running Postern", () => {
   });
 });
 
-describe("what is typed wrong", () => {
+describe("wrong input", () => {
   const ok = script("ok.json", [{ text: "Hello." }], null);
   const run = (...words: readonly string[]): Promise<Ended> => cli.run("agent", "run", ...words);
 
@@ -227,7 +227,7 @@ describe("what is typed wrong", () => {
     });
   });
 
-  it("does not know a run that was never begun", async () => {
+  it("does not know a run that was never started", async () => {
     expect(await cli.run("agent", "resume", "nowhere")).toMatchObject({
       code: 1,
       err: expect.stringContaining("no run `nowhere`"),

@@ -115,7 +115,7 @@ describe("approvals at the command line", () => {
     await cli.run("approvals", "deny", soon, ...to);
   });
 
-  it("decides nothing when what was seen is not what is asked", async () => {
+  it("decides nothing when the request changed after it was shown", async () => {
     const id = await asked("two");
     const { digest, shown_digest: shown } = await json<Approval>("approvals", "show", id);
     expect(await cli.run("approvals", "approve", id, "--digest", digest, ...to)).toMatchObject({

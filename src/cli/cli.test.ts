@@ -249,7 +249,7 @@ it("a missing file is reported in plain words", async () => {
   }
 });
 
-it("what is only previewed says so once", async () => {
+it("says once that a call was only previewed", async () => {
   const { code, out, err } = await cli.run(
     "call",
     "send",

@@ -48,7 +48,7 @@ async function makeNamed(file: string): Promise<FileHandle> {
     return await open(file, "wx", 0o600);
   } catch (error) {
     const message = `\`${visible(file)}\` cannot be made: ${await whyUnmade(file, error)}`;
-    throw new RuntimeFault("file_unwritable", message, { cause: error });
+    throw new RuntimeFault("request_invalid", message, { cause: error });
   }
 }
 

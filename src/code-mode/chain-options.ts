@@ -47,7 +47,7 @@ export interface ChainTerms extends Readonly<typeof defaultBounds> {
   readonly limits: Limits;
 }
 
-/** @throws RuntimeFault `options_invalid`, or `limits_invalid` */
+/** @throws RuntimeFault `options_invalid` */
 export function chainTerms(options: ChainOptions): ChainTerms {
   const { engines: _engines, limits: own, drivers: _drivers, engineSettings: _settings, ...given } = options;
   const names = [...Object.keys(defaultBounds), "engines", "limits", "drivers", "engineSettings"];

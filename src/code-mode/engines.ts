@@ -69,7 +69,7 @@ export class Engines implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** @throws RuntimeFault `engine_unknown` for a wrong name, `engine_unavailable` for a named engine that cannot run */
+  /** @throws RuntimeFault `options_invalid` for a wrong name, `engine_unavailable` for a named engine that cannot run */
   static async open(options: ChainOptions, clock: Clock, resolve: ResolveSecret = noSecrets): Promise<Engines> {
     const { engines: names, drivers: own = [], engineSettings: settings = {}, memoryBytes } = options;
     const wanted = names ?? [...own.map(({ name }) => name), ...defaultEngines];
@@ -198,7 +198,7 @@ function loaderOf(
   const known = knownEngines.get(name) ?? placedEngine(name, settings, resolve);
   if (known !== undefined) return () => known(clock, memoryBytes);
   const names = [...own.map((driver) => driver.name), ...knownEngines.keys(), "kubernetes", "firecracker"].join(", ");
-  throw new RuntimeFault("engine_unknown", `\`${name}\` is not an engine; there are ${names}.`);
+  throw new RuntimeFault("options_invalid", `\`${name}\` is not an engine; there are ${names}.`);
 }
 
 function isDisposable(
@@ -208,7 +208,7 @@ function isDisposable(
 }
 
 function noSecrets(connector: string, key: string): Promise<string> {
-  throw new RuntimeFault("secret_unknown", `There are no secrets here to take \`secret://${connector}/${key}\` from.`);
+  throw new RuntimeFault("secret_missing", `There are no secrets here to take \`secret://${connector}/${key}\` from.`);
 }
 
 function unavailable(name: string, problem: string): RuntimeFault {

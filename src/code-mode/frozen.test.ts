@@ -62,24 +62,21 @@ it("reads a header without the image", async () => {
   expect(await listed.header("k1")).toBeUndefined();
 });
 
-it.each([1_000, 4_000])(
-  "what knows %i tools by name takes no room for all of what is the same of them",
-  async (tools) => {
-    const store = aLogStore(new FakeClock());
-    const scripts = new FrozenScripts(store, { bytes: randomBytes(32), id: "key 1" });
-    const image = JSON.stringify(
-      Array.from({ length: tools }, (_, n) => ({
-        name: `server_${n % 20}__tool_${n}`,
-        description: "Does something with the things of that server, and says what came of it.",
-        inputSchema: { properties: { field_0: {}, field_1: {}, field_2: {}, field_3: {}, field_4: {} } },
-      })),
-    );
-    const reference = await scripts.put(halted(image), about, event);
-    const kept = await store.documents.get("frozen-script", "k1");
-    expect(image.length).toBeGreaterThan(190 * tools);
-    expect(JSON.stringify(kept?.body).length).toBeLessThan(30 * tools);
-    expect(await scripts.header("k1")).toMatchObject({ imageBytes: image.length });
-    const taken = await scripts.take(reference, "k1");
-    expect("script" in taken && Buffer.from(taken.script.image ?? []).toString()).toBe(image);
-  },
-);
+it.each([1_000, 4_000])("a script that knows %i tools by name stores their equal parts once", async (tools) => {
+  const store = aLogStore(new FakeClock());
+  const scripts = new FrozenScripts(store, { bytes: randomBytes(32), id: "key 1" });
+  const image = JSON.stringify(
+    Array.from({ length: tools }, (_, n) => ({
+      name: `server_${n % 20}__tool_${n}`,
+      description: "Does something with the things of that server, and says what came of it.",
+      inputSchema: { properties: { field_0: {}, field_1: {}, field_2: {}, field_3: {}, field_4: {} } },
+    })),
+  );
+  const reference = await scripts.put(halted(image), about, event);
+  const kept = await store.documents.get("frozen-script", "k1");
+  expect(image.length).toBeGreaterThan(190 * tools);
+  expect(JSON.stringify(kept?.body).length).toBeLessThan(30 * tools);
+  expect(await scripts.header("k1")).toMatchObject({ imageBytes: image.length });
+  const taken = await scripts.take(reference, "k1");
+  expect("script" in taken && Buffer.from(taken.script.image ?? []).toString()).toBe(image);
+});

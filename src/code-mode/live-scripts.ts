@@ -84,12 +84,13 @@ export class LiveScripts implements Disposable {
   readonly #entries = new Map<string, LiveEntry>();
   #closed = false;
 
-  /** @throws RuntimeFault `chain_invalid` for an id that is wrong, or belongs to a script that runs already */
+  /** @throws RuntimeFault `request_invalid` for an id that is wrong, or belongs to a script that runs already */
   register(script: LiveScript, watch: ScriptWatch): void {
     const { chainId } = script;
     if (!/^chain_[0-9a-f]{32}$/.test(chainId))
-      throw new RuntimeFault("chain_invalid", `\`${chainId.slice(0, 80)}\` is no script's id.`);
-    if (this.#entries.has(chainId)) throw new RuntimeFault("chain_invalid", `The script \`${chainId}\` runs already.`);
+      throw new RuntimeFault("request_invalid", `\`${chainId.slice(0, 80)}\` is no script's id.`);
+    if (this.#entries.has(chainId))
+      throw new RuntimeFault("request_invalid", `The script \`${chainId}\` runs already.`);
     this.#entries.set(chainId, { script, watch, left: Promise.withResolvers<void>() });
     if (this.#closed) watch.stop("closed");
   }

@@ -50,7 +50,7 @@ export class Replay {
 
   numberOf({ place }: Pick<AskedCall, "place">): number {
     const number = this.#numbers.get(place);
-    if (number === undefined) throw new RuntimeFault("chain_invalid", `No call was begun in place ${place}.`);
+    if (number === undefined) throw new RuntimeFault("internal", `No call was begun in place ${place}.`);
     return number;
   }
 

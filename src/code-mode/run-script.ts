@@ -34,7 +34,7 @@ export async function runScript(
   host: ScriptHost,
 ): Promise<ChainAnswer | Suspended> {
   const inside = ToolCallContext.inside(context);
-  if (inside === undefined) throw new RuntimeFault("chain_outside", "A script runs only as a call of `tool_chain`.");
+  if (inside === undefined) throw new RuntimeFault("internal", "A script runs only as a call of `tool_chain`.");
   const facts = factsOf({ script, context, inside, host });
   if (facts.hasRunBefore) await facts.timers.load();
   const { frozen } = context;

@@ -17,7 +17,7 @@ const keyBytes = 32;
  * Reads the key of the installation: `chains.key` in its folder, readable by its owner only, made on first use. Without a
  * folder the key ends with the process, as the store that holds the images does.
  *
- * @throws RuntimeFault `chain_key_invalid`. The key is never replaced silently, because every frozen script would be lost
+ * @throws RuntimeFault `config_invalid`. The key is never replaced silently, because every frozen script would be lost
  */
 export async function imageKey(folder: string | undefined): Promise<ImageKey> {
   if (folder === undefined) return keyOf(randomBytes(keyBytes));
@@ -27,7 +27,7 @@ export async function imageKey(folder: string | undefined): Promise<ImageKey> {
 function keyFileIn(folder: string): KeyFile<ImageKey> {
   const path = join(folder, "chains.key");
   const invalid = (why: string, cause?: unknown): RuntimeFault =>
-    new RuntimeFault("chain_key_invalid", `The key of frozen scripts, \`${path}\`, ${why}.`, { cause });
+    new RuntimeFault("config_invalid", `The key of frozen scripts, \`${path}\`, ${why}.`, { cause });
   return {
     ...{ path, mostBytes: 1000, invalid },
     exposed: () => invalid("can be read by others; `chmod 0600` it"),

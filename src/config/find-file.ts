@@ -77,5 +77,5 @@ export function noConfiguration(folder: string): RuntimeFault {
     code === undefined
       ? "`postern init` writes a first one here; or name one: `--config FILE`."
       : `\`${code}\` is code and is run only when it is named: \`--config ${code}\`.`;
-  return new RuntimeFault("config_missing", `There is no configuration in ${folder}. ${fix}`);
+  return new RuntimeFault("config_invalid", `There is no configuration in ${folder}. ${fix}`);
 }

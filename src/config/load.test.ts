@@ -32,7 +32,7 @@ it("fills in defaults, and keeps data beside the configuration", async () => {
   });
 });
 
-it("maps every section to its TypeScript spelling", async () => {
+it("maps every section to its TypeScript names", async () => {
   const settings = await configs.load(`
 data: books
 limits: { max_tool_calls: 5, call_timeout_ms: 1000 }

@@ -45,7 +45,7 @@ describe("the policy in the operator's file", () => {
     expect((await desk.read()).whyNot).toBeUndefined();
   });
 
-  it("is saved in its place: all else stays to the letter, the old file is kept, its mode too", async () => {
+  it("is saved in its place: all other text, the old file and its mode stay", async () => {
     const { file, desk } = await opened();
     const { digest } = await desk.read();
     const told: object[] = [];

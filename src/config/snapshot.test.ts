@@ -15,7 +15,7 @@ accounts:
   openid: { issuer: "https://id.example", client_id: postern, client_secret: "secret://openid/client" }
 `;
 
-describe("the effective configuration that is kept with each run", () => {
+describe("the effective configuration that is stored with each run", () => {
   it("says in the file's spelling what the pages may do, what files and scripts may, and who signs in", async () => {
     const kept: unknown = parse(configSnapshot(await configs.load(full)));
     expect(kept).toMatchObject({

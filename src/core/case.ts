@@ -61,7 +61,7 @@ export interface OpaqueFields<Opaque extends string = string> {
  * @param fields in snake_case. `arguments`: everything inside this field is data. `servers.*`: the keys of this field
  * are data, but the values under them are converted. Names before a field narrow it (`call.arguments`; `*` is any data
  * key); indexes of lists do not count.
- * @throws RuntimeFault `field_name_invalid` for a name that does not convert both ways
+ * @throws RuntimeFault `request_invalid` for a name that does not convert both ways
  */
 export function opaqueFields<const Opaque extends string>(fields: readonly Opaque[]): OpaqueFields<Opaque> {
   const whole = new Map<string, (readonly string[])[]>();
@@ -86,14 +86,14 @@ const camelPattern = /^[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)*$/;
 /**
  * Call it when a schema loads, with the names that the schema defines.
  *
- * @throws RuntimeFault `field_name_invalid` for a name that is not snake_case or does not convert both ways, such as
+ * @throws RuntimeFault `request_invalid` for a name that is not snake_case or does not convert both ways, such as
  * `page_2`
  */
 export function assertConvertible(names: Iterable<string>): void {
   for (const name of names)
     if (!snakePattern.test(name))
       throw new RuntimeFault(
-        "field_name_invalid",
+        "request_invalid",
         `\`${name}\` has no camelCase name that leads back to it. Use lower-case words with \`_\` between them, each of which begins with a letter: \`page2\`, not \`page_2\`.`,
       );
 }
@@ -111,7 +111,7 @@ export const snakeName: (name: string) => string = cached((name) =>
 /**
  * Fields that are undefined are left out. Only plain objects and lists are converted; anything else is returned as it is.
  *
- * @throws RuntimeFault `field_name_invalid` when an object has the same field in both cases
+ * @throws RuntimeFault `request_invalid` when an object has the same field in both cases
  */
 export function toCamelCase<Value, Opaque extends string>(
   value: Value,
@@ -123,7 +123,7 @@ export function toCamelCase<Value, Opaque extends string>(
 /**
  * Fields that are undefined are left out. Only plain objects and lists are converted; anything else is returned as it is.
  *
- * @throws RuntimeFault `field_name_invalid` when an object has the same field in both cases
+ * @throws RuntimeFault `request_invalid` when an object has the same field in both cases
  */
 export function toSnakeCase<Value, Opaque extends string>(
   value: Value,
@@ -149,7 +149,7 @@ function convert(value: unknown, path: string[], conversion: Conversion): unknow
     if (inner === undefined) continue;
     const name = keysAreData ? key : rename(key);
     if (Object.hasOwn(converted, name))
-      throw new RuntimeFault("field_name_invalid", `\`${key}\` and another field both mean \`${name}\`; keep one.`);
+      throw new RuntimeFault("request_invalid", `\`${key}\` and another field both mean \`${name}\`; keep one.`);
     if (typeof inner !== "object" || inner === null) setOwn(converted, name, inner);
     else {
       path.push(keysAreData ? key : snakeName(key));

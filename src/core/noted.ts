@@ -21,7 +21,7 @@ const ownWords: ReadonlySet<string> = new Set<string>([
 ]);
 const outcomes: ReadonlySet<unknown> = new Set(["success", "failure", "suppressed", "info"]);
 
-/** @throws RuntimeFault `note_invalid` for an event that cannot stand in the log, or would look like an event of a call */
+/** @throws RuntimeFault `request_invalid` for an event that cannot stand in the log, or would look like an event of a call */
 export function checkNote(
   type: string,
   summary: string,
@@ -35,12 +35,12 @@ export function checkNote(
     if (typeof value !== "string" || value === "") throw invalid(name, value, "a text that is not empty");
   }
   if (ownWords.has(type))
-    throw new RuntimeFault("note_invalid", `\`${type}\` is what the log says of a call; use a type of your own.`);
+    throw new RuntimeFault("request_invalid", `\`${type}\` is what the log says of a call; use a type of your own.`);
   if (more.outcome !== undefined && !outcomes.has(more.outcome))
     throw invalid("outcome", more.outcome, "success, failure, suppressed or info");
   if (more.principal !== undefined) checkPrincipal(more.principal);
 }
 
 function invalid(name: string, value: unknown, wanted: string): RuntimeFault {
-  return new RuntimeFault("note_invalid", `\`${name}\` of the note is ${shown(value)}; it must be ${wanted}.`);
+  return new RuntimeFault("request_invalid", `\`${name}\` of the note is ${shown(value)}; it must be ${wanted}.`);
 }

@@ -45,7 +45,7 @@ export const serverInlineBytes: number = 64 * 1024;
  * The limits of the operator over the defaults. The total time grows with longer calls: one call with its wait always
  * fits into half of a session (runtime/windows.ts).
  *
- * @throws RuntimeFault `limits_invalid`
+ * @throws RuntimeFault `options_invalid`
  */
 export function limitsOf(asked: Partial<Limits> = {}): Limits {
   const limits = checkedLimits({ ...directLimits, ...asked });
@@ -56,17 +56,17 @@ export function limitsOf(asked: Partial<Limits> = {}): Limits {
 
 const limitNames: ReadonlySet<string> = new Set([...Object.keys(directLimits), "maxRiskUnapproved"]);
 
-/** @throws RuntimeFault `limits_invalid` for an unknown name, or a value that is not a whole number from 0 */
+/** @throws RuntimeFault `options_invalid` for an unknown name, or a value that is not a whole number from 0 */
 export function checkedLimits<Given extends Partial<Limits>>(limits: Given): Given {
   if (typeof limits !== "object" || limits === null)
-    throw new RuntimeFault("limits_invalid", `The limits are ${shown(limits)}; they must be an object.`);
+    throw new RuntimeFault("options_invalid", `The limits are ${shown(limits)}; they must be an object.`);
   for (const [name, value] of Object.entries(limits)) {
     if (!limitNames.has(name)) {
-      throw new RuntimeFault("limits_invalid", `\`${name}\` is not a limit; there are ${[...limitNames].join(", ")}.`);
+      throw new RuntimeFault("options_invalid", `\`${name}\` is not a limit; there are ${[...limitNames].join(", ")}.`);
     }
     if (name === "maxRiskUnapproved" ? value === undefined || parseRisk(value) !== undefined : isCount(value)) continue;
     const fix = name === "maxRiskUnapproved" ? insteadOf(value) : "it must be a whole number from 0";
-    throw new RuntimeFault("limits_invalid", `\`${name}\` is ${shown(value)}; ${fix}.`);
+    throw new RuntimeFault("options_invalid", `\`${name}\` is ${shown(value)}; ${fix}.`);
   }
   return limits;
 }

@@ -23,7 +23,6 @@ export const knownEngines: ReadonlyMap<string, LoadEngine> = new Map<string, Loa
   ],
   ["cpython", async (clock) => new (await import("./cpython/cpython.ts")).CpythonDriver({ clock })],
   ["pyodide", async (clock) => new (await import("./cpython/pyodide.ts")).PyodideDriver({ clock })],
-  ["runsc", async (clock) => new (await import("./runsc/driver.ts")).RunscDriver({ clock })],
 ]);
 
 /** In the order they are tried. Engines that are not in this list run only if `chains.engines` names them. */
@@ -38,7 +37,7 @@ export interface EngineSettings {
 /**
  * Returns undefined when no engine has this name.
  *
- * @throws RuntimeFault `engine_unconfigured` when its settings are missing, once it is loaded
+ * @throws RuntimeFault `config_invalid` when its settings are missing, once it is loaded
  */
 export function placedEngine(name: string, settings: EngineSettings, resolve: ResolveSecret): LoadEngine | undefined {
   const { kubernetes, firecracker } = settings;
@@ -57,7 +56,7 @@ export function placedEngine(name: string, settings: EngineSettings, resolve: Re
 }
 
 function unconfigured(name: string): never {
-  throw new RuntimeFault("engine_unconfigured", `it has no settings; give them as \`chains.engine_settings.${name}\``);
+  throw new RuntimeFault("config_invalid", `it has no settings; give them as \`chains.engine_settings.${name}\``);
 }
 
 /**

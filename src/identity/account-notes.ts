@@ -84,8 +84,8 @@ export function accountFault(code: keyof typeof accountProblems, message: string
   return new RuntimeFault(code, message);
 }
 
-/** @throws RuntimeFault `account_invalid` for an actor without a name: it would be confined to no tenant */
+/** @throws RuntimeFault `request_invalid` for an actor without a name: it would be confined to no tenant */
 export function mayTouch(actor: Actor, tenant: string): boolean {
-  checkActorFields(actor, "account_invalid");
+  checkActorFields(actor, "request_invalid");
   return actor.tenant === undefined || actor.tenant === tenant;
 }

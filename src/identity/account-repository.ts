@@ -66,7 +66,7 @@ export class AccountRepository {
     return record?.openId?.issuer === issuer && record.openId.subject === subject ? record : undefined;
   }
 
-  /** @throws RuntimeFault `account_exists`, `account_invalid`, `tenant_refused` */
+  /** @throws RuntimeFault `account_exists`, `request_invalid`, `tenant_refused` */
   async add(given: NewAccount, how: Pick<AccountRecord, "password" | "openId">, actor: Actor): Promise<Account> {
     const name = checkedName(given.name);
     const tenant = checkedTenant(given.tenant ?? actor.tenant ?? "default", actor);
@@ -96,7 +96,7 @@ export class AccountRepository {
 
   /**
    * @param ending tokens that end with the change, for the log
-   * @throws RuntimeFault `account_unknown`, `account_invalid`
+   * @throws RuntimeFault `account_unknown`, `request_invalid`
    */
   change(
     name: string,
@@ -127,7 +127,7 @@ export class AccountRepository {
   setPassword(name: string, password: PasswordHash, actor: Actor): Promise<Account> {
     return this.#change(name, actor, (before) => {
       if (before.openId !== undefined)
-        throw accountFault("account_invalid", `\`${before.name}\` signs in at its provider, and has no password here.`);
+        throw accountFault("request_invalid", `\`${before.name}\` signs in at its provider, and has no password here.`);
       const after: AccountRecord = { ...before, password, signsIn: "password", epoch: before.epoch + 1 };
       return { after, note: noteOf(["password_set", `password of ${before.name} set`], after, actor) };
     });
@@ -190,7 +190,7 @@ function noteOf([act, summary]: ChangeText, account: Account, actor: Actor): Acc
   return { act, summary, by: actor.by, via: actor.via, tenant, data };
 }
 
-/** @throws RuntimeFault `account_invalid` */
+/** @throws RuntimeFault `request_invalid` */
 export function checkedName(given: string): string {
   const name = normalizedName(given);
   if (!namePattern.test(name))
@@ -225,7 +225,7 @@ function checkedTenant(given: string, actor: Actor): string {
 }
 
 function invalid(field: string, value: string, wanted: string): Error {
-  return accountFault("account_invalid", `\`${field}\` is \`${value.slice(0, 100)}\`; it must be ${wanted}.`);
+  return accountFault("request_invalid", `\`${field}\` is \`${value.slice(0, 100)}\`; it must be ${wanted}.`);
 }
 
 function unknown(name: string): Error {

@@ -281,9 +281,8 @@ export interface Accounts {
 export const accountProblems = {
   account_unknown: 404,
   account_exists: 409,
-  account_invalid: 422,
-  password_refused: 422,
   token_unknown: 404,
   token_refused: 422,
+  request_invalid: 422,
   tenant_refused: 403,
 } as const;

@@ -155,7 +155,7 @@ class StoredAccounts implements Accounts {
     const account = await this.#repository.get(name, actor);
     const epoch = (await this.#repository.record(account.name))?.epoch ?? 0;
     if (account.disabled)
-      throw accountFault("account_invalid", `\`${account.name}\` is disabled; enable it before it gets a link.`);
+      throw accountFault("request_invalid", `\`${account.name}\` is disabled; enable it before it gets a link.`);
     return this.#links.make(account, epoch, actor);
   }
 

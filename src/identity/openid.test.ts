@@ -129,7 +129,7 @@ describe("signing in at an OpenID provider", () => {
     expect((await signIn("ada")).session).toBeDefined();
   });
 
-  it("does not hand over an account that somebody has already, nor make one under a name that is none", async () => {
+  it("takes over no account that another person has, and makes none with a bad name", async () => {
     const { crowd, signIn } = await scene();
     await crowd.accounts.add({ name: "root", roles: ["admin"], password: goodPassword }, holder);
     for (const login of ["mallory", "odd", "silent"]) expect(await signIn(login), login).toMatchObject(refused);
@@ -176,7 +176,7 @@ describe("what comes back from a provider is refused", () => {
     expect(await comeBack(back, thief.cookie)).toMatchObject(refused);
   });
 
-  it("to another browser than it was begun in", async () => {
+  it("to another browser than it started in", async () => {
     const { begin, comeBack, whyNot } = await scene();
     const [one, other] = [await begin(), await begin()];
     const back = await provider.signIn(one.url, "ada");
@@ -213,7 +213,7 @@ describe("what comes back from a provider is refused", () => {
 });
 
 describe("a crowd of beginnings", () => {
-  it("pushes out nobody who began before or begins after", async () => {
+  it("ends no sign-in that started before or starts after", async () => {
     const { crowd, house, begin, comeBack } = await scene();
     const first = await begin();
     for (let second = 0; second < 150; second += 1) {

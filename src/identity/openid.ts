@@ -153,7 +153,7 @@ async function load(): Promise<Library> {
   try {
     return await import("openid-client");
   } catch (error) {
-    throw new RuntimeFault("openid_missing", packageMissing, { cause: error });
+    throw new RuntimeFault("dependency_missing", packageMissing, { cause: error });
   }
 }
 

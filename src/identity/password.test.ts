@@ -3,7 +3,7 @@ import { cheap } from "../../test/fakes/people.ts";
 import { checkPassword, Passwords } from "./password.ts";
 
 describe("a password", () => {
-  it("is kept as salted scrypt with its parameters, and verified by them", async () => {
+  it("is stored as salted scrypt with its parameters, and verified by them", async () => {
     const passwords = new Passwords(cheap);
     const [one, two] = [await passwords.make("correct horse battery"), await passwords.make("correct horse battery")];
     expect(one.hash).not.toBe(two.hash);
@@ -29,7 +29,7 @@ describe("a password", () => {
     expect(await passwords.verify(longest.slice(0, 256), kept)).toBe(false);
   });
 
-  it("that nobody has takes as long to refuse as a wrong one, at what it costs for real", async () => {
+  it("of an unknown account takes as long to refuse as a wrong one, at real cost", async () => {
     const passwords = new Passwords();
     const kept = await passwords.make("correct horse battery");
     const timed = async (against: typeof kept | undefined): Promise<number> => {

@@ -90,7 +90,7 @@ export class Passwords {
   }
 }
 
-/** @throws RuntimeFault `password_refused`; the message never contains the password */
+/** @throws RuntimeFault `request_invalid`; the message never contains the password */
 export function checkPassword(password: string, name: string): void {
   const length = [...password].length;
   if (length < shortest || length > longest)
@@ -102,7 +102,7 @@ export function checkPassword(password: string, name: string): void {
 }
 
 function refused(message: string): RuntimeFault {
-  return new RuntimeFault("password_refused", message);
+  return new RuntimeFault("request_invalid", message);
 }
 
 function fresh(bytes: number): string {

@@ -64,7 +64,7 @@ describe("a session", () => {
     expect(await accounts.session(third, csrf)).toBeDefined();
   });
 
-  it("is not found, kept alive or moved on by its cookie without its proof, whoever's the proof is", async () => {
+  it("is not found, extended or renewed by its cookie without its own proof", async () => {
     const { accounts, add, signIn, clock, store } = await people({
       sessions: { idleMs: dayMs, absoluteMs: 3 * dayMs },
     });

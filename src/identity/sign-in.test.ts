@@ -72,7 +72,7 @@ describe("signing in", () => {
     expect(await trying).toEqual({ refused: "wrong" });
   });
 
-  it("makes a password stronger that was kept with less than is asked for today", async () => {
+  it("hashes a password again that was stored with weaker parameters", async () => {
     const weak = await people();
     await weak.add("ada", ["viewer"]);
     const strong = await people({ store: weak.store, passwordCost: { cost: 4, blockSize: 8, parallel: 1 } });
@@ -120,7 +120,7 @@ describe("a sign-in link", () => {
     await expect(accounts.makeLink("operator", holder)).rejects.toMatchObject({ code: "account_unknown" });
   });
 
-  it("is guessed by nobody: after ten wrong ones in a second the address waits", async () => {
+  it("cannot be guessed: after ten wrong ones in a second the address waits", async () => {
     const { accounts } = await people();
     for (let tries = 0; tries < 10; tries += 1)
       expect(await accounts.signInByLink("b3BlcmF0b3I.x", here)).toEqual({ refused: "wrong" });

@@ -116,7 +116,7 @@ describe("whose agent a token calls as", () => {
       expect(await agentOf(p, eve, { name: "bot", agent: theirs })).toBe(`eve/${theirs}`);
   });
 
-  it("is any of the tenant's for an admin, and one of Postern's own for nobody", async () => {
+  it("may be any agent of the tenant for an admin, and never one of Postern's own", async () => {
     const p = await people();
     const ada = await p.add("ada", ["admin", "operator"]);
     expect(await agentOf(p, ada, { name: "mailer" })).toBe("mailer");
@@ -143,7 +143,7 @@ describe("whose agent a token calls as", () => {
 });
 
 describe("a token whose maker is not what they were", () => {
-  it("is dead while they are disabled: told where tokens are listed, when they are disabled, and when it is used", async () => {
+  it("does not work while its owner is disabled, and lists and events show it", async () => {
     const { accounts, add, clock, store } = await people();
     const ada = await add("ada", ["operator"]);
     const [one, gone] = [

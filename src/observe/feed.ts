@@ -64,10 +64,10 @@ const ofReader: Readonly<Record<keyof FeedReader, Kind>> = {
   end: "a function",
 };
 
-/** @throws RuntimeFault `filter_invalid`, or `request_invalid` for an invalid place or reader */
+/** @throws RuntimeFault `request_invalid` for an invalid filter, place or reader */
 export function checkOpening(filter: FeedFilter, after: string | undefined, reader: FeedReader): void {
   checkMembers(filter, {
-    ...{ code: "filter_invalid", what: "The filter", members: ofFeed },
+    ...{ code: "request_invalid", what: "The filter", members: ofFeed },
     ...{ needed: ["tenant", "also"], of: "the feed" },
   });
   const code = "request_invalid";

@@ -40,7 +40,7 @@ it("an answer that comes after its call was over is logged with the call, and ch
   expect((await runtime.calls.get(outcome.callId))?.outcome).toEqual(outcome);
 });
 
-it("so is a late failure, but not that a tool stopped when it was told to", async () => {
+it("so is a late failure, but not that a tool stopped when it was aborted", async () => {
   const failed = await overdue();
   const stopped = await overdue();
   await using _failing = failed.runtime;

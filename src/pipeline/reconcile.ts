@@ -119,7 +119,7 @@ function contextOf(
       lazy.signal.throwIfAborted();
     },
     async call(): Promise<never> {
-      throw new RuntimeFault("not_while_reconciling", "A reconcile hook may not make calls.");
+      throw new RuntimeFault("internal", "A reconcile hook may not make calls.");
     },
   });
 }

@@ -73,12 +73,12 @@ export function controlsToJson({ state, change }: SavedControls): Json {
   return JSON.parse(JSON.stringify({ state: { ...state, autonomy: state.autonomy ?? null }, change }));
 }
 
-/** @throws RuntimeFault `controls_unreadable` */
+/** @throws RuntimeFault `internal` */
 export function controlsFrom(body: Json, _id: string, version: number): SavedControls {
   return { version, ...readable(documents().saved, body) };
 }
 
-/** @throws RuntimeFault `controls_unreadable` */
+/** @throws RuntimeFault `internal` */
 export function changeFrom(body: Json): ControlChange {
   return readable(documents().change, body);
 }
@@ -89,7 +89,7 @@ function readable<Schema extends z.ZodType>(schema: Schema, body: Json): z.outpu
   if (success) return data;
   const [{ path, message } = { path: [], message: "" }] = error.issues;
   throw new RuntimeFault(
-    "controls_unreadable",
+    "internal",
     `The controls in the store are not what Postern writes: \`${path.join(".")}\`: ${message}.`,
   );
 }

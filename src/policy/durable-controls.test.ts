@@ -205,7 +205,7 @@ describe("the controls", () => {
 
   it("refuse an invalid level, name or operator", async () => {
     const controls = await open(new Shelf());
-    const invalid = { code: "controls_invalid" };
+    const invalid = { code: "request_invalid" };
     await expect(controls.setAutonomy("A7" as Autonomy, actor("ada"))).rejects.toMatchObject({
       ...invalid,
       message: expect.stringContaining("`A7`"),
@@ -225,6 +225,9 @@ describe("the controls", () => {
   ])("refuse an unknown document: %j", async (body) => {
     const shelf = new Shelf();
     shelf.documents.set("controls/state", { version: 1, body: body as Json });
-    await expect(open(shelf)).rejects.toMatchObject({ code: "controls_unreadable" });
+    await expect(open(shelf)).rejects.toMatchObject({
+      code: "internal",
+      message: expect.stringContaining("The controls in the store are not"),
+    });
   });
 });

@@ -39,7 +39,7 @@ const stateId = "state";
  * Keeps the switches in one versioned document. It holds the change that made it, so state, history and event become true
  * in one write. Before the document is overwritten, its change moves to a document of its own.
  *
- * @throws RuntimeFault `controls_invalid` for an unknown configured level, `controls_unreadable` for an unknown document
+ * @throws RuntimeFault `request_invalid` for an unknown configured level, `internal` for an unknown document
  */
 export async function openControls(options: ControlsOptions): Promise<Controls> {
   const { store, autonomy, log } = options;
@@ -127,8 +127,8 @@ class DurableControls implements Controls {
     const request = { by, reason, change: `${kind}_${to}`, value: name, summary: `${kind} ${name} switched ${to}` };
     return this.#change(request, (state) => {
       if (typeof name !== "string" || name === "")
-        throw new RuntimeFault("controls_invalid", `A ${kind} to switch needs a name.`);
-      checkMember("on", on, "true or false", "controls_invalid");
+        throw new RuntimeFault("request_invalid", `A ${kind} to switch needs a name.`);
+      checkMember("on", on, "true or false", "request_invalid");
       if (on !== state[list].includes(name)) return undefined;
       const others = state[list].filter((off) => off !== name);
       return { ...state, [list]: on ? others : [...others, name].sort() };
@@ -140,8 +140,8 @@ class DurableControls implements Controls {
     { by: actor, reason, change, value, summary }: ControlRequest,
     next: (state: ControlState) => ControlState | undefined,
   ): Promise<ControlState> {
-    checkActorFields(actor, "controls_invalid");
-    if (reason !== undefined) checkMember("reason", reason, "a text", "controls_invalid");
+    checkActorFields(actor, "request_invalid");
+    if (reason !== undefined) checkMember("reason", reason, "a text", "request_invalid");
     const { clock, policyVersion } = this.#options;
     const { by, via } = actor;
     await this.#saved.change(stateId, async (saved = noControls) => {
@@ -184,5 +184,5 @@ function withPausedBy({ pausedBy, ...state }: ControlState, entry: ControlChange
 function checkAutonomy(level: unknown): void {
   if (isAutonomy(level)) return;
   const message = `\`${String(level)}\` is not an autonomy level; the levels are ${autonomies.join(", ")}.`;
-  throw new RuntimeFault("controls_invalid", message);
+  throw new RuntimeFault("request_invalid", message);
 }

@@ -38,7 +38,7 @@ it.each([
   expect(terminal).toEqual(["tool_call.succeeded"]);
 });
 
-it("what is below the limit is kept whole, above it not, wherever the operator sets it", async () => {
+it("stores whole results up to the limit, wherever the operator sets it", async () => {
   const answer = (): unknown => Array.from({ length: 5 }, () => part);
   const [kept] = await answered(answer, 1_000_000);
   expect(kept).toMatchObject({ status: "ok", artifact: expect.stringMatching(/^[0-9a-f]{64}$/) });

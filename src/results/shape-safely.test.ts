@@ -24,7 +24,7 @@ it("ends as an error when the store fails, and the pins made before are released
   expect(log.mock.calls).toEqual([["The result of `call_1` could not be kept: the disk is full."]]);
 });
 
-it("stays the tool's failure when an error's text cannot be kept", async () => {
+it("stays the tool's failure when an error's text cannot be stored", async () => {
   const raw = { ...text("e".repeat(9000)), isError: true };
   const outcome = await shaped(raw, { artifacts: failing() });
   expect(outcome).toMatchObject({ status: "error", refusal: { code: "tool_failed" } });

@@ -50,7 +50,7 @@ it("describes a megabyte of text in less than 512 bytes, for its line in tools.j
   expect(result).toMatchObject({ data: null, artifacts: [{ artifact: outcome.artifact }] });
 });
 
-it("says type and size of media that were kept", async () => {
+it("says type and size of stored media", async () => {
   await using runtime = await office();
   const outcome = await runtime.invoke({ tool: "picture" });
   expect(toolResult(outcome)).toMatchObject({

@@ -112,7 +112,7 @@ export class OpenChains implements Chains {
   }
 
   async list(asked: ScriptFilter = {}): Promise<readonly ChainSummary[]> {
-    checkMembers(asked, { code: "filter_invalid", what: "The filter", members: ofScripts, of: "scripts" });
+    checkMembers(asked, { code: "request_invalid", what: "The filter", members: ofScripts, of: "scripts" });
     const { principal, limit = 100, ...where } = asked;
     const isAsked = (record: CallRecord): boolean =>
       isOpen(record) && !isForeign(record.call.authority.principal, principal);

@@ -42,14 +42,14 @@ export class LedgerService implements LedgerApi {
     reason: string,
     by: Actor = actorOf({ user: builtInName }),
   ): Promise<SettledAnswer> {
-    checkActorFields(by, "settlement_invalid");
+    checkActorFields(by, "request_invalid");
     if (!words.includes(settledAs))
       throw new RuntimeFault(
-        "settlement_invalid",
+        "request_invalid",
         `The word ${shown(settledAs)} settles nothing; use ${words.join(", ")}.`,
       );
     if (typeof reason !== "string")
-      throw new RuntimeFault("settlement_invalid", `\`reason\` is ${shown(reason)}; it must be a text.`);
+      throw new RuntimeFault("request_invalid", `\`reason\` is ${shown(reason)}; it must be a text.`);
     return this.#ifUnknown(id, (record) => this.#write(record, { settledAs, by, reason }));
   }
 
@@ -115,12 +115,12 @@ const ofCalls: Readonly<Record<keyof CallFilter, Kind>> = {
   limit: "a whole number from 0",
 };
 
-/** @throws RuntimeFault `filter_invalid` */
+/** @throws RuntimeFault `request_invalid` */
 export async function callsWhere(
   where: CallFilter,
   { store, clock }: { readonly store: Pick<Store, "calls">; readonly clock: Clock },
 ): Promise<readonly CallRecord[]> {
-  checkMembers(where, { code: "filter_invalid", what: "The filter", members: ofCalls, of: "calls" });
+  checkMembers(where, { code: "request_invalid", what: "The filter", members: ofCalls, of: "calls" });
   return (await store.calls(where)).map((record) => shownRecord(asNow(record, clock)));
 }
 

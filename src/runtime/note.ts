@@ -9,7 +9,7 @@ export interface SystemNote extends Pick<NotedEvent, "type" | "summary"> {
   readonly more: Partial<Pick<NotedEvent, "by" | "via" | "tenant" | "principal" | "outcome" | "data">>;
 }
 
-/** Writes an event that belongs to no call, with secrets masked. @throws RuntimeFault `note_invalid` */
+/** Writes an event that belongs to no call, with secrets masked. @throws RuntimeFault `request_invalid` */
 export async function recordNote(
   { type, summary, more }: SystemNote,
   { clock, policy, redactor }: Pick<Parts, "clock" | "policy" | "redactor">,

@@ -66,7 +66,7 @@ it("a window that ends while a call is in it is closed after that call", async (
   expect(closed).toEqual([1, 2]);
 });
 
-it("a window that nobody uses for a quarter of an hour is closed, also when nobody else comes", async () => {
+it("closes a window that is unused for 15 minutes, also without other calls", async () => {
   const { use, clock, closed, windows } = scene();
   await use();
   await clock.advance(2 * 900_000);

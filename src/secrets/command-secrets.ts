@@ -20,7 +20,7 @@ export interface CommandSecretsOptions {
  * Secrets from another program: `op read op://Private/{connector}/{key}`, `vault kv get -field={key} kv/{connector}`.
  * It runs once for each call that asks, and values are not kept beyond the call.
  *
- * @throws RuntimeFault `secrets_command_invalid` for a command without program or without the names in it
+ * @throws RuntimeFault `options_invalid` for a command without program or without the names in it
  *
  * @public
  */
@@ -34,7 +34,7 @@ export function commandBackend(options: CommandSecretsOptions): Backend {
   const named = template.join(" ");
   if (program === "" || program.includes("{") || !named.includes("{key}"))
     throw new RuntimeFault(
-      "secrets_command_invalid",
+      "options_invalid",
       `\`${JSON.stringify(command)}\` is not a command for secrets: write a program and its arguments, with \`{key}\` (and \`{connector}\`) in them.`,
     );
   const env = Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith("POSTERN_")));

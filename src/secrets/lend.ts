@@ -17,7 +17,7 @@ export function lend(store: SecretStore, redactor: Redactor): Loan {
   const open = (): void => {
     if (over)
       throw new RuntimeFault(
-        "secret_returned",
+        "internal",
         "This call has ended, and so has the loan of its secrets; ask for the secret in the next call.",
       );
   };
@@ -77,7 +77,7 @@ export function learnAhead(redactor: Redactor | undefined, values: Iterable<stri
   for (const value of values) if (isMaskable(value)) redactor?.learn(value);
 }
 
-/** @throws RuntimeFault `secret_too_short`, which names the secret and never its value */
+/** @throws RuntimeFault `request_invalid`, which names the secret and never its value */
 export function learnNamed(redactor: Redactor, value: string, name: string): void {
   try {
     redactor.learn(value);

@@ -76,7 +76,7 @@ const besides: ReadonlyMap<string, string> = new Map([
 /**
  * secretlint's recommended rules, loaded on first use.
  *
- * @throws RuntimeFault `patterns_unusable` when the package has other rules than this file expects
+ * @throws RuntimeFault `internal` when the package has other rules than this file expects
  */
 export async function loadRules(): Promise<readonly PatternRule[]> {
   const { rules }: { readonly rules: readonly unknown[] } = await import(
@@ -89,7 +89,7 @@ export async function loadRules(): Promise<readonly PatternRule[]> {
     if (words !== undefined && isCreator(creator))
       return [{ keywords: words, besides: besides.get(name) ?? "", search: searchWith(creator) }];
     throw new RuntimeFault(
-      "patterns_unusable",
+      "internal",
       `The rule \`${name}\` of secretlint is not one of those Postern knows; install the version Postern names.`,
     );
   });

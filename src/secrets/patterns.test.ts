@@ -128,7 +128,7 @@ describe("what looks like a secret", () => {
     );
   });
 
-  it("leaves what is none, and what is masked already", () => {
+  it("leaves other text, and what is masked already", () => {
     const innocent = [
       "",
       "https://example.org/a?b=c",

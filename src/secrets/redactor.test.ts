@@ -157,7 +157,12 @@ describe("exact values", () => {
   });
 
   it.each(["hunt2", " hunt2\n", "      \t", ""])("refuses %j, which has fewer than six characters", (value) => {
-    expect(() => createRedactor().learn(value)).toThrow(expect.objectContaining({ code: "secret_too_short" }));
+    expect(() => createRedactor().learn(value)).toThrow(
+      expect.objectContaining({
+        code: "request_invalid",
+        message: expect.stringContaining("has fewer than 6 characters"),
+      }),
+    );
   });
 
   it("refuses a value shorter than six characters and does not repeat it", () => {
@@ -190,7 +195,7 @@ describe("exact values", () => {
   });
 });
 
-describe("every spelling", () => {
+describe("every encoding", () => {
   for (const [name, encode] of Object.entries(encoders)) {
     it(`finds and masks ${name} at any place, whole or in pieces`, async () => {
       await fc.assert(

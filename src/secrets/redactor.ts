@@ -31,7 +31,7 @@ class VariantRedactor implements Redactor {
   learn(value: string): void {
     if (typeof value !== "string" || !isMaskable(value)) {
       throw new RuntimeFault(
-        "secret_too_short",
+        "request_invalid",
         `A secret has fewer than ${fewestCharacters} characters; masking it would eat ordinary text. Use a longer one.`,
       );
     }

@@ -29,7 +29,7 @@ const mostFileBytes = 64 * 1024 * 1024;
 /**
  * Returns undefined when the file does not exist.
  *
- * @throws RuntimeFault `secrets_key_missing`, `secrets_key_wrong`, `secrets_file_damaged` and those of the key. Reading
+ * @throws RuntimeFault `secrets_key_invalid`, `config_invalid` and those of the key. Reading
  * changes nothing.
  */
 export async function openSealed(place: SealedPlace): Promise<OpenedSecrets | undefined> {
@@ -38,7 +38,7 @@ export async function openSealed(place: SealedPlace): Promise<OpenedSecrets | un
   const key = await readSealingKey(place);
   if (key === undefined) {
     throw new RuntimeFault(
-      "secrets_key_missing",
+      "secrets_key_invalid",
       `\`${place.file}\` is sealed and its key is not there; put it back as \`${place.keyFile}\`, or into \`${keyVariable}\`.`,
     );
   }
@@ -113,7 +113,7 @@ async function unsealed(bytes: Uint8Array, key: SealingKey, file: string): Promi
     if (!why.includes("no identity matched"))
       throw damaged(file, "it was cut short or changed, or never was an age file");
     throw new RuntimeFault(
-      "secrets_key_wrong",
+      "secrets_key_invalid",
       `\`${file}\` was not sealed with the key in ${key.from}. Put back the key it was sealed with; nothing was changed.`,
     );
   }
@@ -152,17 +152,13 @@ function entriesOf(text: string, file: string): Entries {
 
 function damaged(file: string, why: string): RuntimeFault {
   return new RuntimeFault(
-    "secrets_file_damaged",
+    "config_invalid",
     `\`${file}\` cannot be opened: ${why}. Put a copy of it back, or move it away and set the secrets again.`,
   );
 }
 
 function unreadable(file: string, cause: unknown): RuntimeFault {
-  return new RuntimeFault(
-    "secrets_file_damaged",
-    `\`${file}\` cannot be read (${codeOf(cause)}); make it a file of yours.`,
-    {
-      cause,
-    },
-  );
+  return new RuntimeFault("config_invalid", `\`${file}\` cannot be read (${codeOf(cause)}); make it a file of yours.`, {
+    cause,
+  });
 }

@@ -21,7 +21,7 @@ const fewestPassphraseCharacters = 12;
 /**
  * Reads the key from the environment, else from the key file. Returns undefined when there is none.
  *
- * @throws RuntimeFault `secrets_key_invalid`, or `secrets_key_exposed` for a file that others can read
+ * @throws RuntimeFault `secrets_key_invalid`, also for a file that others can read
  */
 export async function readSealingKey({ keyFile, environment }: KeySource): Promise<SealingKey | undefined> {
   const given = environment[keyVariable]?.trim();
@@ -66,7 +66,7 @@ function keyFileAt(path: string): KeyFile<SealingKey> {
 function exposed(path: string, mode: number): RuntimeFault {
   const shown = (mode & 0o777).toString(8).padStart(4, "0");
   return new RuntimeFault(
-    "secrets_key_exposed",
+    "secrets_key_invalid",
     `\`${path}\` can be used by others (mode ${shown}), so what it seals is not sealed. Change secrets that may have been read, then \`chmod 0600 ${JSON.stringify(path)}\`.`,
   );
 }

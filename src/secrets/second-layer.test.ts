@@ -71,7 +71,7 @@ describe("a result that may hold a secret", () => {
     expect(json.structured).toEqual({ [masked]: ["[possible secret: mongo db connection]", 1], last: true });
   });
 
-  it("is told by its head where it was kept as an artifact", async () => {
+  it("is named at the head of a result that was stored as an artifact", async () => {
     await using made = await leaky({ limits: { maxInlineResultBytes: 100 } });
     const text = `${token} ${"and more ".repeat(3_000)}`;
     const outcome = await made.runtime.invoke({ tool: "tell", arguments: { text } });
@@ -81,7 +81,7 @@ describe("a result that may hold a secret", () => {
     });
   });
 
-  it("is nobody's concern (off)", async () => {
+  it("is not looked for (off)", async () => {
     await using made = await leaky({ secretPatterns: "off" });
     const outcome = await made.runtime.invoke({ tool: token, arguments: {} });
     await made.runtime.invoke({ tool: "tell", arguments: { text: token } });
@@ -139,7 +139,7 @@ describe("a secret in what the log keeps", () => {
     expect(alarms).toMatchObject([{ data: { kinds: ["known secret"], moment: "attempted" } }]); // only it tells reasons
   });
 
-  it("is masked in what is told to the log", async () => {
+  it("is masked in the log", async () => {
     const lines: string[] = [];
     await using made = await leaky({ log: (line) => lines.push(line) });
     made.runtime.watch(() => {

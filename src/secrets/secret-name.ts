@@ -15,7 +15,7 @@ export const fewestCharacters = 6;
 /**
  * The message does not repeat the names: one of them may be the value itself.
  *
- * @throws RuntimeFault `secret_name_invalid`
+ * @throws RuntimeFault `request_invalid`
  */
 export function checkSecretName(connector: string, key: string): void {
   for (const [what, given] of [
@@ -24,7 +24,7 @@ export function checkSecretName(connector: string, key: string): void {
   ] as const) {
     if (typeof given === "string" && wholeName.test(given)) continue;
     throw new RuntimeFault(
-      "secret_name_invalid",
+      "request_invalid",
       `The ${what} of a secret is not a name; use 1 to 128 letters, digits, \`.\`, \`_\` and \`-\`, not beginning with \`-\`.`,
     );
   }
@@ -33,7 +33,7 @@ export function checkSecretName(connector: string, key: string): void {
 /**
  * The value that was meant: the bytes of a file or a pipe without one line break at the end.
  *
- * @throws RuntimeFault `secret_value_invalid`, `secret_too_short` or `secret_too_long`; no message shows the value
+ * @throws RuntimeFault `request_invalid`; no message shows the value
  */
 export function secretValue(bytes: Uint8Array, name: string): string {
   if (bytes.length > maxValueBytes + 2) throw tooLong(name);
@@ -56,7 +56,7 @@ export function isMaskable(value: string): boolean {
 
 export function tooShort(name: string, cause?: unknown): RuntimeFault {
   return new RuntimeFault(
-    "secret_too_short",
+    "request_invalid",
     `The secret \`${name}\` cannot be masked reliably, so it cannot be used: it needs at least ${fewestCharacters} characters.`,
     cause === undefined ? undefined : { cause },
   );
@@ -64,7 +64,7 @@ export function tooShort(name: string, cause?: unknown): RuntimeFault {
 
 function tooLong(name: string): RuntimeFault {
   return new RuntimeFault(
-    "secret_too_long",
+    "request_invalid",
     `The secret \`${name}\` has more than ${maxValueBytes} bytes; keep the data in a file, and its key here.`,
   );
 }
@@ -78,5 +78,5 @@ function utf8(bytes: Uint8Array, name: string): string {
 }
 
 function invalid(name: string, why: string): RuntimeFault {
-  return new RuntimeFault("secret_value_invalid", `The secret \`${name}\` ${why}.`);
+  return new RuntimeFault("request_invalid", `The secret \`${name}\` ${why}.`);
 }

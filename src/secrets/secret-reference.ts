@@ -15,7 +15,7 @@ const pattern = new RegExp(`${scheme}(?:${namePattern}(?![\\p{L}\\p{N}_/]))?`, "
  * The references inside a text: the whole text may be one, or it may contain some, as in `Bearer
  * secret://github/token`.
  *
- * @throws RuntimeFault `secret_reference_invalid` for something that looks like a reference and is invalid
+ * @throws RuntimeFault `config_invalid` for something that looks like a reference and is invalid
  */
 export function referencesIn(text: string): readonly SecretReference[] {
   if (!text.includes(scheme)) return [];
@@ -23,7 +23,7 @@ export function referencesIn(text: string): readonly SecretReference[] {
     if (connector !== undefined && key !== undefined) return { connector, key };
     // The message does not repeat the text: it may be the value itself.
     throw new RuntimeFault(
-      "secret_reference_invalid",
+      "config_invalid",
       "A text with `secret://` in it names no secret; write `secret://connector/key`, both of letters, digits, `.`, `_` and `-`.",
     );
   });

@@ -7,7 +7,7 @@
 export interface SecretStore {
   /**
    * @param connector the name of the server or tool that asks
-   * @throws RuntimeFault `secret_missing` when there is none, `secret_returned` after the loan, and the fault of a
+   * @throws RuntimeFault `secret_missing` when there is none, `internal` after the loan, and the fault of a
    * source that fails. No message contains the value
    */
   get(connector: string, key: string): Promise<Secret>;

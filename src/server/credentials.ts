@@ -53,7 +53,7 @@ const tokenPattern = /^[A-Za-z0-9_-]{43}$/;
 /**
  * The two tokens of a data folder: made on first start, files of mode 0600 in a folder of mode 0700, tightened when wider.
  *
- * @throws RuntimeFault `token_unreadable` when a token file is not one, `data_folder_unusable`: each names the path and what to do.
+ * @throws RuntimeFault `config_invalid` when a token file is not one, `data_folder_unusable`: each names the path and what to do.
  */
 export async function openCredentials(folder: string, options: CredentialOptions = {}): Promise<Credentials> {
   const notices: string[] = [];
@@ -66,7 +66,7 @@ export async function openCredentials(folder: string, options: CredentialOptions
 /**
  * Reads a token as a client on the same machine does. Returns undefined when there is none yet.
  *
- * @throws RuntimeFault `token_unreadable`
+ * @throws RuntimeFault `config_invalid`
  */
 export async function readToken(folder: string, role: TokenRole): Promise<string | undefined> {
   const path = join(folder, `${role}.token`);
@@ -171,7 +171,7 @@ function checkedToken(path: string, text: string): string {
 
 function unreadable(path: string, why: string, cause?: unknown): RuntimeFault {
   return new RuntimeFault(
-    "token_unreadable",
+    "config_invalid",
     `\`${path}\` ${why}; remove it and a new token is made at the next start.`,
     { cause },
   );

@@ -10,7 +10,7 @@ const aStore = () => new MemoryStore({ clock: new FakeClock(), serialize: serial
 const bare = { write: "document", kind: "k", id: "i", body: 1, expectedVersion: 0 } as const;
 const document = (type: string) => ({ ...bare, event: eventOf(type) });
 
-it("takes what won once, when its own event is told and not another's; what lost never", async () => {
+it("takes the winner once, with its own event and no other; the loser never", async () => {
   await using store = aStore();
   const order: string[] = [];
   const take = (): number => order.push("taken");

@@ -218,7 +218,7 @@ export class MemoryStore implements Store {
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#broken !== undefined) return;
-    this.#broken = new RuntimeFault("store_closed", "The store is closed.");
+    this.#broken = new RuntimeFault("runtime_closed", "The store is closed.");
     await this.#published?.promise;
   }
 

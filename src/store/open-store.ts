@@ -22,7 +22,7 @@ export type OpenStore = (context: StoreContext) => Store | Promise<Store>;
 /** Both name the same store: the second is what users of SQLite write. */
 const inMemory: ReadonlySet<string> = new Set(["memory", "sqlite::memory:"]);
 
-/** @throws RuntimeFault `store_unknown`, `store_folder_missing`, and what opening a file throws */
+/** @throws RuntimeFault `options_invalid`, `store_unopenable`, and what opening a file throws */
 export async function openStore(store: string | Store | OpenStore, context: StoreContext): Promise<Store> {
   if (typeof store === "function") return ownStore(await store(context));
   if (typeof store !== "string") return store;
@@ -32,7 +32,7 @@ export async function openStore(store: string | Store | OpenStore, context: Stor
     checkFolder(dirname(resolve(location)), store);
     return openSqliteStore({ location, ...context });
   }
-  throw new RuntimeFault("store_unknown", `\`${store}\` names no store; use "sqlite:FILE" or "memory".`);
+  throw new RuntimeFault("options_invalid", `\`${store}\` names no store; use "sqlite:FILE" or "memory".`);
 }
 
 function ownStore(store: Store): Store {
@@ -51,7 +51,7 @@ function checkFolder(folder: string, store: string): void {
     accessSync(folder);
   } catch (error) {
     throw new RuntimeFault(
-      "store_folder_missing",
+      "store_unopenable",
       `\`${folder}\`, the folder of the store \`${store}\`, ${whyUnreadable(error)}. If it is the right one, make it with \`mkdir -p ${folder}\`: a store is not opened in a folder that is missing.`,
     );
   }

@@ -11,7 +11,7 @@ it("text is a text block, nothing is nothing", async () => {
   ]);
 });
 
-it("a result is taken as one, in our spelling, MCP's and [000]'s", async () => {
+it("accepts a result in our form, MCP's and [000]'s", async () => {
   const content = [{ type: "text" as const, text: "no" }];
   expect(toRawResult({ content, isError: true, retryable: true })).toEqual({
     content,
@@ -76,7 +76,7 @@ it("other JSON is structured content and its text, also where it merely has a me
   });
 });
 
-it("reads blocks of every spelling, and keeps unknown ones as their JSON", async () => {
+it("reads blocks of every form, and keeps unknown ones as their JSON", async () => {
   const content = [
     { type: "image", mimeType: "image/gif", data: "R0" },
     { type: "image", media_type: "image/jpeg", data: new Uint8Array([1]) },

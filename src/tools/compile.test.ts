@@ -90,7 +90,7 @@ it("refuses an incomplete tool with tool, member and fix", () => {
   for (const [change, message] of cases) {
     const refused = (): unknown => compiled({ ...full, ...change } as AnyTool);
     expect(refused, String(message)).toThrow(
-      expect.objectContaining({ code: "tool_incomplete", message: expect.stringMatching(message) }),
+      expect.objectContaining({ code: "options_invalid", message: expect.stringMatching(message) }),
     );
   }
 });

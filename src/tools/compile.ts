@@ -46,7 +46,7 @@ interface CompiledAction {
 /**
  * Turns a declared tool into what the gates work with, once. It does not run the tool's own code.
  *
- * @throws RuntimeFault `tool_incomplete`, `tool_name_invalid`, `tool_name_confusable` or `schema_refused`
+ * @throws RuntimeFault `options_invalid`
  */
 export function compile(tool: AnyTool, options: CompileOptions, schemas: JsonSchemas): CompiledTool {
   const compiled = compiledActions(tool, options, schemas);
@@ -74,7 +74,7 @@ export function noTool(value: unknown): RuntimeFault {
   const needs = "a tool needs a `name`, a `description`, and `execute`, `actions` or `providerSpecs`";
   const legacy =
     isRecord(value) && isOfDesigns(value) ? "; legacyTool() of `postern/tools` takes the designs' names" : "";
-  return new RuntimeFault("tool_incomplete", `${what} does not have the shape of a tool: ${needs}${legacy}.`);
+  return new RuntimeFault("options_invalid", `${what} does not have the shape of a tool: ${needs}${legacy}.`);
 }
 
 /** Has no code here: the provider runs it, and its result arrives in a later turn. */
@@ -161,7 +161,7 @@ function localActions(tool: LocalTool, options: CompileOptions, schemas: JsonSch
     const alike = seen.alike(checkedName(action, "action"));
     if (alike !== undefined)
       throw new RuntimeFault(
-        "tool_name_confusable",
+        "options_invalid",
         `Tool \`${name}\`: its actions \`${alike}\` and \`${action}\` look alike; rename one.`,
       );
     seen.add(action);

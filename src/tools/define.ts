@@ -56,7 +56,7 @@ export function offeredSchema(spec: ActionSpec, tool: string): JsonObject | unde
   const { jsonSchema, vendor } = input["~standard"];
   if (jsonSchema === undefined) {
     throw new RuntimeFault(
-      "tool_incomplete",
+      "options_invalid",
       `Tool ${visible(tool)}: a schema of \`${vendor}\` has no JSON Schema form here; state \`inputSchema\` as well.`,
     );
   }
@@ -65,7 +65,7 @@ export function offeredSchema(spec: ActionSpec, tool: string): JsonObject | unde
     return schema as JsonObject; // Standard Schema defines it as JSON
   } catch (error) {
     throw new RuntimeFault(
-      "tool_incomplete",
+      "options_invalid",
       `Tool ${visible(tool)}: \`input\` cannot be shown as JSON Schema (${messageOf(error)}); state \`inputSchema\` as well.`,
       { cause: error },
     );

@@ -86,6 +86,6 @@ export function definitionOf(
     });
   } catch (error) {
     const why = `Tool ${visible(tool)} cannot be fingerprinted: ${messageOf(error)}`;
-    throw new RuntimeFault("tool_incomplete", why, { cause: error });
+    throw new RuntimeFault("options_invalid", why, { cause: error });
   }
 }

@@ -81,7 +81,7 @@ export function isOfDesigns(value: object): boolean {
  * Refuses a member that is not known. An instance of a class may have fields of its own: only the designs' names and near
  * misses of known names are refused there.
  *
- * @throws RuntimeFault `tool_incomplete`, with the name that was probably meant
+ * @throws RuntimeFault `options_invalid`, with the name that was probably meant
  */
 export function refuseUnknownMembers(value: object, part: keyof typeof parts, members: Members): void {
   const { what, known } = parts[part];

@@ -18,7 +18,7 @@ export class Members {
   }
 
   refuse(member: string, problem: string): never {
-    throw new RuntimeFault("tool_incomplete", `Tool ${visible(this.whose)}: \`${member}\` ${problem}`);
+    throw new RuntimeFault("options_invalid", `Tool ${visible(this.whose)}: \`${member}\` ${problem}`);
   }
 
   risk(value: unknown): Risk {

@@ -12,7 +12,8 @@ const register = (...names: readonly string[]): void => {
   const registry = new Registry({ clock: new FakeClock() });
   for (const name of names) registry.register(tool(name));
 };
-const refusedAs = (code: string): unknown => expect.objectContaining({ code });
+const refusedAs = (why: string): unknown =>
+  expect.objectContaining({ code: "options_invalid", message: expect.stringContaining(why) });
 
 it("takes the names that providers take", () => {
   register("a", "send_email", "Get.Weather-2", "x".repeat(64), "_private", "constructor", "toString");
@@ -35,7 +36,7 @@ it("refuses names with control, bidirectional or non-ASCII characters, spaces, a
     "__proto__\u0000",
   ];
   for (const name of hostile)
-    expect(() => register(name), JSON.stringify(name)).toThrow(refusedAs("tool_name_invalid"));
+    expect(() => register(name), JSON.stringify(name)).toThrow(refusedAs("cannot be the name of a tool"));
   expect(() => register("a\u202eb")).toThrow(/`a\\u\{202e\}b` cannot be the name of a tool/);
 });
 
@@ -48,7 +49,7 @@ it("refuses a name that looks like a registered one", () => {
     ["go_on", "g0_on"],
     ["modern", "modem"],
   ] as const) {
-    expect(() => register(one, other), other).toThrow(refusedAs("tool_name_confusable"));
+    expect(() => register(one, other), other).toThrow(refusedAs("is registered already"));
   }
   register("read_file", "read_files", "write_file");
 });
@@ -62,7 +63,7 @@ it("refuses a tool and another one's action that are called alike: a call would 
     expect(() => first.register(tool(name), { server: "notes" }), name).toThrow(/of `notes`, which is registered/);
     const other = registry();
     other.register(tool(name));
-    expect(() => other.register(notes), name).toThrow(refusedAs("tool_name_confusable"));
+    expect(() => other.register(notes), name).toThrow(refusedAs("is registered already"));
     other.unregister(name);
     other.register(notes);
     other.unregister("notes");
@@ -75,7 +76,7 @@ it("refuses two actions of one tool that look alike", () => {
     ...tool("mail"),
     actions: { list: { risk: "safe" }, "1ist": { risk: "critical" } },
   });
-  expect(() => new Registry({ clock: new FakeClock() }).register(twins)).toThrow(refusedAs("tool_name_confusable"));
+  expect(() => new Registry({ clock: new FakeClock() }).register(twins)).toThrow(refusedAs("look alike"));
 });
 
 const alike = corpus<{ readonly ascii: string; readonly c: string }>("confusables/to_ascii.dev.json");
@@ -97,7 +98,7 @@ it.skipIf(alike.length === 0)(
   },
 );
 
-it("shows a hostile name with every unprintable character spelled out", () => {
+it("shows a hostile name with every unprintable character escaped", () => {
   expect([visible("a\u202e"), visible(7), visible(null), visible("`x`")]).toEqual([
     "`a\\u{202e}`",
     "A number",

@@ -67,7 +67,7 @@ it("one deferLoading member makes both the spec lazy and the schema deferred (ca
   expect(specOf(ravi, "openai")).toMatchObject({ lazySchema: true, parameters });
 });
 
-it("specs survive JSON and are told apart by their kind (case 11)", () => {
+it("specs survive JSON and differ by their kind (case 11)", () => {
   for (const spec of [specOf(local, "openai"), specOf(hosted, "openai")]) {
     const again: unknown = JSON.parse(JSON.stringify(spec));
     expect(again).toEqual(spec);

@@ -166,7 +166,12 @@ it("a locked registry takes no tools: addTool is false and nothing is registered
   expect(tools.tryRegister(tool("a"))).toBe(true);
   tools.lock();
   expect([tools.tryRegister(tool("b")), tools.has("b")]).toEqual([false, false]);
-  expect(() => tools.register(tool("b"))).toThrow(expect.objectContaining({ code: "registry_locked" }));
+  expect(() => tools.register(tool("b"))).toThrow(
+    expect.objectContaining({
+      code: "options_invalid",
+      message: expect.stringContaining("takes no tools after its start"),
+    }),
+  );
 });
 
 it("tells what came and went, and lists actions in the order of tools", () => {
@@ -195,7 +200,7 @@ it("an invalid server schema makes the tool unavailable, and `ready` says why", 
   await using tools = registry();
   tools.register(tool("a", { input: { type: "objekt" } }));
   await expect(tools.ready()).rejects.toThrow(
-    expect.objectContaining({ code: "schema_refused", message: expect.stringContaining("#/type") }),
+    expect.objectContaining({ code: "options_invalid", message: expect.stringContaining("#/type") }),
   );
   expect(tools.unavailable(action(tools, "a"))).toContain("is refused");
   expect(await action(tools, "a").parse({})).toEqual({ unusable: expect.stringContaining("refused") });

@@ -106,7 +106,7 @@ export class Registry implements AsyncDisposable {
   /**
    * A set is registered whole or not at all; tools that it receives later are registered then.
    *
-   * @throws RuntimeFault saying what is missing or refused (`tool_incomplete`, `tool_duplicate`, `tool_name_*`, `schema_refused`, `registry_locked`)
+   * @throws RuntimeFault saying what is missing or refused (`options_invalid`)
    */
   register(tool: AnyTool, options?: RegisterOptions): RegisteredTool;
   register(tools: Toolset, options?: RegisterOptions): readonly RegisteredTool[];
@@ -176,7 +176,7 @@ export class Registry implements AsyncDisposable {
     this.#locked = true;
   }
 
-  /** Resolves when every schema is compiled. Rejects with the first `schema_refused`. */
+  /** Resolves when every schema is compiled. Rejects with the first `options_invalid`. */
   async ready(): Promise<void> {
     await Promise.all([...this.#entries.values()].flatMap(({ guards }) => guards.map((guard) => guard.ready)));
   }
@@ -369,7 +369,7 @@ export class Registry implements AsyncDisposable {
 
 function lockedFault({ name }: AnyTool): RuntimeFault {
   return new RuntimeFault(
-    "registry_locked",
+    "options_invalid",
     `${visible(name)} is refused: this runtime takes no tools after its start.`,
   );
 }

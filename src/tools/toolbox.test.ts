@@ -45,7 +45,9 @@ it("a box keeps the last tool of a name, a runtime refuses the second (case 20)"
   expect([box.length, box.get("same") === second]).toEqual([1, true]);
   const registry = new Registry({ clock: new FakeClock() });
   registry.register(first);
-  expect(() => registry.register(second)).toThrow(expect.objectContaining({ code: "tool_duplicate" }));
+  expect(() => registry.register(second)).toThrow(
+    expect.objectContaining({ code: "options_invalid", message: expect.stringContaining("`same`") }),
+  );
   expect(internalsOf(registry).toolNamed("same")).toBe(first);
   registry.register(second, { replace: true });
   expect(internalsOf(registry).toolNamed("same")).toBe(second);

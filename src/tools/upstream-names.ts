@@ -10,12 +10,12 @@ export const serverNamePattern: RegExp = /^[A-Za-z0-9](?:[A-Za-z0-9-]|_(?!_|$)){
  * Checks a server's id. The operator chooses it, never the server. It has no `__`, so that two pairs of id and tool
  * cannot form the same name.
  *
- * @throws RuntimeFault `server_name_invalid`
+ * @throws RuntimeFault `options_invalid`
  */
 export function checkServerName(name: string): void {
   if (!serverNamePattern.test(name)) {
     throw new RuntimeFault(
-      "server_name_invalid",
+      "options_invalid",
       `\`${name.slice(0, 80)}\` cannot name a server: use 1 to 32 letters, digits, - and single _ inside.`,
     );
   }

@@ -77,7 +77,9 @@ it.each(contexts)("%s as context is refused as context_invalid beside calls that
 it("unknown limits of a session are named", async () => {
   await using h = await runtimeFixture();
   for (const odd of [{ foo: 1 }, { maxToolCalls: "9" }, { maxToolCalls: -1 }, null, 5])
-    expect(() => h.runtime.openSession(odd as never)).toThrow(expect.objectContaining({ code: "limits_invalid" }));
+    expect(() => h.runtime.openSession(odd as never)).toThrow(
+      expect.objectContaining({ code: "options_invalid", message: expect.stringMatching(/limit|maxToolCalls/) }),
+    );
   expect(h.runtime.openSession({ maxToolCalls: 3 }).limits.maxToolCalls).toBe(3);
 });
 
@@ -90,18 +92,32 @@ it("an id that is no text and an unknown filter are refused, and not answered wi
   }
   for (const odd of [{ type: 5 }, { limit: "9" }, { callId: [5] }, { since: Number.NaN }, { typ: "x" }, null])
     for (const ask of [runtime.audit.query.bind(runtime.audit), runtime.audit.latest.bind(runtime.audit)])
-      await expect(ask(odd as never)).rejects.toMatchObject({ name: "RuntimeFault", code: "filter_invalid" });
+      await expect(ask(odd as never)).rejects.toMatchObject({
+        name: "RuntimeFault",
+        code: "request_invalid",
+        message: expect.stringMatching(/^The filter is |is not a filter of | must be /),
+      });
 });
 
 it("a note with an event name of the log's own, or with what the log cannot hold, is refused", async () => {
   await using h = await runtimeFixture();
   const { runtime } = h;
   for (const own of ["tool_call.succeeded", "tool_call.attempted", "gate.required", "gate.approved", "gate.blocked"])
-    await expect(runtime.note(own, "it ran")).rejects.toMatchObject({ name: "RuntimeFault", code: "note_invalid" });
+    await expect(runtime.note(own, "it ran")).rejects.toMatchObject({
+      name: "RuntimeFault",
+      code: "request_invalid",
+      message: expect.stringContaining("is what the log says of a call"),
+    });
   for (const odd of [{ by: 7 }, { via: {} }, { tenant: 5 }, { outcome: "fine" }, null])
-    await expect(runtime.note("own.word", "x", odd as never)).rejects.toMatchObject({ code: "note_invalid" });
+    await expect(runtime.note("own.word", "x", odd as never)).rejects.toMatchObject({
+      code: "request_invalid",
+      message: expect.stringMatching(/ of the note is /),
+    });
   for (const odd of [5, undefined, ""])
-    await expect(runtime.note(odd as never, "x")).rejects.toMatchObject({ code: "note_invalid" });
+    await expect(runtime.note(odd as never, "x")).rejects.toMatchObject({
+      code: "request_invalid",
+      message: expect.stringMatching(/ of the note is /),
+    });
   await runtime.note("own.word", "x");
   expect(await eventTypes(runtime)).toEqual(["own.word"]);
 });

@@ -40,8 +40,8 @@ export function storeContract(name: string, open: OpenStore): void {
       expect(store.broken).toBeUndefined();
       await store[Symbol.asyncDispose]();
       const late = Promise.resolve(store.commit(note("late"), "queued"));
-      await expect(late).rejects.toMatchObject({ code: "store_closed" });
-      expect(store.broken).toMatchObject({ code: "store_closed" });
+      await expect(late).rejects.toMatchObject({ code: "runtime_closed", message: "The store is closed." });
+      expect(store.broken).toMatchObject({ code: "runtime_closed", message: "The store is closed." });
       await store[Symbol.asyncDispose]();
     });
   });

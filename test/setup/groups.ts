@@ -10,7 +10,7 @@ import { dirname, join, relative } from "node:path";
 
 /** Floods, gigabytes, full disks, kills, process groups, import time, growth of engines, sandboxes, real servers. */
 export const system: readonly string[] = [
-  "src/engines/{runsc,remote/firecracker,remote/kubernetes}/*.test.ts",
+  "src/engines/{remote/firecracker,remote/kubernetes}/*.test.ts",
   "src/engines/cpython/**/{cpython,pyodide}.test.ts",
   "src/engines/quickjs/{freeze,growing,hostile,reuse}.test.ts",
   "src/mcp/client/{flood,large-answers,loop-delay,process-group}.test.ts",

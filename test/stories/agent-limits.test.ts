@@ -105,7 +105,7 @@ describe.each(storeKinds)("agent runs of an agent's token, in a %s store", (kind
   });
 });
 
-describe("an agent run that nobody saves", () => {
+describe("an agent run that is not saved", () => {
   const listed = ({ ask }: Gate): Promise<unknown> =>
     ask("/v1/agent-runs", { as: "agent" })
       .then(bodyOf)
@@ -262,7 +262,7 @@ describe("a run folder", () => {
     expect(new RunFolder(at.folder, "r2").calls).toHaveLength(1);
   });
 
-  it("is begun, described and finished within the budget of its agent, with an event", async () => {
+  it("starts, describes and finishes within the budget of its agent, with an event", async () => {
     const at = await archived({ maxToolCalls: 3 });
     const change = (id: string, as: string, body: object = {}): Promise<Response> =>
       at.ask(`/v1/runs/${id}/${as}`, { as: "agent", body });
@@ -283,7 +283,11 @@ describe("a run folder", () => {
     await at.ask("/v1/runs/r1/begin", { as: "agent", body: {} });
     for (let i = 0; i < 10; i += 1) expect((await describeRun()).status).toBe(200);
     const refused = await describeRun();
-    expect([refused.status, await codeIn(refused)]).toEqual([422, "run_invalid"]);
+    const { error } = await bodyOf(refused);
+    expect([refused.status, error]).toMatchObject([
+      422,
+      { code: "request_invalid", message: expect.stringContaining("The transcript of `r1` has") },
+    ]);
   });
 });
 

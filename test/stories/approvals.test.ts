@@ -99,7 +99,7 @@ describe("an approval", () => {
     expect((await h.runtime.approvals.get(approvalId))?.state).toBe("pending");
   });
 
-  it("given twice: the second is a conflict and runs nothing; an unknown id is unknown (case 93)", async () => {
+  it("decided twice: the second is a conflict; an unknown id is unknown (case 93)", async () => {
     await using h = await runtimeFixture();
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
@@ -145,7 +145,7 @@ describe("an approval", () => {
     expect(await eventTypes(h.runtime)).toContain("gate.expired");
   });
 
-  it("given in time but used too late is not used", async () => {
+  it("decided in time but used too late is not used", async () => {
     await using h = await runtimeFixture({ approvals: { patience: "suspend", ttlMs: 1000 } });
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
@@ -175,7 +175,7 @@ describe("an approval", () => {
     expect(await h.runtime.approvals.list({ state: "pending" })).toHaveLength(1);
   });
 
-  it("lets a waiting caller continue when it is given", async () => {
+  it("lets a waiting caller continue when it is approved", async () => {
     await using h = await runtimeFixture();
     const waiting = h.runtime.invoke(mail("x"), { ...asker, patience: "wait" });
     await h.clock.advance(5);

@@ -55,7 +55,7 @@ describe("the lifetime of an artifact", () => {
     expect(await h.runtime.artifacts.mayUse(artifact, writer.principal)).toBe(false);
   });
 
-  it("what a call kept is removed if the call ended after its session", async () => {
+  it("removes what a call stored if the call ended after its session", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     await using h = await runtimeFixture(
       { results: { retentionDays: 0 } },

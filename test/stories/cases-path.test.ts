@@ -78,7 +78,8 @@ describe("budgets and sessions", () => {
       for (const value of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY]) {
         expect(() => checkedLimits({ ...directLimits, [name]: value }), name).toThrow(name);
         await expect(createRuntime({ limits: { [name]: value } })).rejects.toMatchObject({
-          code: "limits_invalid",
+          code: "options_invalid",
+          message: expect.stringContaining(`\`${name}\` is `),
         });
       }
     }

@@ -81,7 +81,7 @@ describe.each(storeKinds)("a call whose tool did not run, in %s", (kind) => {
     expect(ran).toHaveLength(0);
   });
 
-  it("is told in the log as a failure that ran nothing", async () => {
+  it("stands in the log as a failure that ran nothing", async () => {
     const { tools } = reluctant(1);
     await using h = await runtimeFixture({ store: newStore(kind) }, tools);
     const id = await approved(h.runtime);

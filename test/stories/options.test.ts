@@ -42,7 +42,7 @@ describe("a store in a missing folder", () => {
     const missing = join(folder, "not", "mounted");
     const store = `sqlite:${join(missing, "postern.db")}`;
     const made = createRuntime({ store });
-    await expect(made).rejects.toMatchObject({ name: "RuntimeFault", code: "store_folder_missing" });
+    await expect(made).rejects.toMatchObject({ name: "RuntimeFault", code: "store_unopenable" });
     await expect(made).rejects.toThrow(`\`${missing}\`, the folder of the store \`${store}\`, is not there.`);
     await expect(made).rejects.toThrow(`\`mkdir -p ${missing}\``);
     expect(existsSync(join(missing, ".."))).toBe(false);
@@ -52,7 +52,7 @@ describe("a store in a missing folder", () => {
   });
 });
 
-it("makes the folder that it is given, for its owner alone, before the store in it opens", async () => {
+it("makes its `folder`, for its owner alone, before the store in it opens", async () => {
   const own = join(folder, ".postern");
   await using runtime = await createRuntime({ store: `sqlite:${join(own, "postern.db")}`, folder: own });
   expect(runtime.health().status).toBe("ok");

@@ -272,7 +272,7 @@ describe("a strict server", () => {
     const { server } = scene();
     const servers = { files: server.config({ pin: "never" as "strict" }) }; // what JavaScript may send
     await expect(createRuntime({ servers })).rejects.toMatchObject({
-      code: "server_invalid",
+      code: "options_invalid",
       message: expect.stringContaining('`pin` is "never"; write `first_seen` or `strict`'),
     });
   });

@@ -80,7 +80,7 @@ it("a stream that stalls ends with its call's time", async () => {
   await stopped;
 });
 
-it("a stream that holds a known secret is not kept, also if it spans two pieces", async () => {
+it("does not store a stream with a known secret, also if it spans two pieces", async () => {
   const secrets = { get: async () => ({ reveal: () => "sesame-open-sesame" }) };
   const telling = defineTool({
     ...plain,

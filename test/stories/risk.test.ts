@@ -184,7 +184,7 @@ it("after a result from the open world, later open-world calls of the run rise o
   expect(await riskOf(runtime, call, "two")).toBe("safe");
 });
 
-it("without `taint` nothing is raised, and no history is kept", async () => {
+it("raises nothing and keeps no history without `taint`", async () => {
   const { runtime } = await open({}, { autonomy: "A2" });
   await using _ = runtime;
   const call = { tool: "fetch_page", arguments: { url: "https://a.example" } };

@@ -95,8 +95,14 @@ it("an act that cannot be logged changes nothing, and an invalid act is not logg
     await expect(runs?.[verb](name, { by: ann })).rejects.toThrow("the disk is full");
   }
   for (const odd of [{ deliverables: ["../out"] }, { deliverables: Array(1_001).fill("a") }])
-    await expect(runs?.describe(name, { ...odd, by: ann })).rejects.toMatchObject({ code: "run_invalid" });
-  await expect(runs?.begin({ runId: "a/b" }, { by: ann })).rejects.toMatchObject({ code: "run_invalid" });
+    await expect(runs?.describe(name, { ...odd, by: ann })).rejects.toMatchObject({
+      code: "request_invalid",
+      message: expect.stringMatching(/deliverable/),
+    });
+  await expect(runs?.begin({ runId: "a/b" }, { by: ann })).rejects.toMatchObject({
+    code: "request_invalid",
+    message: expect.stringContaining("is no run's id"),
+  });
   await runs?.flush();
   const after = contents(folder);
   expect(after[join(folder, "run_1", "task.yaml")]).toBe(before[join(folder, "run_1", "task.yaml")]);

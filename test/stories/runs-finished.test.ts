@@ -158,14 +158,15 @@ it.each(["../x", "/etc/passwd", "", ".", "a//b", "a/../b", "a\u0000b", "a\\b", "
   async (path) => {
     await using k = await begun();
     await expect(k.runs.describe(name, { deliverables: ["good.md", path], prompt: "new" })).rejects.toMatchObject({
-      code: "run_invalid",
+      code: "request_invalid",
+      message: expect.stringMatching(/deliverable/),
     });
     expect((await k.runs.get(name))?.deliverables.expected).toEqual([]);
     expect(k.run.types).not.toContain("prompt.rendered");
   },
 );
 
-it("lists what was kept by reference, with size and media type", async () => {
+it("lists what was stored by reference, with size and media type", async () => {
   const big: Tool = {
     ...{ name: "big", description: "Big.", risk: "safe", effects: "read", idempotent: true },
     input: { type: "object" },

@@ -157,7 +157,7 @@ it.each([
   expect(runtime.tools.offer("wood__act")?.facts).toMatchObject({ effects: "effects" in own ? own.effects : "write" });
 });
 
-it("calls its own tool harmless only if its author said so", async () => {
+it("calls its own tool harmless only if its author declared it", async () => {
   const tool = {
     description: "d",
     risk: "high",

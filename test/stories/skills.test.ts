@@ -108,7 +108,7 @@ describe("a run restricted to a skill", () => {
     expect((await call(at, "gone")).refusal?.code).toBe("tool_unknown");
   });
 
-  it("is told that a skill whose tools are all elsewhere allows no tool here", async () => {
+  it("answers that a skill whose tools are all elsewhere allows no tool here", async () => {
     await using at = await runtimeFixture({ ...open, skills: { folders: [], skills: [elsewhere] } });
     const { text } = await call(at, "skills", { action: "activate", name: "elsewhere" });
     expect(text).toContain(
@@ -229,7 +229,10 @@ describe("the skill tools", () => {
     await using at = await runtimeFixture({ ...open, policy });
     expect((await call(at, "load_skill", { skill_id: "letters" })).refusal?.code).toBe("permission_denied");
     const mine = defineTool({ name: "skills", description: "mine", risk: "safe", idempotent: true, execute: () => "" });
-    await expect(createRuntime({ ...open, tools: [mine] })).rejects.toMatchObject({ code: "tool_duplicate" });
+    await expect(createRuntime({ ...open, tools: [mine] })).rejects.toMatchObject({
+      code: "options_invalid",
+      message: expect.stringContaining("`skills`"),
+    });
   });
 });
 

@@ -59,7 +59,7 @@ const limits: LimitTable<keyof FileLimits> = {
  *   tools: [...fileTools({ runs: openRunFolders(".postern/runs"), roots: { docs: { path: "docs" } }, write: true })],
  * });
  *
- * @throws RuntimeFault `files_invalid` for an invalid root or limit, `files_not_race_safe` if the guard is not safe on this system
+ * @throws RuntimeFault `options_invalid` for an invalid root or limit, and if the guard is not safe on this system
  * @public
  */
 export function fileTools(options: FileToolOptions): readonly LocalTool[] {
@@ -84,7 +84,7 @@ const locks = new Locks();
 export function fileKit(options: FileToolOptions, disk: Disk = realDisk): FileKit {
   return {
     roots: new FileRoots(options),
-    limits: checkedLimits(options, limits, "files_invalid"),
+    limits: checkedLimits(options, limits, "options_invalid"),
     mayWrite: options.write === true || options.delete === true,
     searches: new SearchThreads(),
     locks,

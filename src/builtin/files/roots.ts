@@ -64,12 +64,12 @@ export class FileRoots {
   readonly #runs: RunFolders | undefined;
   readonly #hardLinks: boolean;
 
-  /** @throws RuntimeFault `files_invalid` for a root that must not be one, `files_not_race_safe` */
+  /** @throws RuntimeFault `options_invalid` for a root that must not be one, and if the guard is not safe on this system */
   constructor(options: RootsOptions) {
     const { runs, roots = {}, hardLinks = false, notRaceSafe = false } = options;
     if (!canHold() && !notRaceSafe)
       throw new RuntimeFault(
-        "files_not_race_safe",
+        "options_invalid",
         `On this system (${process.platform}, no \`/proc/self/fd\`) the file tools cannot be kept beneath their roots against a process that swaps folders for links. Run them on Linux, or set \`notRaceSafe: true\` if no other program writes to the roots.`,
       );
     this.#runs = runs;
@@ -84,7 +84,7 @@ export class FileRoots {
       this.#roots.set(name, checkedRoot(name, root, options));
     }
     if (this.#roots.size === 0)
-      throw new RuntimeFault("files_invalid", "The file tools have no roots: give them `runs`, `roots` or both.");
+      throw new RuntimeFault("options_invalid", "The file tools have no roots: give them `runs`, `roots` or both.");
   }
 
   /** For people and models: every root, and what may be done there. */
@@ -210,5 +210,5 @@ function isWithin(path: string, folder: string): boolean {
 }
 
 function invalid(name: string, what: string): RuntimeFault {
-  return new RuntimeFault("files_invalid", `The root \`${name}\` ${what}.`);
+  return new RuntimeFault("options_invalid", `The root \`${name}\` ${what}.`);
 }

@@ -98,7 +98,7 @@ export class CandidateService {
   readonly #options: CandidateServiceOptions;
   readonly #scopes: readonly string[];
 
-  /** @throws RuntimeFault `memory_invalid` */
+  /** @throws RuntimeFault `options_invalid` */
   constructor(options: CandidateServiceOptions) {
     this.#options = options;
     this.#scopes = checkedScopes(options.scopes);

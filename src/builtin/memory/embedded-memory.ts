@@ -37,7 +37,7 @@ pragma user_version = ${version};
  * and words in a query are only words.
  *
  * @param file made if it is missing, readable only by its owner; `:memory:` stores nothing
- * @throws RuntimeFault `memory_unopenable`
+ * @throws RuntimeFault `config_invalid`
  * @public
  */
 export async function openEmbeddedMemory(
@@ -55,7 +55,7 @@ export async function openEmbeddedMemory(
     database?.close();
     if (error instanceof RuntimeFault) throw error;
     const message = `\`${file}\` cannot be opened as a memory: ${messageOf(error)}. Name another file, or move this one away.`;
-    throw new RuntimeFault("memory_unopenable", message, { cause: error });
+    throw new RuntimeFault("config_invalid", message, { cause: error });
   }
 }
 
@@ -71,7 +71,7 @@ function prepare(database: DatabaseSync, file: string): void {
   if (found === version) return;
   const tables = database.prepare("select count(*) as n from sqlite_schema").get()?.["n"];
   if (found !== 0 || tables !== 0)
-    throw new RuntimeFault("memory_unopenable", `\`${file}\` is not a memory of this version; name another file.`);
+    throw new RuntimeFault("config_invalid", `\`${file}\` is not a memory of this version; name another file.`);
   database.exec(`begin immediate; ${schema} commit;`);
 }
 

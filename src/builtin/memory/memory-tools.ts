@@ -50,17 +50,20 @@ const defaultLimit = 10;
  * const memory = await openEmbeddedMemory(".postern/memory.db");
  * await createRuntime({ tools: memoryTools({ provider: memory.provider, runs, clock: new SystemClock() }) });
  *
- * @throws RuntimeFault `memory_invalid` for an invalid mode or scope, or `external` without a provider
+ * @throws RuntimeFault `options_invalid` for an invalid mode or scope, or `external` without a provider
  * @public
  */
 export function memoryTools(options: MemoryOptions): readonly LocalTool[] {
   const { writeMode: mode = "candidate", provider } = options;
   if (!writeModes.includes(mode)) {
     const found = JSON.stringify(mode) ?? String(mode);
-    throw new RuntimeFault("memory_invalid", `\`memory.write_mode\` is ${found}; it must be ${writeModes.join(", ")}.`);
+    throw new RuntimeFault(
+      "options_invalid",
+      `\`memory.write_mode\` is ${found}; it must be ${writeModes.join(", ")}.`,
+    );
   }
   if (mode === "external" && provider === undefined) {
-    throw new RuntimeFault("memory_invalid", "`memory.write_mode` is `external`, which needs a provider; give one.");
+    throw new RuntimeFault("options_invalid", "`memory.write_mode` is `external`, which needs a provider; give one.");
   }
   const scopes = checkedScopes(options.scopes);
   const parts: MemoryToolParts = { ...options, mode, scopes, defaultScope: scopes[0] ?? "agent" };
@@ -134,7 +137,7 @@ const memorySchema = lazySchema((zod) => {
 function checked(answer: unknown, limit: number): readonly JsonObject[] {
   const parsed = memorySchema().safeParse(answer);
   if (!parsed.success)
-    throw new RuntimeFault("memory_unreadable", "The memory provider's answer is not a list of memories.");
+    throw new RuntimeFault("memory_failed", "The memory provider's answer is not a list of memories.");
   return parsed.data
     .slice(0, limit)
     .map(({ at, ...memory }) => ({ ...memory, ...(at !== undefined && { at: new Date(at).toISOString() }) }));

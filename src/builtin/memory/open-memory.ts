@@ -44,7 +44,7 @@ function warningFor({ provider, writeMode }: MemorySettings, offered: readonly O
 const noProvider =
   "`memory.provider` is `external`, and no MCP server is named `memory`: nothing is recalled. Add it to `servers`, or name yours: `provider: { server: NAME }`.";
 
-/** @throws RuntimeFault `memory_unopenable`, `memory_invalid` */
+/** @throws RuntimeFault `config_invalid`, `options_invalid` */
 export async function openMemory(settings: MemorySettings, context: MemoryContext): Promise<OpenMemory> {
   const { provider: kind, writeMode, scopes } = settings;
   const { runs, clock, redactor } = context;

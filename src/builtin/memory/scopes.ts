@@ -6,13 +6,13 @@ const pattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 /** By default each agent has only its own memory. */
 export const defaultScopes: readonly string[] = ["agent"];
 
-/** @throws RuntimeFault `memory_invalid` */
+/** @throws RuntimeFault `options_invalid` */
 export function checkedScopes(scopes: readonly string[] = defaultScopes): readonly string[] {
   const odd = scopes.find((scope) => typeof scope !== "string" || !pattern.test(scope));
   if (odd !== undefined || scopes.length === 0 || scopes.length > 64) {
     const what = odd === undefined ? `holds ${scopes.length} names` : `holds ${JSON.stringify(odd)}`;
     throw new RuntimeFault(
-      "memory_invalid",
+      "options_invalid",
       `\`memory.scopes\` ${what}; it must hold 1 to 64 names of at most 64 letters, digits, - _ and dots.`,
     );
   }

@@ -148,7 +148,7 @@ async function answerIn(
   if (artifact === undefined) return structured ?? parsed(text);
   if (open === undefined) {
     throw new RuntimeFault(
-      "memory_unreadable",
+      "memory_failed",
       "The memory server's answer is too big to come inline; raise `limits.max_inline_result_bytes`, or give `open`.",
     );
   }
@@ -168,13 +168,13 @@ function parsed(text: string): Json {
 
 function unreadable(cause?: unknown): RuntimeFault {
   const message = "The memory server's answer is not a knowledge graph.";
-  return new RuntimeFault("memory_unreadable", message, { cause });
+  return new RuntimeFault("memory_failed", message, { cause });
 }
 
 /** If the server's outcome is unknown, ours is unknown too. */
 function refused({ status, refusal, text }: ToolOutcome, server: string): RuntimeFault {
   const why = refusal?.message ?? text;
-  const fault = new RuntimeFault("memory_refused", `The memory server \`${server}\`: ${why === "" ? status : why}`);
+  const fault = new RuntimeFault("memory_failed", `The memory server \`${server}\`: ${why === "" ? status : why}`);
   const unknown = refusal?.code === "outcome_unknown" || refusal?.code === "in_progress";
   return Object.assign(fault, { unknown, retryable: refusal?.retry === "later" });
 }

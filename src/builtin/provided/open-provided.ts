@@ -29,7 +29,7 @@ export async function openProvided(
   try {
     tools.push(await (await import("./shell.ts")).shellTool({ ...options, ...shell }));
   } catch (error) {
-    if (!(error instanceof RuntimeFault) || error.code !== "shell_unavailable") throw error;
+    if (!(error instanceof RuntimeFault) || error.code !== "dependency_missing") throw error;
     reject("shell", messageOf(error));
   }
   return tools;

@@ -92,7 +92,7 @@ const inputSchema: JsonObject = {
  * A shell for models. It is `critical`, and off until a policy rule names it. Each command runs in its own sandbox. The
  * folder and exported variables of `bash` stay for the run's next command.
  *
- * @throws RuntimeFault `shell_unavailable` if there is no sandbox, `files_invalid` for an unusable root
+ * @throws RuntimeFault `dependency_missing` if there is no sandbox, `options_invalid` for an unusable root
  *
  * @example
  * const tools = [await shellTool({ roots: { work: { path: "work", writable: true } } })];
@@ -106,7 +106,7 @@ export async function shellTool(options: ShellToolOptions): Promise<ProviderDefi
   const root = rootOf(kit, options.root);
   const sandbox = await ShellSandbox.open({ ...limits, network, readable });
   if ("missing" in sandbox)
-    throw new RuntimeFault("shell_unavailable", `The tool \`shell\` cannot be offered: ${sandbox.missing}.`);
+    throw new RuntimeFault("dependency_missing", `The tool \`shell\` cannot be offered: ${sandbox.missing}.`);
   const shell = new Shell({ kit, root, sandbox, limits });
   return Object.freeze({
     ...({ name: "shell", risk: "critical", effects: "write", openWorld: network, idempotent: false } as const),
@@ -137,7 +137,7 @@ function rootOf({ roots }: FileKit, root = ""): string {
   } catch (error) {
     const why = rejectionOf(error)?.message;
     if (why === undefined) throw error;
-    throw new RuntimeFault("files_invalid", `The shell cannot work in the root \`${root}\`: it ${why}`);
+    throw new RuntimeFault("options_invalid", `The shell cannot work in the root \`${root}\`: it ${why}`);
   }
 }
 

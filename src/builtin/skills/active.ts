@@ -69,7 +69,7 @@ export class ActiveRuns {
     this.#runs = runs;
   }
 
-  /** @throws RuntimeFault `skills_unreadable`, because a guess could lift a restriction */
+  /** @throws RuntimeFault `internal`, because a guess could lift a restriction */
   static async open(keeping: SkillKeeping | undefined): Promise<ActiveRuns> {
     const store = keeping?.store ?? new MemoryStore({ clock: new SystemClock(), serialize: () => "" });
     return new ActiveRuns(keeping, await new LiveCollection({ store, kind, read: readBody, write: bodyOf }).readAll());
@@ -89,7 +89,7 @@ export class ActiveRuns {
       const at = skills.findIndex(({ name }) => name === skill.name);
       if (at >= 0) return skill.byAgent === true || skills[at]?.byAgent !== true ? undefined : skills.with(at, skill);
       if (skills.length < mostActive) return [...skills, skill];
-      throw new RuntimeFault("skill_limit", `${mostActive} skills are active in this run; deactivate one first.`);
+      throw new RuntimeFault("skill_refused", `${mostActive} skills are active in this run; deactivate one first.`);
     };
     return this.#change({ run, type: "skill.activated", skill, by, next });
   }
@@ -205,10 +205,7 @@ const bodySchema = lazySchema((zod) => {
 function readBody(body: Json): RunSkills {
   const parsed = bodySchema().safeParse(body);
   if (!parsed.success)
-    throw new RuntimeFault(
-      "skills_unreadable",
-      "What the store holds of a run's active skills is not what Postern writes.",
-    );
+    throw new RuntimeFault("internal", "What the store holds of a run's active skills is not what Postern writes.");
   const { tenant, run_id: runId, skills: list } = parsed.data;
   const skills = list.map(({ allowed_tools: allowedTools, by_agent: byAgent, ...skill }) => ({
     ...skill,

@@ -30,21 +30,21 @@ export interface SkillDefinition {
  * const polite = defineSkill({ name: "polite", description: "For letters.", instructions: "Say please.", allowedTools: ["send_email"] });
  * await createRuntime({ tools, skills: { folders: [], skills: [polite] } });
  *
- * @throws RuntimeFault `skill_incomplete` that names the member
+ * @throws RuntimeFault `options_invalid` that names the member
  * @public
  */
 export function defineSkill(definition: SkillDefinition): SkillInput {
   const { name, instructions, description = "", allowedTools = [], version = "1" } = definition;
   if (typeof name !== "string" || !/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name) || name.length > 64)
     throw new RuntimeFault(
-      "skill_incomplete",
+      "options_invalid",
       `${visible(name)} cannot be the name of a skill: use 1 to 64 of a-z, 0-9 and single hyphens.`,
     );
   for (const [member, text] of Object.entries({ instructions, description, version }))
     if (typeof text !== "string")
-      throw new RuntimeFault("skill_incomplete", `Skill \`${name}\`: \`${member}\` must be a text.`);
+      throw new RuntimeFault("options_invalid", `Skill \`${name}\`: \`${member}\` must be a text.`);
   if (!Array.isArray(allowedTools) || !allowedTools.every((tool) => typeof tool === "string" && tool !== ""))
-    throw new RuntimeFault("skill_incomplete", `Skill \`${name}\`: \`allowedTools\` must be a list of tool names.`);
+    throw new RuntimeFault("options_invalid", `Skill \`${name}\`: \`allowedTools\` must be a list of tool names.`);
   return Object.freeze({
     name,
     instructions,

@@ -142,7 +142,9 @@ it("opens nothing outside its folder", async () => {
     "a\0b",
     "references/../../../outside",
   ])
-    expect(() => skills.read("real", path), path).toThrow(expect.objectContaining({ code: "skill_file_refused" }));
+    expect(() => skills.read("real", path), path).toThrow(
+      expect.objectContaining({ code: "skill_refused", message: expect.stringContaining("of skill `real`") }),
+    );
   expect(skills.read("real", "./references//a.md")).toEqual({ kind: "text", text: "a" });
   expect(skills.load("real").files).not.toContain("references/passwd");
   expect(descriptors()).toBe(before);
@@ -211,14 +213,18 @@ it("finds skills defined in code before those of the folders", async () => {
 });
 
 it("refuses options that are no lists", async () => {
+  const noPaths = { code: "options_invalid", message: expect.stringContaining("it must be a list of paths") };
   // @ts-expect-error a path alone
-  await expect(openSkills({ folders: "skills" })).rejects.toMatchObject({ code: "skills_invalid" });
-  await expect(openSkills({ folders: [""] })).rejects.toMatchObject({ code: "skills_invalid" });
+  await expect(openSkills({ folders: "skills" })).rejects.toMatchObject(noPaths);
+  await expect(openSkills({ folders: [""] })).rejects.toMatchObject(noPaths);
   // @ts-expect-error made by hand
-  await expect(openSkills({ folders: [], skills: [{ name: "x" }] })).rejects.toMatchObject({ code: "skills_invalid" });
+  await expect(openSkills({ folders: [], skills: [{ name: "x" }] })).rejects.toMatchObject({
+    code: "options_invalid",
+    message: expect.stringContaining("`skills.skills` must be"),
+  });
 });
 
-it("finds a file with a name in NFD by its NFC spelling", async () => {
+it("finds a file with a name in NFD by its NFC form", async () => {
   writeSkill(folder, "a", skillText("name: a\ndescription: d"), { "references/e\u0301t.md": "text" });
   expect((await open()).read("a", "references/\u00e9t.md")).toEqual({ kind: "text", text: "text" });
 });

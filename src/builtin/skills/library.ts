@@ -54,7 +54,7 @@ export interface SkillsContext {
   readonly log?: ((message: string) => void) | undefined;
 }
 
-/** @throws RuntimeFault `skills_unreadable` if the stored activations are not readable, `skills_invalid` if a skill of `agents` cannot be loaded */
+/** @throws RuntimeFault `internal` if the stored activations are not readable, `options_invalid` if a skill of `agents` cannot be loaded */
 export async function openLibrary(options: SkillsOptions, context: SkillsContext): Promise<Skills> {
   const { agents = {} } = options;
   const runs = await ActiveRuns.open(context.keep);
@@ -101,7 +101,7 @@ class SkillLibrary implements Skills {
     for (const [agent, names] of Object.entries(context.agents ?? {})) this.#fix(agent, names);
   }
 
-  /** @throws RuntimeFault `skills_invalid`, because an agent without its skill could call everything */
+  /** @throws RuntimeFault `options_invalid`, because an agent without its skill could call everything */
   #fix(agent: string, names: readonly string[]): void {
     const skills = names.map((id): ActiveSkill => {
       try {
@@ -109,7 +109,7 @@ class SkillLibrary implements Skills {
         this.#instructions.set(digest, instructions);
         return { name: skill.name, version: skill.version, allowedTools: skill.allowedTools, digest };
       } catch (cause) {
-        throw new RuntimeFault("skills_invalid", `\`skills.agents\` of agent \`${agent}\`: ${messageOf(cause)}`, {
+        throw new RuntimeFault("options_invalid", `\`skills.agents\` of agent \`${agent}\`: ${messageOf(cause)}`, {
           cause,
         });
       }
@@ -136,11 +136,11 @@ class SkillLibrary implements Skills {
     const read = readText(folder, entry, file);
     if (read === undefined || "problem" in read) {
       const problem = read?.problem ?? `its ${file} is gone`;
-      throw new RuntimeFault("skill_unreadable", `Skill \`${skill.name}\` cannot be loaded: ${problem}.`);
+      throw new RuntimeFault("skill_refused", `Skill \`${skill.name}\` cannot be loaded: ${problem}.`);
     }
     if (sha256(read.text.head) !== head) {
       throw new RuntimeFault(
-        "skill_changed",
+        "skill_refused",
         `Skill \`${skill.name}\` was changed since Postern started, so what it restricts is not certain. Restart to take it as it is.`,
       );
     }
@@ -150,7 +150,7 @@ class SkillLibrary implements Skills {
   read(id: string, path: string): SkillFile {
     const found = this.#known(id);
     if (found.entry === undefined)
-      throw new RuntimeFault("skill_file_refused", `Skill \`${found.skill.name}\` brings no files along.`);
+      throw new RuntimeFault("skill_refused", `Skill \`${found.skill.name}\` brings no files along.`);
     const { skill, folder, entry } = found;
     try {
       const bytes = folder.read([entry, ...partsOf(path)], maxFileBytes);
@@ -158,7 +158,7 @@ class SkillLibrary implements Skills {
       return text === undefined ? { kind: "bytes", bytes, mediaType: mediaTypeOf(bytes) } : { kind: "text", text };
     } catch (error) {
       if (!(error instanceof FileRejection)) throw error;
-      throw new RuntimeFault("skill_file_refused", `${visible(path)} of skill \`${skill.name}\` ${error.message}`, {
+      throw new RuntimeFault("skill_refused", `${visible(path)} of skill \`${skill.name}\` ${error.message}`, {
         cause: error,
       });
     }

@@ -12,7 +12,7 @@ import type { Skills } from "./skills.ts";
  * const skills = await openSkills({ folders: ["skills"] });
  * await using runtime = await createRuntime({ tools, skills });
  * const prompt = ["You help with mail.", skills.roster()].join("\n\n");
- * @throws RuntimeFault `skills_invalid` for folders that are no list of paths, `skills_unreadable`
+ * @throws RuntimeFault `options_invalid` for folders that are no list of paths, `internal`
  *
  * @public
  */
@@ -20,11 +20,11 @@ export async function openSkills(options: SkillsOptions, context: SkillsContext 
   const { folders, skills = [], agents = {}, linksAndGroups = false } = options;
   if (!Array.isArray(folders) || !folders.every((folder) => typeof folder === "string" && folder !== "")) {
     const found = JSON.stringify(folders) ?? String(folders);
-    throw new RuntimeFault("skills_invalid", `\`skills.folders\` is ${found}; it must be a list of paths.`);
+    throw new RuntimeFault("options_invalid", `\`skills.folders\` is ${found}; it must be a list of paths.`);
   }
   if (!Array.isArray(skills) || !skills.every((skill) => skill?.path === null))
-    throw new RuntimeFault("skills_invalid", "`skills.skills` must be a list of what `defineSkill` made.");
-  checkMember("linksAndGroups", linksAndGroups, "true or false", "skills_invalid");
+    throw new RuntimeFault("options_invalid", "`skills.skills` must be a list of what `defineSkill` made.");
+  checkMember("linksAndGroups", linksAndGroups, "true or false", "options_invalid");
   checkAgents(agents);
   const { openLibrary } = await import("./library.ts"); // loaded with its parser only when there are skills
   return openLibrary(options, context);
@@ -35,7 +35,7 @@ function checkAgents(agents: unknown): void {
   const isList = (names: unknown): boolean => Array.isArray(names) && names.every((name) => typeof name === "string");
   if (isMap && Object.values(agents).every(isList)) return;
   throw new RuntimeFault(
-    "skills_invalid",
+    "options_invalid",
     `\`skills.agents\` is ${JSON.stringify(agents) ?? String(agents)}; it must have a list of skills for each name of an agent.`,
   );
 }

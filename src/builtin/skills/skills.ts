@@ -88,9 +88,9 @@ export interface Skills {
   roster(): string;
   /** By name, else by alias. */
   find(id: string): Skill | undefined;
-  /** Reads its instructions from disk. Throws RuntimeFault `skill_unknown`, `skill_changed`, `skill_unreadable`. */
+  /** Reads its instructions from disk. Throws RuntimeFault `skill_unknown`, `skill_refused`, `skill_refused`. */
   load(id: string): LoadedSkill;
-  /** A reference, asset or script of a skill. Throws RuntimeFault `skill_unknown`, `skill_file_refused`. */
+  /** A reference, asset or script of a skill. Throws RuntimeFault `skill_unknown`, `skill_refused`. */
   read(id: string, path: string): SkillFile;
   /** By the host or an operator. The run gets its instructions and its restriction. Stored when this resolves. */
   activate(run: SkillRun, id: string, by?: Principal | Actor): Promise<LoadedSkill>;

@@ -37,7 +37,7 @@ describe("a value typed at a terminal", () => {
     expect(await typed("\x7f\x7fabc\x04")).toBe("abc");
   });
 
-  it("is given up with Ctrl-C, and the terminal is as it was", async () => {
+  it("ends with Ctrl-C, and the terminal is as before", async () => {
     const fake = terminal();
     const reading = readHidden(fake.input, 1_000, () => fake.type("hunt\x03"));
     await expect(reading).rejects.toBeInstanceOf(UsageProblem);

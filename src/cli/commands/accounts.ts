@@ -84,7 +84,7 @@ function linkCommand(group: CommandGroup): void {
     words: { "[name]": "who signs in; default: the built-in operator" },
     ask: async ({ operator, running }, { name = "operator" }) => {
       if (running) return operator.accounts.link({ name });
-      throw new RuntimeFault("not_running", "A link needs a running Postern; start it with `postern start` first.");
+      throw new RuntimeFault("request_invalid", "A link needs a running Postern; start it with `postern start` first.");
     },
     text: ({ url }, { paint }) => `${url}\n${paint("dim", "Signs in once, within ten minutes.")}\n`,
   });

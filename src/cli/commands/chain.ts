@@ -54,7 +54,7 @@ export function commands(group: CommandGroup): void {
     needs: { tools: true },
     ask: async ({ operator }, { id }) => {
       if (id !== "") return operator.chains.resume({ id }); // by the operator, as a decision: the log names a person
-      throw new RuntimeFault("call_missing", "Name the script by its call id; `postern chain list` shows them.");
+      throw new RuntimeFault("request_invalid", "Name the script by its call id; `postern chain list` shows them.");
     },
     text: (outcome, { command }) => `${visibleLines(outcomeText(outcome, command)).join("\n")}\n`,
     code: ({ status, refusal }) => exitCodeOf({ status, code: refusal?.code }),

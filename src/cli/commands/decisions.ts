@@ -165,7 +165,7 @@ function remembered(
  * The beginning of an id is enough if it is the beginning of one only. Open requests are searched first. A text that is
  * no beginning of an id is returned as it is, and the server refuses it.
  *
- * @throws RuntimeFault `approval_ambiguous`
+ * @throws RuntimeFault `request_invalid`
  */
 export async function wholeApprovalId({ operator }: Pick<Work, "operator">, typed: string): Promise<string> {
   if (/^apr_[0-9a-f-]{36}/.test(typed) || !/^apr_[0-9a-f-]{8,}$/.test(typed)) return typed;
@@ -178,7 +178,7 @@ export async function wholeApprovalId({ operator }: Pick<Work, "operator">, type
   const [id = typed, other] = waiting.length > 0 ? waiting : await beginningSo({});
   if (other === undefined) return id;
   throw new RuntimeFault(
-    "approval_ambiguous",
+    "request_invalid",
     `\`${visible(typed)}\` is how \`${id}\` and \`${other}\` begin; type more of the one you mean.`,
   );
 }

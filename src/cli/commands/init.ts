@@ -31,7 +31,7 @@ export function commands(group: CommandGroup): void {
       const inTheWay = configurations.find((name) => existsSync(join(folder, name))) ?? (await otherTools(folder));
       if (inTheWay !== undefined)
         throw new RuntimeFault(
-          "file_unwritable",
+          "request_invalid",
           `\`${join(folder, inTheWay)}\` is there already, so nothing was written. Keep it, or name another folder: \`postern init FOLDER\`.`,
         );
       const isIgnored = await ignoresData(folder);
@@ -74,7 +74,7 @@ async function write(folder: string, files: typeof project): Promise<readonly st
       const removed = await Promise.allSettled(made.map((one) => rm(join(folder, one))));
       const left = made.filter((_, i) => removed[i]?.status === "rejected");
       const rest = left.length === 0 ? "Nothing was written" : `Remove ${left.join(", ")} by hand`;
-      throw new RuntimeFault("file_unwritable", `\`${file}\` cannot be made: ${messageOf(error)}. ${rest}.`, {
+      throw new RuntimeFault("request_invalid", `\`${file}\` cannot be made: ${messageOf(error)}. ${rest}.`, {
         cause: error,
       });
     }

@@ -92,7 +92,7 @@ function named(connector: string, key: string): { readonly name: string; readonl
   return { name: `${connector}/${key}`, reference: `secret://${connector}/${key}` };
 }
 
-/** @throws RuntimeFault `secrets_not_sealed` when no store would ever read what is set */
+/** @throws RuntimeFault `config_invalid` when no store would ever read what is set */
 async function placeOf({ flags }: CommandInput): Promise<SealedPlace> {
   const { secretSettings, secrets, dataFolder } = await settingsFor(flags);
   requireDataFolder(dataFolder);
@@ -100,7 +100,7 @@ async function placeOf({ flags }: CommandInput): Promise<SealedPlace> {
   if (secrets === undefined && backends.includes("sealed")) return { file, keyFile, environment: process.env };
   const used = secrets === undefined ? backends.map((name) => `\`${name}\``).join(", ") : "a store of your own";
   throw new RuntimeFault(
-    "secrets_not_sealed",
+    "config_invalid",
     `The configuration takes secrets from ${used}, so what is set here would never be read; set it there, or add \`sealed\` to \`secrets.backend\`.`,
   );
 }

@@ -19,12 +19,12 @@ export function exists(folder: string): boolean {
  * Only `start` makes a data folder. A folder that a command made for a mistyped `--data` would be empty, and the mistake
  * would not be seen.
  *
- * @throws RuntimeFault `data_folder_missing`, `data_folder_unusable`
+ * @throws RuntimeFault `data_folder_unusable`
  */
 export function requireDataFolder(folder: string): void {
   if (exists(folder)) return;
   throw new RuntimeFault(
-    "data_folder_missing",
+    "data_folder_unusable",
     `There is no data folder \`${folder}\`.${nearbyFolders(folder)} \`postern start\` makes a new one.`,
   );
 }

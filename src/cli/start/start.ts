@@ -20,7 +20,7 @@ export async function start(flags: StartFlags, terminal: Terminal): Promise<Exit
   if ("server" in found) {
     if (flags.stdio === true) return (await import("./stdio-bridge.ts")).bridgeStdio(found.server, folder);
     throw new RuntimeFault(
-      "already_running",
+      "store_locked",
       `Postern runs already on ${folder}: ${found.server.url} (process ${found.server.pid}). Stop that one, or name another folder with \`--data\`.`,
     );
   }

@@ -70,7 +70,7 @@ it.each([
   expect(await toldOf(status, typeof body === "string" ? body : JSON.stringify(body))).toEqual(printed);
 });
 
-it("what is sent before `initialize` was answered goes into the session that opens", async () => {
+it("messages sent before the answer to `initialize` go into the session that opens", async () => {
   const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "c", version: "1" } };
   const lines = [
     { id: 1, method: "initialize", params },

@@ -3,8 +3,6 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileS
 import { dirname, join } from "node:path";
 import { isAlive } from "./alive.ts";
 
-const usualProcesses = 256; // includes gVisor's own threads
-
 /**
  * A shell enters the groups and then becomes the program with `exec`, so the program never runs outside them. The
  * groups are named after the process id.
@@ -42,7 +40,7 @@ export class Groups implements Disposable {
    * @param name begins with `postern-` and contains this process's id, so that a later process can remove what a killed
    * one left
    */
-  static open(name: string, mostProcesses: number = usualProcesses): Groups | undefined {
+  static open(name: string, mostProcesses: number): Groups | undefined {
     const isFirst = existsSync("/sys/fs/cgroup/pids") && existsSync("/sys/fs/cgroup/memory");
     const base = "/sys/fs/cgroup";
     const [pids = base, memory = base] = isFirst ? ["pids", "memory"].map((controller) => join(base, controller)) : [];

@@ -13,7 +13,7 @@ function aPath(): string {
 
 async function openedFile(path: string): Promise<{ readonly file: LineFile; readonly changed: string[] }> {
   const changed: string[] = [];
-  const file = new LineFile(path, { code: "run_invalid", changed: (what) => void changed.push(what) });
+  const file = new LineFile(path, { code: "request_invalid", changed: (what) => void changed.push(what) });
   await file.open();
   return { file, changed };
 }
@@ -54,7 +54,7 @@ describe("lines that wait for one append", () => {
     const lines = Array.from({ length: 5_000 }, (_, i) => `${i} ${"x".repeat(i % 97)}`);
     writeFileSync(path, `${lines.join("\n")}\n`);
     const received: string[] = [];
-    const file = new LineFile(path, { code: "run_invalid", changed: () => {} });
+    const file = new LineFile(path, { code: "request_invalid", changed: () => {} });
     await file.open((line) => void received.push(line));
     expect(received).toEqual(lines);
   });
@@ -95,7 +95,7 @@ describe("lines that wait for one append", () => {
     const other = `${path}.other`;
     writeFileSync(other, "mine\n");
     put(path, other);
-    const file = new LineFile(path, { code: "run_invalid", changed: () => {} });
+    const file = new LineFile(path, { code: "request_invalid", changed: () => {} });
     await expect(file.open()).rejects.toThrow();
     file.add("two");
     await expect(file.flush()).rejects.toThrow();
@@ -105,7 +105,7 @@ describe("lines that wait for one append", () => {
   it("refuses a file with a line that is too long, and leaves it unchanged", async () => {
     const path = aPath();
     writeFileSync(path, "x".repeat(2_000_000));
-    await expect(new LineFile(path, { code: "run_invalid", changed: () => {} }).open()).rejects.toThrow(
+    await expect(new LineFile(path, { code: "request_invalid", changed: () => {} }).open()).rejects.toThrow(
       "longer than 1 MiB",
     );
     expect(readFileSync(path).length).toBe(2_000_000);
@@ -149,15 +149,15 @@ describe("a line that is on the disk at once", () => {
     const target = join(folder, "target");
     writeFileSync(target, "mine");
     symlinkSync(target, file);
-    await expect(appendLine(file, "x")).rejects.toMatchObject({ code: "line_file_unusable" });
-    await expect(read()).rejects.toMatchObject({ code: "line_file_unusable" });
+    await expect(appendLine(file, "x")).rejects.toMatchObject({ code: "config_invalid" });
+    await expect(read()).rejects.toMatchObject({ code: "config_invalid" });
     rmSync(file);
     linkSync(target, file);
-    await expect(appendLine(file, "x")).rejects.toMatchObject({ code: "line_file_unusable" });
+    await expect(appendLine(file, "x")).rejects.toMatchObject({ code: "config_invalid" });
     rmSync(file);
     execFileSync(makePipe, [file]);
-    await expect(appendLine(file, "x")).rejects.toMatchObject({ code: "line_file_unusable" });
-    await expect(read()).rejects.toMatchObject({ code: "line_file_unusable" });
+    await expect(appendLine(file, "x")).rejects.toMatchObject({ code: "config_invalid" });
+    await expect(read()).rejects.toMatchObject({ code: "config_invalid" });
     await expect(appendLine(folder, "x")).rejects.toThrow();
     expect(readFileSync(target, "utf8")).toBe("mine");
   });

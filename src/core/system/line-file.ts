@@ -17,7 +17,7 @@ const chunkBytes = 65_536;
 const longestLineBytes = 1_048_576;
 /** If so much waits, the file is full: no more lines are added until it can be written. */
 const mostWaitingCharacters = 2_000_000;
-const unusable = "line_file_unusable";
+const unusable = "config_invalid";
 
 /** Writes to one file of this process run one after another. */
 const writing = new Locks();
@@ -25,7 +25,7 @@ const writing = new Locks();
 /**
  * Adds a line. It is on the disk when this resolves, or not there at all.
  *
- * @throws RuntimeFault `line_file_unusable` if it is no plain file with one name; errors of the disk
+ * @throws RuntimeFault `config_invalid` if it is no plain file with one name; errors of the disk
  */
 export function appendLine(path: string, line: string): Promise<void> {
   return writing.with([path], async () => {

@@ -43,7 +43,7 @@ it("goes on after work that failed, and tells its own caller alone", async () =>
   expect(await went).toBe("good");
 });
 
-it("says when all is over that was given until now, also when that failed or was nothing", async () => {
+it("resolves when all tasks so far are over, also if they failed or there are none", async () => {
   const { done, work } = works();
   const locks = new Locks();
   await locks.over("one");

@@ -22,6 +22,6 @@ it("refuses a file in its place or above it", () => {
   expect(() => makeOwnFolder(join(folder, "file", "below"))).toThrow("EEXIST");
 });
 
-it.runIf(process.platform === "linux")("ends where the kernel lets nobody make a folder", () => {
+it.runIf(process.platform === "linux")("ends where the kernel forbids new folders", () => {
   expect(() => makeOwnFolder("/proc/nothere/below")).toThrow(/ENOENT|EACCES|EPERM/);
 });

@@ -18,8 +18,6 @@ export interface ChildSpec {
   readonly closed: boolean;
   /** The control groups that it enters before it becomes the engine. */
   readonly groups?: Groups | undefined;
-  /** Removes what outlives the process. */
-  readonly cleanUp?: (pid: number) => Promise<void>;
   readonly environment?: Readonly<Record<string, string>>;
   /** Milliseconds until it must be ready. */
   readonly startMs?: number;
@@ -40,14 +38,13 @@ export class SandboxProcess implements SandboxEnd {
   readonly #line: FrameLine;
   readonly #groups: Groups | undefined;
 
-  private constructor(own: HostProcess, { frames, groups, cleanUp }: ChildSpec) {
+  private constructor(own: HostProcess, { frames, groups }: ChildSpec) {
     this.#process = own;
     this.#groups = groups;
     this.#line = new FrameLine(frames, { write: (bytes) => own.child.stdin?.write(bytes), kill: () => own.kill() });
     own.child.stdout?.on("data", (chunk: Buffer) => this.#line.read(chunk));
-    this.gone = own.gone.then(async (end) => {
+    this.gone = own.gone.then((end) => {
       this.#reportEnd(end);
-      await cleanUp?.(own.pid);
       groups?.remove(own.pid);
     });
   }

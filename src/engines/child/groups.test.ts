@@ -4,10 +4,10 @@ import { existsSync, mkdirSync } from "node:fs";
 import { expect, it } from "vitest";
 import { Groups } from "../../core/system/groups.ts";
 
-using here = Groups.open(`postern-probe-${process.pid}`);
+using here = Groups.open(`postern-probe-${process.pid}`, 256);
 
 it.runIf(here !== undefined)("reports that the kernel ended a process for its memory", async () => {
-  using groups = Groups.open(`postern-probe-memory-${process.pid}`);
+  using groups = Groups.open(`postern-probe-memory-${process.pid}`, 256);
   if (groups === undefined) throw new Error("There are no control groups.");
   const grows =
     "process.stdin.once('data', () => { for (const kept = []; ; ) kept.push(Buffer.alloc(8 << 20, 1)); }); console.log(1)";
@@ -25,6 +25,6 @@ it.runIf(here !== undefined)("reports that the kernel ended a process for its me
 it.runIf(here !== undefined)("removes the control groups of a Postern that was killed", () => {
   const left = `${here?.entries[0]}/../postern-children-${2 ** 22 + 1}`;
   mkdirSync(`${left}/7`, { recursive: true });
-  Groups.open(`postern-probe-again-${process.pid}`)?.[Symbol.dispose]();
+  Groups.open(`postern-probe-again-${process.pid}`, 256)?.[Symbol.dispose]();
   expect(existsSync(left)).toBe(false);
 });

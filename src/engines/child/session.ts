@@ -66,8 +66,7 @@ export class ChildSession implements SandboxSession {
 
   async next(passedMs = 0): Promise<ScriptStep> {
     if (this.#last !== undefined) return this.#last;
-    if (this.#state === "running")
-      throw new RuntimeFault("sandbox_busy", "`next` was called while a step is under way.");
+    if (this.#state === "running") throw new RuntimeFault("internal", "`next` was called while a step is under way.");
     this.#state = "running";
     this.#isFrozen = false;
     const results = this.#results.splice(0);
@@ -84,10 +83,7 @@ export class ChildSession implements SandboxSession {
   settle(results: readonly SettledCall[]): void {
     for (const result of results) {
       if (!this.#open.delete(result.place)) {
-        throw new RuntimeFault(
-          "place_unknown",
-          `Place \`${result.place}\` is not waited for; settle each asked call once.`,
-        );
+        throw new RuntimeFault("internal", `Place \`${result.place}\` is not waited for; settle each asked call once.`);
       }
       this.#results.push(result);
     }
@@ -96,7 +92,7 @@ export class ChildSession implements SandboxSession {
   async freeze(): Promise<Uint8Array> {
     if (this.#state !== "waiting" || this.#results.length > 0) {
       throw new RuntimeFault(
-        "sandbox_busy",
+        "internal",
         "Only a script that waits for its calls can be frozen, before any of them is settled.",
       );
     }
@@ -104,7 +100,7 @@ export class ChildSession implements SandboxSession {
     const image = answer.kind === "frame" ? answer.frame["image"] : undefined;
     if (typeof image !== "string") {
       this.kill();
-      throw new RuntimeFault("freeze_failed", "The sandbox gave no image; the script cannot be frozen.");
+      throw new RuntimeFault("internal", "The sandbox gave no image; the script cannot be frozen.");
     }
     this.#isFrozen = true;
     return Buffer.from(image, "base64");

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { Bubblewrap, firstOf, ownNamespaces, type Startable } from "../../core/system/bubblewrap.ts";
 import type { Groups } from "../../core/system/groups.ts";
 import { ChildPool } from "../child/pool.ts";
-import { cpythonProgram, probeOf, pythonEnvironment, pythonFlags, timeZones } from "./prelude/prelude.ts";
+import { cpythonProgram, probeProgram, pythonEnvironment, pythonFlags, timeZones } from "./prelude/prelude.ts";
 import { folderBytes, PythonDriver, type PythonOptions, type PythonSandboxes, pythonFrames } from "./python-driver.ts";
 
 const mostProcesses = 32;
@@ -58,7 +58,7 @@ async function isolate(): Promise<Isolation | { readonly missing: string }> {
   const python = firstOf("/usr/bin/python3", "/usr/local/bin/python3");
   if (python === undefined) return { missing: "`/usr/bin/python3` is not installed (apt-get install python3)" };
   const walls = [...wallsAround(python), realpathSync(python), ...pythonFlags, "-c"];
-  const problem = await bubblewrap.problem([...walls, probeOf("bubblewrap")]);
+  const problem = await bubblewrap.problem([...walls, probeProgram]);
   if (problem !== undefined) return { missing: problem };
   return { ...bubblewrap.around([...walls, cpythonProgram]), groups: bubblewrap.groups };
 }

@@ -9,7 +9,7 @@ const run = promisify(execFile);
 const asked = `
 const { CpythonDriver } = await import(${JSON.stringify(join(import.meta.dirname, "cpython.ts"))});
 const { Groups } = await import(${JSON.stringify(join(import.meta.dirname, "../../core/system/groups.ts"))});
-console.log(JSON.stringify({ missing: await new CpythonDriver().unavailable(), groups: Groups.open("postern-test") ?? null }));
+console.log(JSON.stringify({ missing: await new CpythonDriver().unavailable(), groups: Groups.open("postern-test", 256) ?? null }));
 `;
 const ownTree = ["--mount", "--net", "sh", "-c", 'mount -t sysfs sysfs /sys && exec "$@"', "sh"];
 const options = ["--disable-warning=ExperimentalWarning", "--input-type=module", "--eval", asked];

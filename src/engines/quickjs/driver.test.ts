@@ -124,7 +124,7 @@ it("refuses a script that is too long before it runs", async () => {
 });
 
 it.runIf(fencesHere().includes("limits"))(
-  "a script's process is nobody's, and can open, start and write nothing",
+  "a script's process runs as user nobody, and can open, start and write nothing",
   async () => {
     await using session = await scripts.begin("await tools.echo({})");
     await session.next();

@@ -99,7 +99,7 @@ async function thawed(child: SandboxProcess, image: Uint8Array, terms: SessionSl
   if (typeof places !== "number" || !Array.isArray(open) || !open.every((place) => typeof place === "number")) {
     child.kill();
     throw new RuntimeFault(
-      "image_broken",
+      "internal",
       "The frozen script has no record of the calls that it waits for; start it again.",
     );
   }
@@ -111,7 +111,7 @@ function boundsOf(limits: SandboxLimits): JsonObject {
   return { memoryBytes, outputBytes, ...argumentBoundsOf(limits) };
 }
 
-/** @throws RuntimeFault `sandbox_failed`, or `image_broken` when the engine could not make sense of an image */
+/** @throws RuntimeFault `internal` */
 async function answered(child: SandboxProcess, order: JsonObject): Promise<JsonObject> {
   const wanted = order["do"] === "restore" ? "restored" : "started";
   const answer = await child.ask(order, longestAnswerMs);
@@ -120,7 +120,7 @@ async function answered(child: SandboxProcess, order: JsonObject): Promise<JsonO
   const why =
     answer.kind === "frame" ? String(answer.frame["foreign"] ?? "It sent an unexpected frame.") : answer.message;
   throw new RuntimeFault(
-    wanted === "restored" ? "image_broken" : "sandbox_failed",
+    "internal",
     wanted === "restored"
       ? `The frozen script cannot be thawed: ${why} Start it again.`
       : `The engine did not take the script: ${why}`,
@@ -144,10 +144,10 @@ function problemOf({ source }: ScriptProgram): { readonly invalid: string } | un
 function misfit(image: Uint8Array, engine: string): RuntimeFault | undefined {
   const found = readHead(image);
   if (found === undefined)
-    return new RuntimeFault("image_broken", "The frozen script is damaged, or was frozen by another engine.");
+    return new RuntimeFault("internal", "The frozen script is damaged, or was frozen by another engine.");
   if (found.head.engine === engine) return undefined;
   return new RuntimeFault(
-    "image_foreign",
+    "internal",
     `The frozen script is of \`${found.head.engine}\` and here is \`${engine}\`; replay it.`,
   );
 }

@@ -53,7 +53,7 @@ it("a server that says nothing to it is asked as one of 2025", async () => {
   expect(asked.slice(0, 2)).toEqual([probe, "initialize"]);
 });
 
-it("a server that needs a token is told as that, by what it says to `initialize`", async () => {
+it("reports that a server needs a token, by its answer to `initialize`", async () => {
   const { url, asked } = await rawHttp((_request, response) => reply(response, "token expired", 401));
   const runtime = await open({ url });
   expect(runtime.health().servers).toMatchObject([

@@ -63,7 +63,7 @@ export class McpToolbox extends Toolbox implements AsyncDisposable {
  * Connects to an MCP server and returns its tools. Each is `high` and not idempotent unless `risk` and
  * `tools` say otherwise. A connection that breaks is not made again, unlike those of a runtime's configuration.
  *
- * @throws RuntimeFault `server_invalid` for an address that is invalid; Error with the reason when it cannot be reached
+ * @throws RuntimeFault `options_invalid` for an address that is invalid; Error with the reason when it cannot be reached
  *
  * @example
  * await using files = await connectMcp({ command: "npx", args: ["-y", "@modelcontextprotocol/server-filesystem", "."] });

@@ -116,7 +116,7 @@ it("a server that says all the time that its tools changed is asked five times a
   expect(clock.waiting).toBe(0);
 });
 
-it("a change that is told while the server is being connected is not missed", async () => {
+it("does not miss a change that is announced while the server connects", async () => {
   const { clock, server, shelf, connection } = scene();
   Object.defineProperty(server, "tools", {
     configurable: true,
@@ -132,7 +132,7 @@ it("a change that is told while the server is being connected is not missed", as
   await connection.close();
 });
 
-it("a tool that cannot be registered stops none of the others, and is told once", async () => {
+it("a tool that cannot be registered stops no other, and is reported once", async () => {
   const { server, shelf, notes, connection } = scene([tool("cursed"), tool("read")]);
   await connection.start();
   expect([...shelf.keys()]).toEqual(["files__read"]);

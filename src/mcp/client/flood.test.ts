@@ -46,7 +46,7 @@ it("a server that floods waits, and its neighbours do not", async () => {
   expect(calls).toBeGreaterThan(20);
 });
 
-it.each(["pipes", "stream"])("5,000 events of progress over %s become as many as somebody can read", async (way) => {
+it.each(["pipes", "stream"])("5,000 events of progress over %s become as many as a reader can follow", async (way) => {
   const { url } = await rawHttp(({ method, id, params }, response) => {
     if (method !== "tools/call") return false;
     const token = String(Reflect.get(Reflect.get(params ?? {}, "_meta") ?? {}, "progressToken"));

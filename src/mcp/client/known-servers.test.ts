@@ -23,7 +23,7 @@ describe("what a server over pipes speaks", () => {
     expect(await revisions.isOld("files", config)).toBe(true);
   });
 
-  it("is forgotten when it did not hold, and is not kept of a server behind a URL", async () => {
+  it("is forgotten when it was wrong, and is not stored for a server behind a URL", async () => {
     const clock = new FakeClock();
     const revisions = new Revisions(aLogStore(clock), clock);
     await revisions.keep("files", config, true);
@@ -33,7 +33,7 @@ describe("what a server over pipes speaks", () => {
     expect(await revisions.isOld("far", { url: "https://example.com/mcp" })).toBe(false);
   });
 
-  it("is asked again when it cannot be kept or read, and nothing else happens", async () => {
+  it("is requested again when it cannot be stored or read", async () => {
     const clock = new FakeClock();
     const store = aLogStore(clock);
     const full = new Revisions(bent(store, { commit: () => Promise.reject(new Error("disk full")) }), clock);

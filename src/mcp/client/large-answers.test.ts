@@ -115,7 +115,7 @@ describe("a structured answer that is read on the worker thread", () => {
   });
 
   it.each([true, false])(
-    "is kept as it is by a server of 2026-07-28 too, whose content may be a list: %s",
+    "stays as it is with a server of 2026-07-28, whose content may be a list: %s",
     async (list) => {
       const runtime = await open({ command: process.execPath, args: ["test/fakes/modern-server.ts"] });
       const outcome = await runtime.invoke({ tool: "one__rows", arguments: { rows, list } });
@@ -148,7 +148,7 @@ it("one malformed definition takes no other tool with it, and is refused by its 
   ]);
 });
 
-it("an answer with what is no block is an answer all the same", async () => {
+it("an answer with an invalid block is still an answer", async () => {
   const runtime = await open(overPipes);
   const outcome = await runtime.invoke({ tool: "one__blocks" });
   expect(outcome).toMatchObject({ status: "ok", content: [{ text: '{"type":"text"}' }, { text: "5" }] });

@@ -61,7 +61,7 @@ describe("a pin", () => {
     expect(pins.get("files__read")?.pinned).toBeUndefined();
   });
 
-  it("that cannot be read is nobody's trust: the tool waits for an operator, and it is said", async () => {
+  it("that cannot be read is not trusted: the tool waits, and the log says so", async () => {
     const store = aLogStore(clock);
     for (const body of [1, {}, { server: "files", tool: "files__read", pinned: { digest: 1 } }]) {
       const id = `files__${JSON.stringify(body).length}`;
@@ -89,7 +89,7 @@ describe("a pin", () => {
     expect(await typesOf(store)).toEqual(["mcp.tool_pinned"]);
   });
 
-  it("that another process changed meanwhile is read again, and nobody's word is lost", async () => {
+  it("that another process changed meanwhile is read again, and no approval is lost", async () => {
     const store = aLogStore(clock);
     const [one, other] = [await opened(store), await opened(store)];
     await one.recordSeen({ server: "files", tool: "files__read" }, first, false);
@@ -102,7 +102,7 @@ describe("a pin", () => {
     });
   });
 
-  it("is as it was approved for who is told so, though the disk has not answered yet", async () => {
+  it("is approved for a subscriber that reads it before the disk has answered", async () => {
     await using store = files.openAt("slow.db", { clock });
     const pins = await opened(store);
     for (const seen of [first, second]) await pins.recordSeen({ server: "files", tool: "files__read" }, seen, false);

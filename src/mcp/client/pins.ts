@@ -156,7 +156,7 @@ export class Pins implements ToolPins {
   }
 
   async approve(tool: string, approval: ToolApproval): Promise<ToolApproved> {
-    checkActorFields(approval, "approval_invalid");
+    checkActorFields(approval, "request_invalid");
     const { definition, by, via } = approval;
     const at = this.#options.clock.now();
     let refused: ToolApproved | undefined;

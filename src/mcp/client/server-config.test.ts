@@ -42,7 +42,7 @@ it.each([
   await expect(addressOf("s", config, { resolve, learn })).rejects.toThrow(why);
 });
 
-it("the file's spelling is checked, and keys nobody knows are refused", () => {
+it("checks the names of the file, and refuses unknown keys", () => {
   expect(
     serverSchema.parse({
       command: "x",

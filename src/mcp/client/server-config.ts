@@ -78,10 +78,10 @@ export type ServerAddress =
     };
 
 function invalid(message: string): RuntimeFault {
-  return new RuntimeFault("server_invalid", message);
+  return new RuntimeFault("options_invalid", message);
 }
 
-/** @throws RuntimeFault `server_invalid` for a configuration that names no address, or has an unknown value */
+/** @throws RuntimeFault `options_invalid` for a configuration that names no address, or has an unknown value */
 export function checkServer(name: string, config: ServerConfig): void {
   const { command, url, transport, pin, revision } = config;
   const choices = { pin: [pin, ["first_seen", "strict"]], transport: [transport, ["http", "sse"]] } as const;
@@ -112,7 +112,7 @@ function checkReferences(
 /**
  * Checks that the program exists: `npx` or a shell would report the missing program, and the client only a silent server.
  *
- * @throws RuntimeFault `server_invalid`
+ * @throws RuntimeFault `options_invalid`
  */
 export function checkProgram(
   server: string,
@@ -145,7 +145,7 @@ export interface AddressOptions {
   readonly learn: (values: readonly string[]) => void;
 }
 
-/** @throws RuntimeFault `server_invalid`, or what `resolve` throws when a secret is missing. */
+/** @throws RuntimeFault `options_invalid`, or what `resolve` throws when a secret is missing. */
 export async function addressOf(name: string, config: ServerConfig, options: AddressOptions): Promise<ServerAddress> {
   checkServer(name, config);
   const { learn } = options;
@@ -225,7 +225,7 @@ interface ReferencePlace {
  * Replaces `${NAME}` and `${NAME:-default}` by variables of Postern's own environment. A value that is put in is not searched
  * for references.
  *
- * @throws RuntimeFault `server_invalid` when the variable is not set, or the reference is malformed
+ * @throws RuntimeFault `options_invalid` when the variable is not set, or the reference is malformed
  */
 function withEnvironment(text: string, { server, key, onVariable }: ReferencePlace): string {
   return text.replace(reference, (whole, inner: string) => {

@@ -48,7 +48,7 @@ export interface Servers extends AsyncDisposable {
  * Resolves when each server has been tried once, or some time after the first one is connected. Slow and failed servers are
  * connected in the background.
  *
- * @throws RuntimeFault `server_name_invalid` for a name that cannot be part of a tool's name, `server_invalid` for a server
+ * @throws RuntimeFault `options_invalid` for a name that cannot be part of a tool's name, and for a server
  * without an address; nothing is started then
  */
 export async function connectServers(

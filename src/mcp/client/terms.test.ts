@@ -18,7 +18,7 @@ it("a stranger's tool is high, open world and not idempotent, whatever it says o
   });
 });
 
-it("a guess enforces nothing, and ends where somebody who may has spoken", () => {
+it("a guess enforces nothing, and ends when an operator decides", () => {
   const guessed = termsFor(undefined, {}, "delete_repository");
   expect(guessed).toMatchObject({
     risk: "high",
@@ -93,7 +93,7 @@ it("the operator's word stands over the server's, the tool's over the whole serv
   });
 });
 
-it("a tool called `constructor` has no settings that nobody wrote", () => {
+it("a tool called `constructor` has no settings of its own", () => {
   expect(termsFor(harmless, { tools: {} }, "constructor")).toMatchObject({
     risk: "high",
     riskSource: "guess",

@@ -123,7 +123,7 @@ it.each([202, 204])("HTTP %s without a body ends its call at once", async (statu
   expect(outcome.text).toContain(`the answer is empty (HTTP ${status})`);
 });
 
-it("a page for people, and an answer to something else, are told as what they are", async () => {
+it("reports a page for people, and an answer to another request, as such", async () => {
   const answers = [
     ["<html>", "text/html"],
     ['{"jsonrpc":"2.0","id":99,"result":{}}', "application/json"],

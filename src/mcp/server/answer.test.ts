@@ -60,7 +60,7 @@ it("a suspended call says that a person decides, to go on meanwhile and to send 
   ]);
 });
 
-it("an agent is never told the command that approves", () => {
+it("never shows an agent the command that approves", () => {
   const held = { ...ok, status: "pending", approvalId: "apr_1", expiresAt: 0 } as const;
   expect(JSON.stringify(answerOf(held, "send", () => "http://127.0.0.1:7420"))).not.toMatch(/postern\b.*approv|POST/);
 });

@@ -102,7 +102,7 @@ it("a session answers only who opened it, at the address it was opened at", asyn
   expect(await answered.text()).toContain('"text":"hello"');
 });
 
-it("no header, session or message makes a call somebody else's", async () => {
+it("no header, session or message gives a call another caller", async () => {
   const { runtime, door } = await open();
   const body = JSON.stringify(call({ _meta: { ...meta, principal: ada.principal } }));
   const answered = await door.handle(

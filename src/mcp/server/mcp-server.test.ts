@@ -97,7 +97,7 @@ async function connect(url: string, era: "2025-11-25" | "2026-07-28"): Promise<C
   return client;
 }
 
-it("a held call is answered after 20 s when nothing is said of the wait: clients give up after 60", async () => {
+it("answers a held call after 20 s by default, because clients stop waiting after 60", async () => {
   const clock = new FakeClock();
   const { url, runtime } = await open({}, clock);
   const client = await connect(url, "2026-07-28");
@@ -248,7 +248,7 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("MCP %s over HTTP", (era) =
     expect(await call()).toMatchObject({ _meta: { "postern/replayed": true } });
   });
 
-  it("a client's reason reaches whoever is asked, and one that is no text is refused", async () => {
+  it("shows a client's reason to the approver, and refuses one that is no text", async () => {
     const { url, runtime } = await open({ approvalWaitMs: 0 });
     const client = await connect(url, era);
     const call = (reason: unknown) =>
@@ -288,7 +288,7 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("MCP %s over HTTP", (era) =
     expect(ran).toEqual([]);
   });
 
-  it("a changed set of tools is told, and listed anew", async () => {
+  it("announces a changed set of tools, and lists it again", async () => {
     const { url, runtime } = await open();
     const changed = Promise.withResolvers<void>();
     const client = new Client(

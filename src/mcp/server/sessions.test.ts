@@ -97,7 +97,7 @@ it("of one agent's sessions the oldest without a call under way makes room for t
   expect(await answer).toContain("slow one");
 });
 
-it("beyond 1,000 sessions the oldest of whoever has most of them goes", async () => {
+it("beyond 1,000 sessions the oldest of the caller with the most ends", async () => {
   const { clock, door } = await open();
   const one = await begin(door, named("one"));
   const oldest = await begin(door, named("many"));

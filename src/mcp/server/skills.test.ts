@@ -27,7 +27,7 @@ const principal = { tenant: "default", agent: "ada", via: "token:ada" };
 const always = ["list_skills", "load_skill", "skills"];
 
 it.each(["2025-11-25", "2026-07-28"])(
-  "a client is shown what the skills of its run leave, and told when that changes (%s)",
+  "a client sees the tools that the skills of its run leave, and their changes (%s)",
   async (era) => {
     await using runtime = await createRuntime({
       tools,

@@ -144,7 +144,7 @@ describe("when the input ends at once", () => {
     expect(said).toContainEqual(expect.objectContaining({ id: 2, result: answer }));
   });
 
-  it("waits ten seconds at most, and says so to whoever still waits", async () => {
+  it("waits ten seconds at most, and answers callers that still wait", async () => {
     const { said, over, began, clock } = await ended(`${request(1, "initialize", params)}\n${call(2)}\n`);
     await began;
     await clock.advance(9_999);
@@ -213,7 +213,7 @@ describe("a line", () => {
     expect(got).toEqual([JSON.parse(ping), JSON.parse(other)]);
   });
 
-  it("that is too long is refused without being kept, and the next one is read", async () => {
+  it("that is too long is refused without being stored, and the next one is read", async () => {
     const { input, output, lines, got } = transport(100);
     await lines.start();
     for (let piece = 0; piece < 50; piece += 1) input.write("x".repeat(99));

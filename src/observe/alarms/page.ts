@@ -22,10 +22,10 @@ function inOrder(one: Placed, other: Placed): number {
  * A page of the alarms that the filter lets through. The cursor is the place of the last alarm when the page was made, so
  * an alarm that moves meanwhile does not shift the others.
  *
- * @throws RuntimeFault `filter_invalid` that names the member and the value
+ * @throws RuntimeFault `request_invalid` that names the member and the value
  */
 export function pageOf(alarms: readonly Alarm[], where: AlarmFilter): AlarmPage {
-  checkMembers(where, { code: "filter_invalid", what: "The filter", members, of: "alarms" });
+  checkMembers(where, { code: "request_invalid", what: "The filter", members, of: "alarms" });
   const { tenant, state, limit = 1_000, after } = where;
   const from = after === undefined ? undefined : placeIn(after);
   const found = alarms
@@ -42,7 +42,7 @@ export function pageOf(alarms: readonly Alarm[], where: AlarmFilter): AlarmPage 
 function placeIn(cursor: string): Placed {
   const [, state, at, id] = /^(open|acked|resolved)@(\d{1,16})@(.+)$/.exec(cursor) ?? [];
   if (!isState(state) || id === undefined)
-    throw new RuntimeFault("filter_invalid", `\`after\` is a page's \`nextAfter\`, not \`${cursor.slice(0, 100)}\`.`);
+    throw new RuntimeFault("request_invalid", `\`after\` is a page's \`nextAfter\`, not \`${cursor.slice(0, 100)}\`.`);
   return { state, lastSeen: Number(at), id };
 }
 

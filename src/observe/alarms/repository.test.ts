@@ -129,7 +129,10 @@ describe("alarms", () => {
     expect(alarms.get(id)?.acked?.by).toBe("ann");
     expect((await received()).filter((type) => type === "alarm.acknowledged")).toHaveLength(1);
     expect(await alarms.resolve("alm_none", actor("ann"))).toMatchObject({ changed: false, why: "alarm_unknown" });
-    await expect(alarms.acknowledge(id, actor(""))).rejects.toMatchObject({ code: "alarm_invalid" });
+    await expect(alarms.acknowledge(id, actor(""))).rejects.toMatchObject({
+      code: "request_invalid",
+      message: expect.stringContaining("`by` of the actor is"),
+    });
   });
 
   it("are resolved when their cause ends", async () => {
@@ -163,6 +166,17 @@ describe("alarms", () => {
     await settled();
     expect(second.alarms.list()[0]?.count).toBe(4);
     await again[Symbol.asyncDispose]();
+  });
+
+  it("count on from the stored count after a crash", async () => {
+    const { alarms, store, clock } = await alarmsFixture();
+    for (let time = 0; time < 3; time += 1) alarms.raise(cause);
+    await settled();
+    await alarms.acknowledge(alarms.list()[0]?.id ?? "", actor("ann"));
+    for (let time = 0; time < 5; time += 1) alarms.raise(cause);
+    const second = await alarmsFixture({ clock, store });
+    second.alarms.raise(cause);
+    expect(second.alarms.list()).toEqual([expect.objectContaining({ state: "acked", count: 4 })]);
   });
 
   it("hold no secret and no long text", async () => {

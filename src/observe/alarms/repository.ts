@@ -24,21 +24,18 @@ export interface AlarmRepositoryOptions {
   readonly urgent?: StoreAlarmOptions["urgent"];
 }
 
-/** What an alarm becomes, and the event that says so. A change of the count alone has no event. */
+/** What an alarm becomes, and the event that says so. A change of the count has no event. */
 interface AlarmStep {
   readonly alarm: Alarm;
   readonly event?: Pick<NotedEvent, "type" | "summary" | "outcome" | "by" | "via">;
 }
 
-interface ChangeByPerson {
+interface ActorAndReason {
   readonly by: Actor;
   readonly reason: string | undefined;
-  readonly verb: "acknowledge" | "resolve";
 }
 type PersonWord = Omit<AlarmWord, "at">;
 
-/** Counts are written so often at most; the alarm itself is written at once. */
-const countEveryMs = 10_000;
 /** Keys hold names of tools and servers, so a faulty server could make any number of them. */
 const mostAlarms = 5_000;
 /** Of each text in the data. */
@@ -48,14 +45,14 @@ const mostListed = 100;
 export class AlarmRepository implements Alarms, AlarmRaiser, AsyncDisposable {
   readonly #options: AlarmRepositoryOptions;
   readonly #alarms: LiveCollection<Alarm | undefined>;
-  /** Causes that came again since the last write: how often, and when last. */
-  readonly #again = new Map<string, { times: number; at: number }>();
+  /**
+   * The counts of this process, by id. They are stored with the next change of the alarm and when Postern closes, so a
+   * crash loses what came since.
+   */
+  readonly #seen = new Map<string, Pick<Alarm, "count" | "lastSeen">>();
   /** Ids of those that are open or acked. */
   readonly #raised = new Set<string>();
-  /** Ids of those whose opening is being written. */
-  readonly #raising = new Set<string>();
   #turn: Promise<unknown> = Promise.resolve();
-  #cancelCount: (() => void) | undefined;
 
   readonly storeAlarm: StoreAlarm;
 
@@ -74,8 +71,12 @@ export class AlarmRepository implements Alarms, AlarmRaiser, AsyncDisposable {
         return alarm;
       },
       updated: (alarm) => {
-        if (alarm?.state === "resolved") this.#raised.delete(alarm.id);
-        else if (alarm !== undefined) this.#raised.add(alarm.id);
+        if (alarm === undefined) return;
+        if (alarm.state !== "resolved") this.#raised.add(alarm.id);
+        else {
+          this.#raised.delete(alarm.id);
+          this.#seen.delete(alarm.id);
+        }
       },
     });
     this.storeAlarm = new StoreAlarm({ urgent: () => undefined, ...options });
@@ -114,62 +115,68 @@ export class AlarmRepository implements Alarms, AlarmRaiser, AsyncDisposable {
   raise(cause: Cause): void {
     const id = alarmId(cause.tenant, cause.key);
     const at = this.#options.clock.now();
-    if (this.#raising.has(id) || this.isRaised(cause.tenant, cause.key)) {
-      this.#again.set(id, { times: (this.#again.get(id)?.times ?? 0) + 1, at });
-      this.#cancelCount ??= this.#options.clock.in(countEveryMs, () => this.#writeCounts(), false);
+    if (this.#seen.has(id) || this.#raised.has(id)) {
+      const { count = 0 } = this.#seen.get(id) ?? this.#alarms.at(id) ?? {};
+      this.#seen.set(id, { count: count + 1, lastSeen: at });
       return;
     }
     if (this.#alarms.size >= mostAlarms && !this.#alarms.has(id)) {
       this.#options.log(`There are ${mostAlarms} alarms; this one was not stored: ${cause.summary}`);
       return;
     }
-    this.#raising.add(id);
+    this.#seen.set(id, { count: 1, lastSeen: at });
     this.#later(id, cause.summary, (before) => {
-      this.#raising.delete(id);
-      if (before !== undefined && before.state !== "resolved")
-        return { alarm: { ...before, count: before.count + 1, lastSeen: at } }; // another process was faster
+      if (before !== undefined && before.state !== "resolved") {
+        this.#seen.delete(id); // another process was faster: the count goes on from its count
+        this.raise(cause);
+        return undefined;
+      }
       return {
         alarm: this.#opened(id, cause, at),
         event: { type: `alarm.${cause.kind}`, summary: cause.summary, outcome: "failure" },
       };
+    });
+    this.#turn = this.#turn.then(() => {
+      if (!this.#raised.has(id)) this.#seen.delete(id); // it could not be written; the next cause opens it
     });
   }
 
   settle(tenant: string, key: string, reason: string): void {
     const id = alarmId(tenant, key);
     this.#later(id, key, (before) =>
-      before === undefined || before.state === "resolved" ? undefined : this.#resolvedStep(before, { reason }),
+      before === undefined || before.state === "resolved" ? undefined : this.#step("resolve", before, { reason }),
     );
   }
 
   acknowledge(id: string, by: Actor, reason?: string): Promise<AlarmChange> {
-    return this.#byPerson(id, { by, reason, verb: "acknowledge" });
+    return this.#byPerson("acknowledge", id, { by, reason });
   }
 
   resolve(id: string, by: Actor, reason?: string): Promise<AlarmChange> {
-    return this.#byPerson(id, { by, reason, verb: "resolve" });
+    return this.#byPerson("resolve", id, { by, reason });
   }
 
-  /** What was raised is written before the store closes. */
+  /** What was raised and counted is written before the store closes. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#cancelCount?.();
-    if (this.#options.store.broken === undefined) this.#writeCounts();
+    await this.#turn;
+    if (this.#options.store.broken !== undefined) return;
+    for (const [id, { count }] of this.#seen)
+      if (count !== this.#alarms.at(id)?.count) this.#later(id, "its count", (before) => before && { alarm: before });
     await this.#turn;
   }
 
-  #resolvedStep(before: Alarm, word: PersonWord): AlarmStep {
+  /** What a person, or the end of its cause, makes of an alarm that is not resolved. */
+  #step(verb: "acknowledge" | "resolve", before: Alarm, word: PersonWord): AlarmStep | undefined {
     const { reason: _reason, ...by } = word;
+    const dated = { ...word, at: this.#options.clock.now() };
+    if (verb === "resolve")
+      return {
+        alarm: { ...before, state: "resolved", resolved: dated },
+        event: { type: "alarm.resolved", summary: `Over: ${before.summary}`, outcome: "success", ...by },
+      };
+    if (before.state === "acked") return undefined;
     return {
-      alarm: { ...before, state: "resolved", resolved: { ...word, at: this.#options.clock.now() } },
-      event: { type: "alarm.resolved", summary: `Over: ${before.summary}`, outcome: "success", ...by },
-    };
-  }
-
-  #ackedStep(before: Alarm, word: PersonWord): AlarmStep {
-    if (before.state === "acked") return { alarm: before };
-    const { reason: _reason, ...by } = word;
-    return {
-      alarm: { ...before, state: "acked", acked: { ...word, at: this.#options.clock.now() } },
+      alarm: { ...before, state: "acked", acked: dated },
       event: { type: "alarm.acknowledged", summary: `Acknowledged: ${before.summary}`, outcome: "info", ...by },
     };
   }
@@ -183,10 +190,10 @@ export class AlarmRepository implements Alarms, AlarmRaiser, AsyncDisposable {
     };
   }
 
-  /** @throws RuntimeFault `alarm_invalid` */
-  async #byPerson(id: string, { by, reason, verb }: ChangeByPerson): Promise<AlarmChange> {
-    checkActorFields(by, "alarm_invalid");
-    if (reason !== undefined) checkMember("reason", reason, "a text", "alarm_invalid");
+  /** @throws RuntimeFault `request_invalid` */
+  async #byPerson(verb: "acknowledge" | "resolve", id: string, { by, reason }: ActorAndReason): Promise<AlarmChange> {
+    checkActorFields(by, "request_invalid");
+    if (reason !== undefined) checkMember("reason", reason, "a text", "request_invalid");
     const word = { by: by.by, via: by.via, ...(reason !== undefined && { reason: this.#options.redact(reason) }) };
     let refused: AlarmChange | undefined;
     if (id === storeAlarmId) {
@@ -197,7 +204,7 @@ export class AlarmRepository implements Alarms, AlarmRaiser, AsyncDisposable {
         this.#change(id, (before) => {
           refused = refusalOf(id, before);
           if (refused !== undefined || before === undefined) return undefined;
-          return verb === "resolve" ? this.#resolvedStep(before, word) : this.#ackedStep(before, word);
+          return this.#step(verb, before, word);
         }),
       );
       this.#turn = made.catch(() => undefined); // its caller has the rejection
@@ -216,18 +223,10 @@ export class AlarmRepository implements Alarms, AlarmRaiser, AsyncDisposable {
 
   async #change(id: string, next: (before: Alarm | undefined) => AlarmStep | undefined): Promise<void> {
     await this.#alarms.change(id, (before): CollectionChange<Alarm> | undefined => {
-      const counted = this.#again.get(id)?.times ?? 0;
       const step = next(before && this.#counted(before));
-      if (step === undefined || step.alarm === before) return undefined;
-      const onCommitted = (): void => {
-        if (before !== undefined) this.#uncount(id, counted);
-      };
-      return {
-        item: step.alarm,
-        event: step.event && this.#eventOf(step.alarm, step.event),
-        durability: "committed",
-        onCommitted,
-      };
+      if (step === undefined) return undefined;
+      const event = step.event && this.#eventOf(step.alarm, step.event);
+      return { item: step.alarm, event, durability: "committed" };
     });
   }
 
@@ -242,22 +241,7 @@ export class AlarmRepository implements Alarms, AlarmRaiser, AsyncDisposable {
   }
 
   #counted(alarm: Alarm): Alarm {
-    const again = this.#again.get(alarm.id);
-    return again === undefined || alarm.state === "resolved"
-      ? alarm
-      : { ...alarm, count: alarm.count + again.times, lastSeen: again.at };
-  }
-
-  /** A cause that came during the write is counted with the next one. */
-  #uncount(id: string, written: number): void {
-    const again = this.#again.get(id);
-    if (again === undefined || again.times <= written) this.#again.delete(id);
-    else this.#again.set(id, { ...again, times: again.times - written });
-  }
-
-  #writeCounts(): void {
-    this.#cancelCount = undefined;
-    for (const id of this.#again.keys()) this.#later(id, "its count", (before) => before && { alarm: before });
+    return alarm.state === "resolved" ? alarm : { ...alarm, ...this.#seen.get(alarm.id) };
   }
 }
 

@@ -34,7 +34,7 @@ describe("the channels of a configuration", () => {
   it.each([
     ["without a secret", "name: hook, url: https://hooks.example/in", "needs `secret`"],
     [
-      "whose deciders nobody could know",
+      "whose deciders are unknown",
       "name: hook, kind: slack, url: https://hooks.example/in, users: { U1: ann }",
       "`users` need `secret`",
     ],

@@ -47,7 +47,7 @@ export interface OpenChannels extends Channels, AsyncDisposable {
   urgent(type: "alarm.opened" | "alarm.resolved", summary: string): Promise<void>;
 }
 
-/** @throws RuntimeFault `channels_invalid` if two have one name */
+/** @throws RuntimeFault `options_invalid` if two have one name */
 export async function openChannels(
   options: ChannelsOptions,
   dependencies: ChannelsDependencies,
@@ -60,7 +60,7 @@ export async function openChannels(
   const names = channels.map(({ name }) => name);
   const twice = names.find((name, at) => names.indexOf(name) !== at);
   if (twice !== undefined)
-    throw new RuntimeFault("channels_invalid", `Two channels are called \`${twice}\`; rename one.`);
+    throw new RuntimeFault("options_invalid", `Two channels are called \`${twice}\`; rename one.`);
   const outboxes = new Map(
     channels.map((channel) => [channel.name, new Outbox({ ...dependencies, channel, random: Math.random, console })]),
   );

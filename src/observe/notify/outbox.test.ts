@@ -166,7 +166,8 @@ describe("a channel", () => {
     await expect(
       runtimeFixture({ channels: { also: [recordingChannel(), recordingChannel()] } }),
     ).rejects.toMatchObject({
-      code: "channels_invalid",
+      code: "options_invalid",
+      message: expect.stringContaining("Two channels are called"),
     });
   });
 });

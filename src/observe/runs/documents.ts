@@ -38,7 +38,7 @@ const mostTranscriptBytes = 10_000_000;
 
 /**
  * @param about checked already, so that all of it can be written
- * @throws RuntimeFault `run_invalid` when the transcript is full; nothing is written then
+ * @throws RuntimeFault `request_invalid` when the transcript is full; nothing is written then
  */
 export async function writeAbout(run: RunLog, about: RunAbout, redact: Redact): Promise<void> {
   const { task, taskId, prompt, systemPrompt, deliverables } = about;
@@ -72,7 +72,7 @@ async function checkTranscript(run: RunLog, more: number): Promise<void> {
   const { size = 0 } = (await lstat(transcriptOf(run)).catch(() => undefined)) ?? {}; // it is not there yet, or `append` says why
   if (size + more <= mostTranscriptBytes) return;
   throw new RuntimeFault(
-    "run_invalid",
+    "request_invalid",
     `The transcript of \`${run.runId}\` has ${size} bytes, and ${more} more are above ${mostTranscriptBytes}. Keep it elsewhere, or begin another run.`,
   );
 }

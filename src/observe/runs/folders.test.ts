@@ -10,12 +10,15 @@ function emptyFolder(): string {
   return ownFolder();
 }
 
-function codeOf(act: () => unknown): string | undefined {
+const noId = /^request_invalid: .* is no run's id/;
+
+/** The code of the fault and its message. */
+function faultOf(act: () => unknown): string | undefined {
   try {
     act();
     return undefined;
   } catch (error) {
-    return error instanceof RuntimeFault ? error.code : String(error);
+    return error instanceof RuntimeFault ? `${error.code}: ${error.message}` : String(error);
   }
 }
 
@@ -50,13 +53,13 @@ it.each([
   "a\\b",
 ])("refuses the run id %j and makes nothing", (runId) => {
   const base = emptyFolder();
-  expect(codeOf(() => openRunFolders(base).open("default", runId))).toBe("run_invalid");
+  expect(faultOf(() => openRunFolders(base).open("default", runId))).toMatch(noId);
   expect(readdirSync(base)).toEqual([]);
 });
 
 it("refuses a run id that is no text", () => {
   for (const runId of [undefined, null, 7, {}, ["run_1"]]) {
-    expect(codeOf(() => folderName("default", runId as never))).toBe("run_invalid");
+    expect(faultOf(() => folderName("default", runId as never))).toMatch(noId);
   }
 });
 
@@ -66,7 +69,7 @@ it("finds an existing folder of a run, and makes none for a reader", () => {
   expect(folders.find("default", "run_1")).toBeUndefined();
   expect(readdirSync(base)).toEqual([]);
   expect(folders.open("default", "run_1")).toBe(folders.find("default", "run_1"));
-  expect(codeOf(() => folders.find("default", "../x"))).toBe("run_invalid");
+  expect(faultOf(() => folders.find("default", "../x"))).toMatch(noId);
 });
 
 it.each(["", "workspace", "logs"])("refuses a link instead of the run's folder or of %j in it", (part) => {
@@ -78,17 +81,19 @@ it.each(["", "workspace", "logs"])("refuses a link instead of the run's folder o
 
   for (const verb of ["find", "open"] as const)
     expect(
-      codeOf(() => folders[verb]("default", "run_1")),
+      faultOf(() => folders[verb]("default", "run_1")),
       verb,
-    ).toBe("run_invalid");
+    ).toMatch(/^request_invalid: .* is not a folder/);
   expect(readdirSync(outside)).toEqual([]);
 });
 
 it("refuses a file instead of a folder", () => {
   const base = emptyFolder();
   writeFileSync(join(base, "run_1"), "");
-  expect(codeOf(() => openRunFolders(base).open("default", "run_1"))).toBe("run_invalid");
-  expect(codeOf(() => openRunFolders(join(base, "run_1")))).toBe("runs_unusable");
+  expect(faultOf(() => openRunFolders(base).open("default", "run_1"))).toMatch(/^request_invalid: .* is not a folder/);
+  expect(faultOf(() => openRunFolders(join(base, "run_1")))).toMatch(
+    /^config_invalid: .* cannot hold the folders of runs/,
+  );
 });
 
 it("gives every tenant and run its own folder, one level below the base", async () => {

@@ -21,7 +21,7 @@ const ownerOnly = 0o700;
  * const folders = openRunFolders(".postern/runs");
  * folders.open("default", "run_1"); // …/.postern/runs/run_1, with workspace/ deliverables/ archive/ logs/
  *
- * @throws RuntimeFault `runs_unusable` when `base` cannot be a folder
+ * @throws RuntimeFault `config_invalid` when `base` cannot be a folder
  * @public
  */
 export function openRunFolders(base: string): RunFolders {
@@ -45,12 +45,12 @@ export function openRunFolders(base: string): RunFolders {
 /**
  * One name for one run: no run id holds a `~`, and a tenant that is no plain word is named by its digest.
  *
- * @throws RuntimeFault `run_invalid`
+ * @throws RuntimeFault `request_invalid`
  */
 export function folderName(tenant: string, runId: string): string {
   if (typeof runId !== "string" || !runIdPattern.test(runId)) {
     const shown = JSON.stringify(typeof runId === "string" ? runId.slice(0, 100) : runId) ?? "missing";
-    throw new RuntimeFault("run_invalid", `\`${shown}\` is no run's id; it must be 1 to 64 of A-Z a-z 0-9 _ -.`);
+    throw new RuntimeFault("request_invalid", `\`${shown}\` is no run's id; it must be 1 to 64 of A-Z a-z 0-9 _ -.`);
   }
   if (tenant === "default") return runId;
   return `${plainName(tenant)}~${runId}`;
@@ -76,7 +76,7 @@ function madeRoot(base: string): string {
     return root;
   } catch (error) {
     throw new RuntimeFault(
-      "runs_unusable",
+      "config_invalid",
       `\`${base}\` cannot hold the folders of runs: ${messageOf(error)}. Name a folder that can be written.`,
       { cause: error },
     );
@@ -94,12 +94,12 @@ function makeFolder(path: string, runId: string): void {
   isFolder(path, runId);
 }
 
-/** @throws RuntimeFault `run_invalid` if something else is there, for example a link */
+/** @throws RuntimeFault `request_invalid` if something else is there, for example a link */
 function isFolder(path: string, runId: string): boolean {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined || found.isDirectory()) return found !== undefined;
   throw new RuntimeFault(
-    "run_invalid",
+    "request_invalid",
     `The run \`${runId}\` cannot be stored: \`${path}\` is not a folder. Move it away.`,
   );
 }

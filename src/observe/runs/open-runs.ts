@@ -56,14 +56,14 @@ export class OpenRuns {
     return [...this.#runs.values()];
   }
 
-  /** @throws RuntimeFault `run_invalid` for what no folder can be named after */
+  /** @throws RuntimeFault `request_invalid` for what no folder can be named after */
   checkName(tenant: string, runId: string): void {
     folderName(tenant, runId);
     if (this.#options.redact(runId) !== runId)
-      throw new RuntimeFault("run_invalid", "The run's id holds a secret; a folder cannot be named so.");
+      throw new RuntimeFault("request_invalid", "The run's id holds a secret; a folder cannot be named so.");
   }
 
-  /** @throws RuntimeFault `run_invalid` for what cannot be a run; and what the disk says */
+  /** @throws RuntimeFault `request_invalid` for what cannot be a run; and what the disk says */
   async open({ tenant, runId, principal, taskId }: RunOwner): Promise<RunLog> {
     const { folders, redact, config, projected } = this.#options;
     const key = keyOf(tenant, runId);

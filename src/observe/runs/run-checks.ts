@@ -5,7 +5,7 @@ import { checkMember, checkMembers, type Kind } from "../../core/checked-members
 import { RuntimeFault } from "../../core/fault.ts";
 import type { RunAbout, RunFilter, RunName, Runs } from "./runs.ts";
 
-const code = "run_invalid";
+const code = "request_invalid";
 const ofAbout: Readonly<Record<keyof RunAbout | "by" | "principal", Kind>> = {
   task: "a text or an object",
   taskId: "a text",
@@ -36,12 +36,12 @@ const ofEvents: Readonly<Record<keyof NonNullable<Parameters<Runs["events"]>[1]>
 };
 const mostDeliverables = 1_000;
 
-/** @throws RuntimeFault `run_invalid`; whether the id can be a run's is the folder's to say */
+/** @throws RuntimeFault `request_invalid`; whether the id can be a run's is the folder's to say */
 export function checkRun(name: RunName): void {
   checkMembers(name, { code, what: "The run", members: { runId: "a text", tenant: "a text" }, needed: ["runId"] });
 }
 
-/** @throws RuntimeFault `run_invalid`, also for a deliverable that is no path inside the folder, and for too many of them */
+/** @throws RuntimeFault `request_invalid`, also for a deliverable that is no path inside the folder, and for too many of them */
 export function checkAbout(about: NonNullable<Parameters<Runs["begin"]>[1]>): void {
   checkMembers(about, { code, what: "The description of the run", members: ofAbout });
   const stranger = Object.keys(about).find((name) => !Object.hasOwn(ofAbout, name));
@@ -58,28 +58,28 @@ export function checkAbout(about: NonNullable<Parameters<Runs["begin"]>[1]>): vo
     throw new RuntimeFault(code, `A run can have ${mostDeliverables} deliverables, not more.`);
 }
 
-/** @throws RuntimeFault `run_invalid` */
+/** @throws RuntimeFault `request_invalid` */
 export function checkEnd(ended: NonNullable<Parameters<Runs["finish"]>[1]>): void {
   checkMembers(ended, { code, what: "How the run ended", members: ofEnd });
   if (ended.by !== undefined) checkActorFields(ended.by, code);
 }
 
-/** @throws RuntimeFault `filter_invalid` */
+/** @throws RuntimeFault `request_invalid` */
 export function checkRunFilter(where: RunFilter): void {
   checkMembers(where, { ...filter, members: ofRuns, of: "runs" });
 }
 
-/** @throws RuntimeFault `filter_invalid` */
+/** @throws RuntimeFault `request_invalid` */
 export function checkEventFilter(where: NonNullable<Parameters<Runs["events"]>[1]>): void {
   checkMembers(where, { ...filter, members: ofEvents, of: "a run's events" });
 }
 
-/** @throws RuntimeFault `filter_invalid` */
+/** @throws RuntimeFault `request_invalid` */
 export function checkLimit(most: number): void {
   checkMember("limit", most, limit, filter.code);
 }
 
-const filter = { code: "filter_invalid", what: "The filter" } as const;
+const filter = { code: "request_invalid", what: "The filter" } as const;
 
 function checkDeliverable(path: string): void {
   const parts = path.replace(/\/$/, "").split("/");

@@ -27,7 +27,7 @@ export class RunFiles {
   constructor(options: RunFilesOptions) {
     this.#options = options;
     this.#files = byName(
-      (name) => new LineFile(join(options.folder, name), { code: "run_invalid", changed: options.changed }),
+      (name) => new LineFile(join(options.folder, name), { code: "request_invalid", changed: options.changed }),
     );
     this.#written = byName(() => new Set());
   }

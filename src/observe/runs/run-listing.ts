@@ -107,10 +107,10 @@ function cursorOf({ isLive, at, name }: ListedPlace): string {
   return `${isLive ? "live" : "stored"}@${at}@${name}`;
 }
 
-/** @throws RuntimeFault `filter_invalid` if it is no cursor of a page */
+/** @throws RuntimeFault `request_invalid` if it is no cursor of a page */
 function placeIn(cursor: string): ListedPlace {
   const [, how, at, name] = /^(live|stored)@(\d{1,16}(?:\.\d{1,16})?)@(.+)$/.exec(cursor) ?? [];
   if (how === undefined || at === undefined || name === undefined)
-    throw new RuntimeFault("filter_invalid", `\`after\` is a page's \`next_after\`, not \`${cursor.slice(0, 100)}\`.`);
+    throw new RuntimeFault("request_invalid", `\`after\` is a page's \`next_after\`, not \`${cursor.slice(0, 100)}\`.`);
   return { isLive: how === "live", at: Number(at), name };
 }

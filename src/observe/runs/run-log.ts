@@ -261,7 +261,7 @@ export class RunLog {
     if (found === undefined) return;
     if (found.run_id !== this.runId || found.tenant !== this.tenant) {
       throw new RuntimeFault(
-        "run_invalid",
+        "request_invalid",
         `\`${this.folder}\` belongs to the run \`${found.run_id}\` of \`${found.tenant}\`; choose another run id.`,
       );
     }

@@ -107,7 +107,7 @@ export interface Runs {
    * Says what a run is for, before its first call or later. Begins it when nothing has: for an agent (`principal`), or
    * by hand (`by`).
    *
-   * @throws RuntimeFault `run_foreign` when `principal` is given and the run is another one's, `run_invalid` for a deliverable outside it
+   * @throws RuntimeFault `run_foreign` when `principal` is given and the run is another one's, `request_invalid` for a deliverable outside it
    */
   begin(
     run: RunName,

@@ -17,7 +17,7 @@ const parts = {
   controls: { state: { paused: false, autonomy: undefined, offTools: [], offServers: [] } },
 };
 
-it("a script may not call what is not callable from a chain; anybody else may", () => {
+it("a script may not call what is not callable from a chain; another caller may", () => {
   const call = aCall({ tool: "tool_chain" });
   const fromChain = { ...call, authority: { ...call.authority, fromChain: true } as const };
   expect(lookup(uncountedCall(fromChain), parts)).toMatchObject({
@@ -39,7 +39,7 @@ it("suggests the near name of a mistyped one, of those the caller may see and no
     expect(await told(hidden)).toBe(`No tool is named \`${hidden}\`; list the tools to see what there is.`);
 });
 
-it("suggests nothing where nobody says what is seen", () => {
+it("suggests nothing without a list of visible tools", () => {
   const none = { ...parts, tools: { ...parts.tools, find: () => undefined, has: () => false } };
   expect(lookup(uncountedCall(aCall({ tool: "mial" })), none)).toMatchObject({ refusal: { code: "tool_unknown" } });
 });

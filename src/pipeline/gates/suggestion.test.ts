@@ -7,7 +7,7 @@ const redactor = createRedactor();
 const asked = (said: ReturnType<NonNullable<Action["classifyRisk"]>>) =>
   suggestionOf({ classifyRisk: () => said }, {}, redactor);
 
-it("a risk check's summary is cut, and no half of a character of its words is kept", () => {
+it("cuts a risk check's summary, never within a character", () => {
   const said = asked({
     risk: "high",
     summary: `${"x".repeat(1_998)}💥${"y".repeat(5_000)}`,
@@ -18,7 +18,7 @@ it("a risk check's summary is cut, and no half of a character of its words is ke
   expect(said).toMatchObject({ risk: "high", target: "a\ufffd", recipients: ["b\ufffd", 7] });
 });
 
-it("a risk check that says more than can be kept makes the call no safer", () => {
+it("a risk check whose answer is too long makes the call no safer", () => {
   const tooMuch = { risk: "critical", summary: "The result of the tool's own risk check is too large." };
   expect(asked({ risk: "safe", summary: "x".repeat(3_000_000) })).toEqual(tooMuch);
   expect(asked({ risk: "safe", recipients: Array.from({ length: 100_000 }, (_, at) => `${at}@example.com`) })).toEqual(

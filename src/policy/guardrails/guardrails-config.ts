@@ -49,7 +49,7 @@ export const guardrailsSchema = z.array(
   ]),
 );
 
-/** @throws RuntimeFault `guardrail_invalid` */
+/** @throws RuntimeFault `options_invalid` */
 export function guardrailsFrom(list: CamelCased<z.output<typeof guardrailsSchema>>): readonly Guardrail[] {
   return list.map((options) => {
     if (options.use === "prompt_injection") return promptInjection(options);

@@ -95,7 +95,7 @@ export interface Guardrails {
 /**
  * Returns undefined if the list is empty.
  *
- * @throws RuntimeFault `guardrail_invalid` with the guardrail and the problem; what a `ready` throws
+ * @throws RuntimeFault `options_invalid` with the guardrail and the problem; what a `ready` throws
  */
 export async function openGuardrails(given: readonly Guardrail[]): Promise<Guardrails | undefined> {
   if (!Array.isArray(given)) throw invalid("`guardrails` is not a list.");
@@ -133,7 +133,7 @@ function checkGuardrail(one: Guardrail, at: string): void {
 }
 
 export function invalid(message: string): RuntimeFault {
-  return new RuntimeFault("guardrail_invalid", message);
+  return new RuntimeFault("options_invalid", message);
 }
 
 /** Whether the guardrail is for the tool, as far as it says for which tools it is. */

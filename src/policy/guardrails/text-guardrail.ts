@@ -27,7 +27,7 @@ interface TextSearch {
 /** A longer text counts as a failure, because a part of it could hide a finding. UTF-16 units. */
 export const longestText = 1_000_000;
 
-/** @throws RuntimeFault `guardrail_invalid` */
+/** @throws RuntimeFault `options_invalid` */
 export function textGuardrail(
   { name, on: usual, says: usualSays, ready, find }: TextSearch,
   { on = usual, says = usualSays[on], tools, onFailure }: TextGuardrailOptions,

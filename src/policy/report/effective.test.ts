@@ -227,7 +227,7 @@ describe("the effective policy", () => {
     expect(createPolicy(options).effective?.(tools.toReversed(), { principal, autonomy: "A2" })).toEqual(report);
   });
 
-  it("is that of one principal, with its scopes where they are given", () => {
+  it("is that of one principal, with its scopes if they are stated", () => {
     const policy = createPolicy({ rules: [{ effect: "deny", principal: { agent: "intern" } }] });
     const scoped = [tool("mail", { scopes: ["mail:write"] })];
     const verdict = (query: EffectiveQuery): unknown => policy.effective?.(scoped, query).lines[0]?.by.rule;

@@ -51,7 +51,7 @@ describe("expectations of a policy", () => {
     expect(check({}, { call, expect: "CONFIRM", rule: "risk high of this call" })).toMatchObject({ passed: true });
   });
 
-  it("a past is given, and lies as long ago as it says", () => {
+  it("a past lies as long ago as it says", () => {
     const policy: PolicyOptions = {
       rules: [
         {

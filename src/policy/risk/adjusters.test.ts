@@ -198,7 +198,7 @@ describe("adjusters", () => {
     );
   });
 
-  it("a call that one of them raises is not answered with a kept decision, nor kept itself", () => {
+  it("neither uses nor caches a decision for a call that one of them raises", () => {
     const policy = createPolicy();
     const ask = (suggestion: Suggestion | undefined): Risk => policy.decide({ ...untouched, suggestion }).risk;
     expect([

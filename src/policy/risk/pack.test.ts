@@ -44,7 +44,7 @@ describe("quiet hours", () => {
     expect(decide(pack, { ...low, autonomy: "A2" }).verdict).toBe("CONFIRM");
   });
 
-  it("the kept decision of the day is not the night's", () => {
+  it("does not use the cached decision of the day at night", () => {
     const policy = createPolicy({ pack });
     const at = (now: number) => policy.decide({ ...plain, now }).verdict;
     expect([at(noon), at(night), at(noon), at(night + 60_000)]).toEqual(["ALLOW", "CONFIRM", "ALLOW", "CONFIRM"]);

@@ -8,7 +8,7 @@ import { type PolicyConfigFile, policySchemas } from "../schema.ts";
 const sectionOf = (file: unknown) => toCamelCase(guardrailsSchema.parse(file), noOpaqueFields);
 const policySchema = policySchemas().section;
 
-it("the file's spelling becomes the library's, and a policy", () => {
+it("the file's names become the library's, and a policy", () => {
   const file: PolicyConfigFile = policySchema.parse({
     taint: "raise",
     adjusters: {

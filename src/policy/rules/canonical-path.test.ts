@@ -47,7 +47,7 @@ describe("a path pattern", () => {
     expect(pathMatcher(["/data/**"])(path)).toBe("unclear");
   });
 
-  it("judges a relative value if relativeTo is given", () => {
+  it("checks a relative value if relativeTo is set", () => {
     expect(pathMatcher(["/data/**"], "/data/run")("notes/a")).toBe("inside");
     expect(pathMatcher(["/data/**"], "/home")("notes/a")).toBe("outside");
     expect(pathMatcher(["/data/**"], "/data")("../etc")).toBe("unclear");

@@ -136,7 +136,7 @@ describe("a limit on the past", () => {
     expect(verdict({ within: "run", forbids: { tool: "vault__*", same: "$.id" } }, facts([]))).toBe("DENY"); // nothing to compare
   });
 
-  it("in an allow permits while it is kept, in a confirm asks once it is broken", () => {
+  it("permits in an allow while it holds, and asks in a confirm when it is exceeded", () => {
     const limit = { within: "run", atMost: 1 } as const;
     const decide = (
       effect: Rule["effect"],

@@ -37,7 +37,7 @@ policy:
 `;
 
 describe("rules in a file", () => {
-  it("become rules in TypeScript's spelling, each with its line; names of people's own stay", async () => {
+  it("become rules with TypeScript names, each with its line; names of users stay", async () => {
     const { policy } = await folder.load(text);
     expect(policy).toEqual({
       default: "deny",

@@ -51,7 +51,7 @@ describe("a value as a whole", () => {
     );
   });
 
-  it("is what was given then, whatever becomes of the object", () => {
+  it("is the value of that time, also if the object changes later", () => {
     const given = { to: ["ada"] };
     const wanted = checkedValue(given, "it");
     given.to.push("eve");

@@ -27,7 +27,7 @@ const serverProblems = {
   ...each(413, "body_too_large"),
   ...each(415, "content_type_refused"),
   ...each(421, "host_refused"),
-  ...each(422, "run_invalid", "request_invalid", "candidate_refused", "policy_refused"),
+  ...each(422, "request_invalid", "candidate_refused", "policy_refused"),
   ...each(429, "too_many_attempts", "budget_exhausted"),
   ...each(500, "internal"),
   ...each(501, "runs_off", "accounts_off", "openid_off", "mcp_not_served", "memory_off", "policy_reading_off"),

@@ -82,7 +82,7 @@ describe("the budget of a run over HTTP", () => {
     expect(statuses.filter((status) => status === 429)).toHaveLength(17);
   });
 
-  it("begins anew after a quarter of an hour without a call", async () => {
+  it("starts again after a quarter of an hour without a call", async () => {
     const at = await opened();
     for (const status of [200, 200, 200, 429]) expect(await call(at, { run_id: "nightly" })).toBe(status);
     await at.clock.advance(1_800_000);

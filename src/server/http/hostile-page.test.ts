@@ -40,7 +40,7 @@ describe("a web page that would act for a person", () => {
     expect(stub.requests).toEqual([]);
   });
 
-  it("is told how to reach the server by another name, and where a token comes from", async () => {
+  it("reads how to reach the server by another name, and where a token comes from", async () => {
     await using http = await httpFixture(stubRuntime().runtime);
     const messageOf = async (...asked: Parameters<typeof http.ask>): Promise<string> =>
       ((await (await http.ask(...asked)).json()) as { error: { message: string } }).error.message;
@@ -82,7 +82,7 @@ describe("a web page that would act for a person", () => {
     ).toBe(401);
   });
 
-  it("gets headers on every answer that keep it from being kept, guessed, run or framed", async () => {
+  it("gets headers on every answer that forbid caching, sniffing, running and framing", async () => {
     await using http = await httpFixture(stubRuntime().runtime, {
       mcp: async () =>
         new Response("{}", {

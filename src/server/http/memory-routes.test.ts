@@ -172,7 +172,7 @@ it("writes to a memory server through the gates: a person sees its own call, and
   expect((await runtime.calls.list({ tool: "notes__create_entities" })).map(({ state }) => state)).toEqual(["ok"]);
 });
 
-it("stays open when a person denied the server's call, and asks anew once the denial has expired", async () => {
+it("stays open when the server's call was denied, and asks again when that expired", async () => {
   await using at = await office({ server: "notes" });
   const { http, runtime, clock } = at;
   const id = await propose(http, "tea at five", "run_1");

@@ -74,8 +74,7 @@ async function changeSkill(
 }
 
 function refusedSkill(code: string): "skill_unknown" | "skill_refused" | undefined {
-  if (code === "skill_unknown") return code;
-  return code.startsWith("skill_") ? "skill_refused" : undefined;
+  return code === "skill_unknown" || code === "skill_refused" ? code : undefined;
 }
 
 export const alarmRoutes: readonly Route[] = serve(alarms, {

@@ -125,7 +125,7 @@ describe("policy over HTTP", () => {
     });
   });
 
-  it("refuses what is no question", async () => {
+  it("refuses an invalid question", async () => {
     const { ask } = await runtimeFixture();
     for (const body of [
       {},

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:net";
 import { RuntimeFault } from "../../core/fault.ts";
 
-/** @throws RuntimeFault `port_taken`, `listen_failed` */
+/** @throws RuntimeFault `port_taken`, `config_invalid` */
 export function bound(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => reject(listenFault(error, host, port)));
@@ -12,7 +12,7 @@ export function bound(server: Server, host: string, port: number): Promise<void>
 /**
  * Asked before anything is started for it: servers take seconds, and what was started would have to be undone.
  *
- * @throws RuntimeFault `port_taken`, `listen_failed`
+ * @throws RuntimeFault `port_taken`, `config_invalid`
  */
 export async function checkFree(host: string, port: number): Promise<void> {
   const server = createServer();
@@ -28,7 +28,7 @@ function listenFault(error: NodeJS.ErrnoException, host: string, port: number): 
       { cause: error },
     );
   }
-  return new RuntimeFault("listen_failed", `Cannot listen on ${host}:${port} (${error.code ?? error.message}).`, {
+  return new RuntimeFault("config_invalid", `Cannot listen on ${host}:${port} (${error.code ?? error.message}).`, {
     cause: error,
   });
 }

@@ -58,7 +58,7 @@ describe("audit, artifacts, health", () => {
     expect((await http.ask("/healthz", { method: "DELETE" })).status).toBe(405);
   });
 
-  it("tells of health what is documented and nothing else a server may know", async () => {
+  it("answers for health only what is documented", async () => {
     const { runtime } = stubRuntime();
     const server = { name: "files", status: "connected", refused: [], processId: 7 } as const;
     const health = () => ({ status: "ok", tools: 1, servers: [server] }) as const;

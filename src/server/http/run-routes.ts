@@ -84,7 +84,7 @@ async function change(
       if (by.kind === "agent") await runtime.note(`agent.run_${as}`, summary, { principal, data });
       return changed;
     },
-    (code) => (code === "run_foreign" || code === "run_invalid" ? code : undefined),
+    (code) => (code === "run_foreign" || code === "request_invalid" ? code : undefined),
   );
 }
 

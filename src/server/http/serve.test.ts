@@ -134,7 +134,7 @@ it.each([
   expect(logged).toEqual([]);
 });
 
-it("answers what is not HTTP, and a Host that is none, in its own form", async () => {
+it("answers invalid HTTP and an invalid Host in its own form", async () => {
   const say = (text: string): Promise<string> =>
     new Promise((resolve) => {
       const socket = connect(listening.port, "127.0.0.1", () => socket.end(text));

@@ -49,7 +49,7 @@ export function loopbackHosts(port: number): readonly string[] {
   return [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`];
 }
 
-/** @throws RuntimeFault `port_taken`, `listen_failed` */
+/** @throws RuntimeFault `port_taken`, `config_invalid` */
 export async function listen({ handler, host = "127.0.0.1", port, limits }: ListenOptions): Promise<Listening> {
   const server = serverOf(handler, { ...usualConnectionLimits, ...limits });
   await bound(server, host, port);

@@ -118,7 +118,7 @@ it("answers 410 when the approval expired before it was decided", async () => {
   expect((await decide(held["approval_id"], "approve"))[0]).toBe(410);
 });
 
-it("lists what waits and no longer what is decided (case 105)", async () => {
+it("lists open requests and no decided ones (case 105)", async () => {
   const [, first] = await mail("a");
   await mail("b");
   await decide(first["approval_id"], "deny");

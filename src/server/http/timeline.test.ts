@@ -45,7 +45,7 @@ describe("a call on a timeline", () => {
     expect(linesIn([child(2)]).size).toBe(0);
   });
 
-  it("names each artifact once: the whole result, files, and blocks that were kept", () => {
+  it("names each artifact once: the whole result, files, and stored blocks", () => {
     const [a, b, c] = ["a".repeat(64), "b".repeat(64), "c".repeat(64)];
     const outcome = anOutcome({
       artifact: a,

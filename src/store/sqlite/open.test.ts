@@ -137,7 +137,7 @@ describe("openDatabase", () => {
     for (const version of ["3.51.2", "3.9.99", "2.99.99", "0"]) {
       expect(() => checkSqlite(version)).toThrow(
         expect.objectContaining({
-          code: "sqlite_too_old",
+          code: "node_too_old",
           message: expect.stringContaining(`${version}; Postern needs 3.51.3`),
         }),
       );

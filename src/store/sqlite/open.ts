@@ -22,7 +22,7 @@ const oldestSqlite = "3.51.3";
 /** A log of full size is overwritten in place: its sync never has to write the file's length. */
 const walBytes = 8 * 1024 * 1024;
 
-/** @throws RuntimeFault `sqlite_too_old` */
+/** @throws RuntimeFault `node_too_old` */
 export function checkSqlite(version: string): void {
   const [wanted, have] = [oldestSqlite, version].map((text) => text.split(".").map(Number));
   for (let i = 0; i < 3; i += 1) {
@@ -30,7 +30,7 @@ export function checkSqlite(version: string): void {
     if (difference > 0) return;
     if (difference < 0) {
       throw new RuntimeFault(
-        "sqlite_too_old",
+        "node_too_old",
         `This Node brings SQLite ${version}; Postern needs ${oldestSqlite} or newer. Install a newer Node.`,
       );
     }
@@ -41,7 +41,7 @@ export function checkSqlite(version: string): void {
  * Opens, locks and checks the file, and makes its tables. The lock is SQLite's own (`locking_mode=exclusive`), which ends
  * with the process.
  *
- * @throws RuntimeFault `sqlite_too_old`, `store_locked`, `store_foreign`, `store_newer`, `store_older`, `store_unopenable`, `disk_full`
+ * @throws RuntimeFault `node_too_old`, `store_locked`, `store_foreign`, `store_newer`, `store_older`, `store_unopenable`, `disk_full`
  */
 export function openDatabase(location: string, log: (problem: string) => void): OpenDatabase {
   checkSqlite(process.versions["sqlite"] ?? "0");

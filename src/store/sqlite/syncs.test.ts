@@ -7,7 +7,7 @@ import { sqliteFiles } from "../../../test/fakes/sqlite-files.ts";
 const { openAt } = sqliteFiles();
 
 describe("a store on a file", () => {
-  it("syncs what nobody waits for a tenth of a second later, with one wait", async () => {
+  it("syncs writes without a waiting caller a tenth of a second later, once", async () => {
     const clock = new FakeClock();
     await using store = openAt("lazy.db", { clock });
     await store.commit(note("a"), "committed");

@@ -125,7 +125,7 @@ describe("SqliteStore under trouble", () => {
     expect((await all(store.events({ after: -1 }))).map(({ seq }) => seq)).toEqual([0, 1]);
   });
 
-  it("answers within a young turn, before the event loop goes on, and at its end when nobody waits", async () => {
+  it("answers within a young turn, and at its end when no caller waits", async () => {
     await using store = openAt("young.db");
     let turned = false;
     setImmediate(() => {
@@ -179,7 +179,7 @@ describe("SqliteStore under trouble", () => {
     expect(await store.commit(settleOf(running, "ok"), "committed")).toEqual({ won: true });
   });
 
-  it("answers a loser only when what it lost against is written; if that fails, nobody has won", async () => {
+  it("answers a loser only when the winner is written; if that fails, none has won", async () => {
     let speechless = true;
     const clock = new FakeClock();
     const serialize: SerializeEvent = (event) => {

@@ -107,7 +107,7 @@ export class Writer {
   /** Writes and syncs the open batch; later writes are refused. */
   async close(): Promise<void> {
     this.drain();
-    this.broken ??= new RuntimeFault("store_closed", "The store is closed.");
+    this.broken ??= new RuntimeFault("runtime_closed", "The store is closed.");
     this.#lazySync?.();
     if (!this.#syncing) return;
     this.#idle = Promise.withResolvers();

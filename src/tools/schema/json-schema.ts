@@ -26,7 +26,7 @@ export class JsonSchemas implements AsyncDisposable {
   /**
    * @param whose the tool, for the refusal
    * @param isServers an upstream server's schema: a member with a default is not required
-   * @throws RuntimeFault `schema_refused`
+   * @throws RuntimeFault `options_invalid`
    */
   prepare(schema: unknown, whose: string, isServers = false): SchemaGuard {
     const vetted = preflight(schema, whose, { fillsDefaults: isServers });
@@ -57,7 +57,7 @@ interface GuardParts {
 /** One schema that checks values. */
 export class SchemaGuard {
   readonly vetted: VettedSchema;
-  /** Rejects with RuntimeFault `schema_refused` when it turns out to be no valid schema. */
+  /** Rejects with RuntimeFault `options_invalid` when it turns out to be no valid schema. */
   readonly ready: Promise<void>;
   readonly #parts: GuardParts;
   #compiled: CompiledCheck | undefined;
@@ -105,7 +105,7 @@ export class SchemaGuard {
       if (why !== undefined) throw new Error(why);
     } catch (error) {
       this.#problem = this.#refusal(messageOf(error));
-      throw new RuntimeFault("schema_refused", this.#problem, { cause: error });
+      throw new RuntimeFault("options_invalid", this.#problem, { cause: error });
     }
   }
 }

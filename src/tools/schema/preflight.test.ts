@@ -3,7 +3,7 @@ import { preflight, schemaLimits } from "./preflight.ts";
 
 const refused = (schema: unknown, why: RegExp): void => {
   const expected = expect.objectContaining({
-    code: "schema_refused",
+    code: "options_invalid",
     message: expect.stringMatching(why),
   });
   expect(() => preflight(schema, "crm__find"), String(why)).toThrow(expected);
@@ -90,7 +90,7 @@ it("reads a part with a `$schema` of its own by the dialect of the whole", () =>
   });
 });
 
-it("knows every usual dialect, in the usual spellings", () => {
+it("knows every usual dialect, in its usual forms", () => {
   const dialects = [
     "https://json-schema.org/draft/2020-12/schema",
     "https://json-schema.org/draft/2019-09/schema#",

@@ -41,7 +41,7 @@ export interface VettedSchema {
   readonly inProcess: boolean;
 }
 
-/** @throws RuntimeFault `schema_refused`, naming whose schema, what and the limit */
+/** @throws RuntimeFault `options_invalid`, naming whose schema, what and the limit */
 export function preflight(
   given: unknown,
   whose: string,
@@ -78,14 +78,14 @@ function plainSchema(given: unknown, refuse: (why: string) => never): JsonObject
   return JSON.parse(text) as JsonObject; // it begins with a brace
 }
 
-/** A schema that is only shown, never compiled. @throws RuntimeFault `schema_refused` */
+/** A schema that is only shown, never compiled. @throws RuntimeFault `options_invalid` */
 export function readSchema(given: unknown, whose: string): JsonObject {
   return deepFrozen(plainSchema(given, refuserFor(whose)));
 }
 
 function refuserFor(whose: string): (why: string) => never {
   return (why) => {
-    throw new RuntimeFault("schema_refused", `The schema of ${visible(whose)} is refused: ${why}`);
+    throw new RuntimeFault("options_invalid", `The schema of ${visible(whose)} is refused: ${why}`);
   };
 }
 

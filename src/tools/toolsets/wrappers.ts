@@ -8,7 +8,7 @@ import type { Toolset } from "./toolset.ts";
 /**
  * Several sets as one, in their order.
  *
- * Contract: `tools()` throws RuntimeFault `tool_duplicate` if two sets offer one name, because one would hide the other.
+ * Contract: `tools()` throws RuntimeFault `options_invalid` if two sets offer one name, because one would hide the other.
  *
  * @public
  */
@@ -19,7 +19,7 @@ export function combined(...sets: readonly Toolset[]): Toolset {
       for (const tool of sets.flatMap((set) => set.tools())) {
         if (byName.has(tool.name)) {
           const message = `Two combined toolsets offer \`${tool.name}\`; give one of them a prefix.`;
-          throw new RuntimeFault("tool_duplicate", message);
+          throw new RuntimeFault("options_invalid", message);
         }
         byName.set(tool.name, tool);
       }

@@ -126,7 +126,7 @@ describe("a change of files", () => {
   });
 });
 
-it("names one spelling of the path as the call's target, for rules", () => {
+it("names one form of the path as the call's target, for rules", () => {
   const tools = fileTools({ roots: { docs: { path: "." } }, write: true });
   const targetOf = (name: string, given: unknown): unknown =>
     tools.find((tool) => tool.name === name)?.classifyRisk?.(given, "default");

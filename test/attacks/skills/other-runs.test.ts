@@ -56,7 +56,7 @@ it("an agent cannot widen it with another skill of a run", async () => {
 
 it("a missing skill stops the start", async () => {
   await expect(runtimeOf({ "local-agent": ["none"] })).rejects.toMatchObject({
-    code: "skills_invalid",
+    code: "options_invalid",
     message: expect.stringContaining("`skills.agents` of agent `local-agent`: There is no skill"),
   });
 });

@@ -125,7 +125,7 @@ it("uses hard links only with the option", () => {
   expect(tried(folder, ["a", "hard"], "file")).toBe("outside");
 });
 
-it("keeps an open folder if its name is given to another", () => {
+it("keeps an open folder if its name moves to another", () => {
   using top = held(walkBeneath);
   mkdirSync(join(root, "moving"));
   writeFileSync(join(root, "moving/f"), "mine");

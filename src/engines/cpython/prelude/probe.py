@@ -9,17 +9,9 @@ def forks():
         return False
 
 
-def holds_in_bubblewrap():
+def is_isolated():
     return not os.path.exists("/proc/self") and not os.environ.get("HOME")
 
 
-def holds_in_gvisor():
-    import socket
-
-    networks = [name for _, name in socket.if_nameindex() if name != "lo"]
-    return not os.path.exists("/etc/passwd") and len(os.listdir("/proc")) > 0 and not networks
-
-
-def probe(holds):
-    stay_alone()
-    os._exit(0 if not forks() and os.getuid() == 65534 and holds() else 3)
+stay_alone()
+os._exit(0 if not forks() and os.getuid() == 65534 and is_isolated() else 3)

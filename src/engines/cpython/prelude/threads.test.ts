@@ -178,7 +178,7 @@ threading.Thread(target=lambda: time.sleep(600), daemon=True).start()
 );
 
 it.skipIf(missing !== undefined)(
-  "what failed together is told, each with its code",
+  "reports all that failed together, each with its code",
   async () => {
     const source = `import asyncio
 async def main():

@@ -29,7 +29,7 @@ export interface Access {
 const inCluster = "/var/run/secrets/kubernetes.io/serviceaccount";
 const loopback: ReadonlySet<string> = new Set(["127.0.0.1", "[::1]", "localhost"]);
 
-/** @throws RuntimeFault `cluster_access_invalid` */
+/** @throws RuntimeFault `config_invalid` */
 export async function openAccess(options: AccessOptions): Promise<Access> {
   if (options.kubeconfig !== undefined) return fromKubeconfig(options.kubeconfig, options.context);
   if (options.server !== undefined) {
@@ -111,5 +111,5 @@ async function read(path: string): Promise<string> {
 }
 
 function invalid(message: string): RuntimeFault {
-  return new RuntimeFault("cluster_access_invalid", message);
+  return new RuntimeFault("config_invalid", message);
 }

@@ -165,7 +165,7 @@ it.each<[string, (cluster: FakeCluster) => void, RegExp]>([
     /invalid payload length/,
   ],
   [
-    "goes on with what was not begun",
+    "continues with what was not started",
     (c) => {
       c.attaches = (socket) => {
         socket.write(Buffer.of(0x80, 1, 1));

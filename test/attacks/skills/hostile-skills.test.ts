@@ -27,7 +27,7 @@ it("no path of a published collection reads outside a skill's folder", async () 
       opened += 1;
       expect(read).not.toMatchObject({ text: expect.stringContaining("OUTSIDE") });
     } catch (error) {
-      expect(error, payload).toMatchObject({ code: "skill_file_refused" });
+      expect(error, payload).toMatchObject({ code: "skill_refused", message: expect.stringContaining(" of skill ") });
       if (payload !== "" && !payload.includes(inside)) expect(String(error)).not.toContain(inside);
     }
   }

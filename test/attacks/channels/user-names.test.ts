@@ -9,7 +9,7 @@ import { runtimeFixture } from "../../fakes/runtime-fixture.ts";
 const users = { U1: "Ann" };
 const user = "U1";
 
-describe("a person whom a channel spells differently", () => {
+describe("a person whose name in a channel has another form", () => {
   it("is one person, whose vote counts once in a quorum", async () => {
     await using h = await runtimeFixture(withChannel(users, { quorum: 2 }));
     await h.runtime.accounts.add({ name: "ann", roles: ["approver"] }, holder);

@@ -149,7 +149,7 @@ async function refuses(verb: Verb, odds: readonly unknown[], codes: readonly str
 }
 
 it.each(lists)("%s with an unknown filter is refused, and not answered with everything", (_what, odds, verb) =>
-  refuses(verb, [...notFilters, ...odds], ["filter_invalid"]),
+  refuses(verb, [...notFilters, ...odds], ["request_invalid"]),
 );
 
 it.each(approvalVerbs)("%s that is invalid is refused with the value, and nothing is written", (_what, odds, verb) =>
@@ -158,7 +158,7 @@ it.each(approvalVerbs)("%s that is invalid is refused with the value, and nothin
 
 it.each(accountVerbs)(
   "%s that is invalid, in accounts, is refused with the value, and nothing is written",
-  (_what, odds, verb) => refuses(verb, odds, ["account_invalid"]),
+  (_what, odds, verb) => refuses(verb, odds, ["request_invalid"]),
 );
 
 it("an invalid token to make is refused, and nothing is written", () =>

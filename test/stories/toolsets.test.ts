@@ -41,12 +41,17 @@ describe("a toolset", () => {
 
   it("that a runtime cannot take stops the start completely", async () => {
     const twice = combined(new Toolbox([named("a")]), new Toolbox([named("a")]));
-    await expect(createRuntime({ tools: twice })).rejects.toMatchObject({ code: "tool_duplicate" });
+    await expect(createRuntime({ tools: twice })).rejects.toMatchObject({
+      code: "options_invalid",
+      message: expect.stringContaining("Two combined toolsets offer `a`"),
+    });
     await expect(createRuntime({ tools: [prefixed(new Toolbox([named("a")]), "no space")] })).rejects.toMatchObject({
-      code: "tool_name_invalid",
+      code: "options_invalid",
+      message: expect.stringContaining("cannot be the name of a tool"),
     });
     await expect(createRuntime({ tools: [{ tools: "none" } as never] })).rejects.toMatchObject({
-      code: "tool_incomplete",
+      code: "options_invalid",
+      message: expect.stringContaining("does not have the shape of a tool"),
     });
   });
 

@@ -38,7 +38,7 @@ it.each(Object.keys(ends) as (keyof typeof ends)[])(
   },
 );
 
-it.each([undefined, "key-1"])("is asked about anew when it is sent again, with key %s", async (idempotencyKey) => {
+it.each([undefined, "key-1"])("asks again when it is sent again, with key %s", async (idempotencyKey) => {
   await using h = await runtimeFixture({ approvals });
   const context = { ...asker, ...(idempotencyKey !== undefined && { idempotencyKey }) };
   const { approvalId: first = "" } = await h.runtime.invoke(mail, context);

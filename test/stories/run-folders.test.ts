@@ -53,7 +53,10 @@ it("does not archive a run whose id contains a secret, and says so once", async 
     expect((await session.invoke({ tool: "echo", arguments: { to } })).status).toBe("ok");
     await k.h.runtime.runs?.flush();
   }
-  await expect(k.h.runtime.runs?.begin({ runId: "y-hunter2hunter2" })).rejects.toMatchObject({ code: "run_invalid" });
+  await expect(k.h.runtime.runs?.begin({ runId: "y-hunter2hunter2" })).rejects.toMatchObject({
+    code: "request_invalid",
+    message: expect.stringContaining("holds a secret"),
+  });
   expect(readdirSync(k.folder).filter((name) => !name.startsWith("."))).toEqual([]);
   expect(k.logged.filter((line) => line.includes("is not archived"))).toHaveLength(1);
   expect(k.logged.join()).not.toContain("hunter2");
@@ -89,7 +92,10 @@ it.each(["../x", "a/b", "", "x".repeat(65), "run\u0000", ".."])("refuses the run
     code: "context_invalid",
   });
   for (const verb of ["begin", "finish", "get", "events", "calls"] as const)
-    await expect(runtime.runs?.[verb]({ runId })).rejects.toMatchObject({ code: "run_invalid" });
+    await expect(runtime.runs?.[verb]({ runId })).rejects.toMatchObject({
+      code: "request_invalid",
+      message: expect.stringContaining("is no run's id"),
+    });
   expect(readdirSync(k.folder).filter((name) => name !== ".position.json")).toEqual([]);
 });
 

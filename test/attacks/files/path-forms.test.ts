@@ -100,7 +100,7 @@ describe("a name in NFD on the disk", () => {
   const nfc = "\u00e9tude.txt";
   const folder = "u\u0308ber";
 
-  it("is found by its NFC spelling by each tool, and no second file is made", async () => {
+  it("is found by its NFC form by each tool, and no second file is made", async () => {
     await using h = await fileFixture();
     put(join(h.workspace, folder, nfd), "one\n");
     const path = `\u00fcber/${nfc}`;
@@ -119,7 +119,7 @@ describe("a name in NFD on the disk", () => {
     expect(readdirSync(h.workspace).sort()).toEqual(["b.txt", folder]);
   });
 
-  it("has one target for rules in both spellings", async () => {
+  it("has one target for rules in both forms", async () => {
     const rules = [{ effect: "deny", tool: "read_file", target: { equals: `workspace/${nfc}` } }] as const;
     await using h = await fileFixture({ runtime: { policy: { rules: [...rules] } } });
     put(join(h.workspace, nfd));

@@ -6,7 +6,7 @@ const begun: PendingSignIn = {
   until: 1000,
 };
 
-it("opens what was begun once, for its own state, until it is over, and only here", () => {
+it("opens a started sign-in once, for its own state, in time, and only here", () => {
   const seal = new PendingSignInSeal();
   const sealed = seal.seal(begun);
   expect(seal.open(sealed, "another", 999)).toBeUndefined();

@@ -29,7 +29,7 @@ async function readAll(h: FileFixture, path: string): Promise<{ readonly text: s
   return { text, calls };
 }
 
-describe("a file that is longer than what a reader is given inline", () => {
+describe("a file that is longer than the inline limit", () => {
   it("is read to its end by its lines, with nothing missing", async () => {
     await using h = await fileFixture({ runtime: { limits } });
     put(join(h.workspace, "a.txt"), whole);
