@@ -11,7 +11,7 @@ const budgets: Readonly<Record<string, number>> = {
   cli: 7_835,
   "code-mode": 3_662,
   config: 1_603,
-  core: 4_309,
+  core: 4_600,
   engines: 7_392,
   identity: 2_450,
   mcp: 6_313,

@@ -1,11 +1,13 @@
 /** Answers the questions of a script that no tool answers: help, progress, and artifacts. They have no effect outside. */
+
+import { referenceKey } from "../core/artifact.ts";
 import { messageOf, RuntimeFault } from "../core/fault.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import { codeOf } from "../core/system/error-code.ts";
 import { pythonName } from "../engines/cpython/names.ts";
 import { tooLarge } from "../engines/large-arguments.ts";
 import type { AskedCall, SettledCall, ToolSketch } from "../engines/sandbox.ts";
-import { type ArtifactMeta, referenceKey } from "../results/artifact-store.ts";
+import type { ArtifactMeta } from "../results/artifact-store.ts";
 import { cut } from "../results/cut.ts";
 import { findsIn } from "../results/streams.ts";
 import { answered, refused, tooMuchAtOnce } from "./answers.ts";

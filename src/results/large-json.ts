@@ -1,5 +1,5 @@
+import { referenceKey } from "../core/artifact.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
-import { referenceKey } from "./artifact-store.ts";
 import { cut } from "./cut.ts";
 import { describe } from "./describe.ts";
 

@@ -1,7 +1,7 @@
+import { referenceKey } from "../core/artifact.ts";
 import { isJsonObject, type Json } from "../core/json.ts";
 import { type ContentBlock, lineOfBytes, type ToolOutcome } from "../core/outcome.ts";
 import { nextStepOf, type Refusal, refusal } from "../core/refusals.ts";
-import { referenceKey } from "./artifact-store.ts";
 import { withCutNote } from "./cut.ts";
 import { readable } from "./readable.ts";
 

@@ -1,9 +1,9 @@
 /** Tools as the three designs write them: members in snake_case, and other ways to be called. */
 import { camelName } from "../core/case.ts";
+import { isRecord } from "../core/json.ts";
 import {
   type ActionSpec,
   type AnyTool,
-  isRecord,
   kindOf,
   type LocalTool,
   type ProviderDefinedTool,

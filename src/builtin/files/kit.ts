@@ -1,10 +1,8 @@
-import { RuntimeFault } from "../../core/fault.ts";
-import type { FaultCode } from "../../core/fault-codes.ts";
 import type { JsonObject } from "../../core/json.ts";
+import { visible } from "../../core/shown.ts";
 import type { Locks } from "../../core/system/locks.ts";
 import type { Suggestion } from "../../policy/policy.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
-import { visible } from "../../tools/names.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
 import type { Disk } from "./disk.ts";
 import { type Beneath, type Folder, walkBeneath } from "./guard/folder.ts";
@@ -176,22 +174,6 @@ export function targeting<Input>(kit: FileKit, pathOf: (input: Input) => string)
 
 export function pathOf({ path = "" }: { readonly path?: string }): string {
   return path;
-}
-
-export type LimitTable<Name extends string> = Readonly<Record<Name, { readonly usual: number; readonly most: number }>>;
-
-/** @throws RuntimeFault with this code that names the limit */
-export function checkedLimits<Name extends string>(
-  options: Partial<Readonly<Record<Name, number | undefined>>>,
-  table: LimitTable<Name>,
-  code: FaultCode,
-): Readonly<Record<Name, number>> {
-  const limits = Object.entries<LimitTable<Name>[Name]>(table).map(([name, { usual, most }]) => {
-    const limit = options[name as Name] ?? usual; // a name of the table
-    if (Number.isSafeInteger(limit) && limit >= 1 && limit <= most) return [name, limit];
-    throw new RuntimeFault(code, `\`${name}\` is \`${String(limit)}\`; it is a whole number from 1 to ${most}.`);
-  });
-  return Object.fromEntries(limits) as Readonly<Record<Name, number>>; // the names of the table
 }
 
 /** The parts of input schemas. */

@@ -1,9 +1,9 @@
 /** `apply_patch`: OpenAI's items with one file each, and Codex's text with several files. */
 import { unlinkSync } from "node:fs";
 import type { Json, JsonObject } from "../../core/json.ts";
+import { visible } from "../../core/shown.ts";
 import type { Suggestion } from "../../policy/policy.ts";
 import type { ProviderDefinedTool } from "../../tools/kinds.ts";
-import { visible } from "../../tools/names.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
 import { FileChanges, type SeenFile } from "../files/changes.ts";
 import { revised } from "../files/encoding.ts";

@@ -1,7 +1,6 @@
 import type { Principal } from "../../core/call.ts";
 import type { JsonObject } from "../../core/json.ts";
-import { makeOwnFolder } from "../../core/system/own-folder.ts";
-import { plainName } from "../../observe/runs/folders.ts";
+import { makeOwnFolder, plainName } from "../../core/system/own-folder.ts";
 import type { ProviderDefinedTool } from "../../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
 import { type FileToolOptions, fileKit } from "../files/files.ts";

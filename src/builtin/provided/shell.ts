@@ -1,5 +1,6 @@
 /** Anthropic's `bash` and OpenAI's `shell` and `local_shell`: commands of a model, in a sandbox and nowhere else. */
 import { readlinkSync, statSync } from "node:fs";
+import { checkedLimits, type LimitTable } from "../../core/checked-members.ts";
 import { RuntimeFault } from "../../core/fault.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { Locks } from "../../core/system/locks.ts";
@@ -8,7 +9,7 @@ import type { ProviderDefinedTool } from "../../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
 import { type FileToolOptions, fileKit } from "../files/files.ts";
 import { FileRejection, rejectionOf } from "../files/guard/rejection.ts";
-import { answering, checkedLimits, type FileKit, type LimitTable, previewed } from "../files/kit.ts";
+import { answering, type FileKit, previewed } from "../files/kit.ts";
 import { gitEntries, setAside } from "./git-entries.ts";
 import { type ShellEnd, type ShellLimits, type ShellRun, ShellSandbox } from "./shell-sandbox.ts";
 import { newState } from "./shell-state.ts";

@@ -1,5 +1,5 @@
 import type { Tool } from "@modelcontextprotocol/server";
-import { readArtifactName } from "../../builtin/read-artifact.ts";
+import { readArtifactName } from "../../core/artifact.ts";
 import { digestOf, isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { internalsOf } from "../../tools/registry.ts";

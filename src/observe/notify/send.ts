@@ -2,7 +2,7 @@ import type { LookupAddress } from "node:dns";
 import { type ClientRequest, type IncomingMessage, request as plainRequest } from "node:http";
 import { request as tlsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
-import type { Target } from "./address-guard.ts";
+import type { Target } from "../../core/system/address-guard.ts";
 import type { Delivered } from "./channel.ts";
 
 /** What one kind of receiver wants: the body, and headers that prove who sends it. */

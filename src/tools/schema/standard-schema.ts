@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../core/json.ts";
-import { isRecord } from "../kinds.ts";
+import { isRecord } from "../../core/json.ts";
 
 /** Standard Schema v1 (standardschema.dev) with its JSON Schema part: what zod, valibot, arktype and others implement. */
 export interface StandardSchema<Input = unknown, Output = Input> {
