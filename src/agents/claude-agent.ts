@@ -8,7 +8,7 @@
 import { type CallToolResult, type ContentBlock as McpBlock, Server } from "@modelcontextprotocol/server";
 import { digestOf, isRecord, type JsonObject } from "../core/json.ts";
 import type { ContentBlock } from "../core/outcome.ts";
-import type { Runtime } from "../runtime/api.ts";
+import type { Runtime } from "../index.ts";
 import {
   type AgentContext,
   type AgentTools,

@@ -6,9 +6,8 @@ import { defined } from "../core/defined.ts";
 import { isRecord } from "../core/json.ts";
 import type { ContentBlock } from "../core/outcome.ts";
 import type { ApprovalRecord } from "../core/records.ts";
-import { openRequestOf } from "../results/render.ts";
-import type { Runtime } from "../runtime/api.ts";
-import type { ToolContext } from "../tools/tool.ts";
+import type { Runtime, ToolContext } from "../index.ts";
+import { openRequestOf } from "../results/index.ts";
 import type { AgentContext, AgentTools, RenderedToolAnswer, ToolUse } from "./agent-tools.ts";
 import {
   type LibraryTools,

@@ -4,9 +4,8 @@
  */
 import { defined } from "../core/defined.ts";
 import { isRecord } from "../core/json.ts";
-import { openRequestOf } from "../results/render.ts";
-import type { Runtime } from "../runtime/api.ts";
-import type { ToolContext } from "../tools/tool.ts";
+import type { Runtime, ToolContext } from "../index.ts";
+import { openRequestOf } from "../results/index.ts";
 import type { AgentContext, ToolUse } from "./agent-tools.ts";
 import {
   anySchema,

@@ -10,7 +10,7 @@ import { referenceKey } from "../core/artifact.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import { isData, mapKeywords, pointedTo, unescaped } from "../core/schema-walk.ts";
 import { shortened } from "../core/shown.ts";
-import type { Offer } from "../tools/tool.ts";
+import type { Offer } from "../tools/index.ts";
 import { type NameRule, providerName } from "./names.ts";
 
 export interface ProviderSchema {

@@ -34,6 +34,7 @@ export type {
   Finding,
   Policy,
   RiskGuess,
+  Suggestion,
   ToolFacts,
 } from "./policy.ts";
 export type { Expectation, ExpectationResult, ExpectedPast } from "./report/expectations.ts";
@@ -50,4 +51,5 @@ export type {
   Rule,
   SandboxConstraint,
 } from "./rules/rule-schema.ts";
+export { skillsForbid } from "./rules/skill-layer.ts";
 export type { AdjusterOptions, MatrixChanges, PackOptions, PolicyOptions, QuietHours } from "./schema.ts";

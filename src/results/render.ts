@@ -24,6 +24,7 @@ export interface RenderedOutcome {
   readonly advice?: string;
 }
 
+/** Who reads the outcome. */
 export interface RenderOptions {
   /** The name under which the model knows the tool. */
   readonly tool: string;
@@ -91,7 +92,11 @@ export interface OpenRequest {
   readonly expiresAt: string | undefined;
 }
 
-/** The open request of an outcome: of a pending call, or of a call whose caller stopped waiting. */
+/**
+ * The open request of an outcome: of a pending call, or of a call whose caller stopped waiting.
+ *
+ * @public
+ */
 export function openRequestOf({ status, approvalId, expiresAt, refusal }: ToolOutcome): OpenRequest | undefined {
   if (status !== "pending" && refusal?.code !== "approval_timed_out") return undefined;
   const details = isJsonObject(refusal?.details) ? refusal.details : {};

@@ -187,8 +187,9 @@ export class Registry implements AsyncDisposable {
     return found && offerOf(found);
   }
 
-  has(tool: string): boolean {
-    return this.#entries.has(tool);
+  /** Whether a tool has this name; of a tool object, whether it is this very object. */
+  has(tool: string | AnyTool): boolean {
+    return typeof tool === "string" ? this.#entries.has(tool) : this.#entries.get(tool.name)?.tool === tool;
   }
 
   /** Why it cannot be called now: switched off, server gone, rate limited. Returns undefined when it can. */

@@ -1,5 +1,4 @@
 import type { JsonObject } from "../../core/json.ts";
-import { visible } from "../../core/shown.ts";
 import type { Locks } from "../../core/system/locks.ts";
 import type { Suggestion } from "../../policy/policy.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
@@ -104,7 +103,7 @@ export function fileTool<Input>(
 export function answering<Input>(
   pathOf: (input: Input) => string,
   body: FileToolBody<Input>,
-  kit?: Pick<FileKit, "roots">,
+  kit?: { readonly roots: Pick<FileRoots, "elsewhere"> },
 ): FileToolBody<Input> {
   return async (input, context) => {
     try {
@@ -125,16 +124,12 @@ export function rejected(
   rejection: FileRejection,
   given: string,
   context: ToolContext,
-): { readonly text: string; readonly rejected: string; readonly path: string } {
+): { readonly text: string; readonly rejected: FileRejection["reason"]; readonly path: string } {
   const { reason, isGuard } = rejection;
   const path = given.slice(0, 300).toWellFormed();
-  const text = sentenceOf(rejection, given);
+  const text = rejection.sentence(given);
   if (isGuard) context.emit("file.rejected", text, { path, reason });
   return { text, rejected: reason, path };
-}
-
-export function sentenceOf(rejection: FileRejection, path: string): string {
-  return `${path === "" ? "The path" : visible(path)} ${rejection.message}`;
 }
 
 /** A preview that cannot be made says why. The approver is still asked, and the call is refused for the same reason. */
@@ -148,7 +143,7 @@ export async function previewed<Input>(
   } catch (error) {
     const rejection = rejectionOf(error);
     if (rejection === undefined) throw error;
-    return { supported: false, problem: sentenceOf(rejection, pathOf(input)) };
+    return { supported: false, problem: rejection.sentence(pathOf(input)) };
   }
 }
 
