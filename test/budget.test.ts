@@ -11,7 +11,7 @@ const budgets: Readonly<Record<string, number>> = {
   cli: 6_647,
   "code-mode": 3_664,
   config: 1_584,
-  core: 4_298,
+  core: 4_600,
   engines: 7_392,
   identity: 2_449,
   mcp: 6_313,

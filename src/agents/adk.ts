@@ -4,8 +4,7 @@
  */
 import { defined } from "../core/defined.ts";
 import type { JsonObject } from "../core/json.ts";
-import type { Runtime } from "../runtime/api.ts";
-import type { ToolContext } from "../tools/tool.ts";
+import type { Runtime, ToolContext } from "../index.ts";
 import type { AgentContext, ToolUse } from "./agent-tools.ts";
 import {
   type LibraryTools,

@@ -4,10 +4,9 @@
  * The types are those of the AI SDK, written here so that the package itself is not needed.
  */
 import { defined } from "../core/defined.ts";
+import { isRecord } from "../core/json.ts";
 import type { ContentBlock } from "../core/outcome.ts";
-import type { Runtime } from "../runtime/api.ts";
-import { isRecord } from "../tools/kinds.ts";
-import type { ToolContext } from "../tools/tool.ts";
+import type { Runtime, ToolContext } from "../index.ts";
 import type { AgentContext, AgentTools, RenderedToolAnswer } from "./agent-tools.ts";
 import {
   type AiSdkApprovalMessage,

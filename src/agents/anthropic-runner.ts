@@ -4,8 +4,7 @@
  * through every gate, so that an eager start runs nothing that a person must approve first.
  */
 import { defined } from "../core/defined.ts";
-import type { Runtime } from "../runtime/api.ts";
-import type { ToolContext } from "../tools/tool.ts";
+import type { Runtime, ToolContext } from "../index.ts";
 import type { AgentContext } from "./agent-tools.ts";
 import { type AnthropicContent, anthropicContent } from "./anthropic.ts";
 import {

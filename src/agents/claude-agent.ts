@@ -6,10 +6,9 @@
  * Next: host-calls.ts (how a tool that the host runs becomes a call).
  */
 import { type CallToolResult, type ContentBlock as McpBlock, Server } from "@modelcontextprotocol/server";
-import { digestOf, type JsonObject } from "../core/json.ts";
+import { digestOf, isRecord, type JsonObject } from "../core/json.ts";
 import type { ContentBlock } from "../core/outcome.ts";
-import type { Runtime } from "../runtime/api.ts";
-import { isRecord } from "../tools/kinds.ts";
+import type { Runtime } from "../index.ts";
 import {
   type AgentContext,
   type AgentTools,

@@ -2,9 +2,8 @@
  * Google Gemini: tools → function declarations, the model's calls → tool uses, answers → function responses.
  * The types are Google's own, written here so that the package `@google/genai` is not needed.
  */
-import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import { isJsonObject, isRecord, type Json, type JsonObject } from "../core/json.ts";
 import type { ContentBlock } from "../core/outcome.ts";
-import { isRecord } from "../tools/kinds.ts";
 import type { AgentTool, RenderedToolAnswer, ToolUse } from "./agent-tools.ts";
 import { type DeclareOptions, declareTools, type FunctionDeclarationParts, type ProviderRules } from "./declare.ts";
 import { structuredOrText } from "./library-tools.ts";

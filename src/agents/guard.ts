@@ -1,8 +1,7 @@
 import { CallRefused } from "../core/call-refused.ts";
 import type { JsonObject } from "../core/json.ts";
-import type { CallContext, Runtime } from "../runtime/api.ts";
-import type { ArgumentsOf, ToolInput } from "../tools/schema/standard-schema.ts";
-import type { ToolContext } from "../tools/tool.ts";
+import type { CallContext, Runtime, ToolContext } from "../index.ts";
+import type { ArgumentsOf, ToolInput } from "../tools/index.ts";
 import { registerLibraryTools, type ToolStatement } from "./library-tools.ts";
 
 /** How a plain function becomes a tool. */

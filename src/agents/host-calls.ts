@@ -5,9 +5,8 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { messageOf } from "../core/fault.ts";
-import { digestOf, type JsonObject } from "../core/json.ts";
-import type { Runtime } from "../runtime/api.ts";
-import { isRecord } from "../tools/kinds.ts";
+import { digestOf, isRecord, type JsonObject } from "../core/json.ts";
+import type { Runtime } from "../index.ts";
 import type { AgentTools, RenderedToolAnswer, ToolUse } from "./agent-tools.ts";
 import { type LibraryTool, registerLibraryTools, type ToolStatements } from "./library-tools.ts";
 

@@ -1,6 +1,6 @@
 import type { Principal } from "../core/call.ts";
 import type { ContentBlock } from "../core/outcome.ts";
-import type { ArtifactStore } from "../results/artifact-store.ts";
+import type { ArtifactStore } from "../results/index.ts";
 
 /** The largest picture that providers accept. */
 const mostImageBytes = 5 * 2 ** 20;

@@ -3,12 +3,11 @@
  * passes the library's own functions in, so that its packages are not needed here.
  */
 import { defined } from "../core/defined.ts";
+import { isRecord } from "../core/json.ts";
 import type { ContentBlock } from "../core/outcome.ts";
 import type { ApprovalRecord } from "../core/records.ts";
-import { openRequestOf } from "../results/render.ts";
-import type { Runtime } from "../runtime/api.ts";
-import { isRecord } from "../tools/kinds.ts";
-import type { ToolContext } from "../tools/tool.ts";
+import type { Runtime, ToolContext } from "../index.ts";
+import { openRequestOf } from "../results/index.ts";
 import type { AgentContext, AgentTools, RenderedToolAnswer, ToolUse } from "./agent-tools.ts";
 import {
   type LibraryTools,

@@ -5,14 +5,13 @@
 import { CallRefused } from "../core/call-refused.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import type { JsonObject } from "../core/json.ts";
+import { isRecord } from "../core/json.ts";
 import { type ContentBlock, lineOfBytes, textOf } from "../core/outcome.ts";
 import type { ApprovalRecord } from "../core/records.ts";
 import { asSentence } from "../core/sentence.ts";
-import type { RenderedOutcome } from "../results/render.ts";
-import type { Runtime } from "../runtime/api.ts";
-import { type ActionSpec, isRecord, type LocalTool } from "../tools/kinds.ts";
-import type { ToolInput } from "../tools/schema/standard-schema.ts";
-import type { ToolContext } from "../tools/tool.ts";
+import type { LocalTool, Runtime, ToolContext } from "../index.ts";
+import type { RenderedOutcome } from "../results/index.ts";
+import type { ActionSpec, ToolInput } from "../tools/index.ts";
 import {
   type AgentContext,
   type AgentTool,

@@ -1,9 +1,7 @@
 /** `postern/agents/loop`: an agent of this process, with Postern's own loop (agent-run.ts). */
 import { defined } from "../core/defined.ts";
-import type { Runtime } from "../runtime/api.ts";
-import { type AnyTool, isLocalTool } from "../tools/kinds.ts";
-import { internalsOf } from "../tools/registry.ts";
-import { Toolbox } from "../tools/toolbox.ts";
+import type { AnyTool, Runtime } from "../index.ts";
+import { isLocalTool, Toolbox } from "../tools/index.ts";
 import { type Agent, type AgentPlace, type AgentSettings, agentAt } from "./agent-run.ts";
 import { type AgentContext, openAgentTools } from "./agent-tools.ts";
 import { toolSearch, toolSearchName } from "./tool-search.ts";
@@ -74,7 +72,7 @@ function placeIn({ runtime, ...context }: PlaceOptions): AgentPlace {
 /** Several agents may share a box, and its tools may be the runtime's already. */
 function registerMissing(runtime: Runtime, toolbox: Toolbox): void {
   const register = (tool: AnyTool): undefined => {
-    if (internalsOf(runtime.tools).toolNamed(tool.name) !== tool) runtime.tools.register(tool);
+    if (!runtime.tools.has(tool)) runtime.tools.register(tool);
   };
   for (const tool of toolbox.all()) register(tool);
   toolbox.follow(register);

@@ -3,10 +3,9 @@
  * that the package itself is not needed here.
  */
 import { defined } from "../core/defined.ts";
-import { openRequestOf } from "../results/render.ts";
-import type { Runtime } from "../runtime/api.ts";
-import { isRecord } from "../tools/kinds.ts";
-import type { ToolContext } from "../tools/tool.ts";
+import { isRecord } from "../core/json.ts";
+import type { Runtime, ToolContext } from "../index.ts";
+import { openRequestOf } from "../results/index.ts";
 import type { AgentContext, ToolUse } from "./agent-tools.ts";
 import {
   anySchema,

@@ -4,11 +4,10 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { defined } from "../core/defined.ts";
+import { modelCallsOf } from "../core/model-call.ts";
 import type { ContentBlock } from "../core/outcome.ts";
-import { openRequestOf } from "../results/render.ts";
-import type { Runtime } from "../runtime/api.ts";
-import { modelCallsOf } from "../store/equal-calls.ts";
-import type { ToolContext } from "../tools/tool.ts";
+import type { Runtime, ToolContext } from "../index.ts";
+import { openRequestOf } from "../results/index.ts";
 import type { AgentContext, AgentTool, AgentTools, ToolUse } from "./agent-tools.ts";
 import {
   type LibraryTools,

@@ -3,8 +3,8 @@
  * The types are OpenAI's own, written here so that the package `openai` is not needed.
  */
 import type { Json, JsonObject } from "../core/json.ts";
+import { isRecord } from "../core/json.ts";
 import type { ContentBlock, MediaBlock } from "../core/outcome.ts";
-import { isRecord } from "../tools/kinds.ts";
 import type { AgentTool, RenderedToolAnswer, ToolUse } from "./agent-tools.ts";
 import { type DeclareOptions, declareTools, type FunctionDeclarationParts, type ProviderRules } from "./declare.ts";
 import { textOrParts } from "./library-tools.ts";

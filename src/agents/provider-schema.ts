@@ -5,11 +5,12 @@
  * Invariant: the gate validates against the tool's own schema; `ownArguments` gives the model's arguments their own names.
  * Next: names.ts (names of tools), strict.ts (strict mode), run-tools.ts (the one place that calls `ownArguments`).
  */
+
+import { referenceKey } from "../core/artifact.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
-import { referenceKey } from "../results/artifact-store.ts";
-import { shortened } from "../tools/schema/plain.ts";
-import { isData, mapKeywords, pointedTo, unescaped } from "../tools/schema/tidy-schema.ts";
-import type { Offer } from "../tools/tool.ts";
+import { isData, mapKeywords, pointedTo, unescaped } from "../core/schema-walk.ts";
+import { shortened } from "../core/shown.ts";
+import type { Offer } from "../tools/index.ts";
 import { type NameRule, providerName } from "./names.ts";
 
 export interface ProviderSchema {

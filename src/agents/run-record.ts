@@ -3,7 +3,7 @@ import type { AgentRunId, AgentRuns } from "../core/agent-runs.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { newId } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
-import { isRecord } from "../tools/kinds.ts";
+import { isRecord } from "../core/json.ts";
 import type { AgentMessage } from "./model.ts";
 import type { ToolUse } from "./run-tools.ts";
 import { toolSearchName } from "./tool-search.ts";

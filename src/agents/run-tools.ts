@@ -5,14 +5,14 @@
  * Invariant: every use ends in the session's `invoke`, also of an unknown tool and of arguments that cannot be read.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import { readArtifactName } from "../builtin/read-artifact.ts";
+import { readArtifactName } from "../core/artifact.ts";
+import { runBatch } from "../core/batch.ts";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
 import type { ContentBlock, ToolOutcome } from "../core/outcome.ts";
 import { parseStrict } from "../core/strict-json.ts";
-import { type RenderedOutcome, renderOutcome } from "../results/render.ts";
-import type { RuntimeSession, SessionCall } from "../runtime/api.ts";
-import { runBatch } from "../tools/batch.ts";
-import type { Offer } from "../tools/tool.ts";
+import type { RuntimeSession, SessionCall } from "../index.ts";
+import { type RenderedOutcome, renderOutcome } from "../results/index.ts";
+import type { Offer } from "../tools/index.ts";
 import { isKeptImage } from "./images.ts";
 import { modelName, type NameRule } from "./names.ts";
 import { ownArguments, shownOffer } from "./provider-schema.ts";

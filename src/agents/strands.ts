@@ -3,8 +3,8 @@
  * that the package itself is not needed here.
  */
 import { defined } from "../core/defined.ts";
-import { openRequestOf } from "../results/render.ts";
-import type { Runtime } from "../runtime/api.ts";
+import type { Runtime } from "../index.ts";
+import { openRequestOf } from "../results/index.ts";
 import type { AgentContext, AgentTools, ToolUse } from "./agent-tools.ts";
 import {
   type LibraryTools,

@@ -1,7 +1,5 @@
 import type { JsonObject } from "../core/json.ts";
-import type { Runtime } from "../runtime/api.ts";
-import type { LocalTool } from "../tools/kinds.ts";
-import type { ToolAnswer, ToolContext } from "../tools/tool.ts";
+import type { LocalTool, Runtime, ToolAnswer, ToolContext } from "../index.ts";
 import { modelName } from "./names.ts";
 import { shownOffer } from "./provider-schema.ts";
 

@@ -1,12 +1,33 @@
 /**
- * `postern/builtin`: tools for files, memory, skills and artifacts.
+ * `postern/builtin`: tools for files, memory, skills and artifacts, and the guard of files for tools of your own.
  *
  * @packageDocumentation
  */
 
+export type { EditedFile, SeenFile, WriteInput } from "./files/changes.ts";
+export type { LineChange, TextEdit } from "./files/editing.ts";
 export type { FileToolOptions } from "./files/files.ts";
 export { fileTools } from "./files/files.ts";
-export type { FileRoot, RootsOptions } from "./files/roots.ts";
+export type { Folder as OpenFolder } from "./files/guard/folder.ts";
+export type { RejectionReason } from "./files/guard/rejection.ts";
+export { FileRejection, rejectionOf } from "./files/guard/rejection.ts";
+export type { DeleteInput, MoveInput } from "./files/moves.ts";
+export type {
+  FileList,
+  Files,
+  FindLimits,
+  FoundPaths,
+  NewContent,
+  ReadFile,
+  RejectedFile,
+} from "./files/open-files.ts";
+export { openFiles } from "./files/open-files.ts";
+export type { ShownChange } from "./files/preview.ts";
+export type { FileReading, ReadRange } from "./files/reading.ts";
+export type { FileCaller, FileRoot, RootsOptions } from "./files/roots.ts";
+export type { ListedEntry, Truncated } from "./files/search/job.ts";
+export type { TextEdits } from "./files/text-edits.ts";
+export { textEdits } from "./files/text-edits.ts";
 export type { EmbeddedMemory } from "./memory/embedded-memory.ts";
 export { openEmbeddedMemory } from "./memory/embedded-memory.ts";
 export type { Memory, MemoryCall, MemoryFor, MemoryProvider, WriteMode, WrittenMemory } from "./memory/memory.ts";

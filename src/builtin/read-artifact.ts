@@ -1,7 +1,7 @@
+import { readArtifactName, referenceKey } from "../core/artifact.ts";
 import { messageOf } from "../core/fault.ts";
 import type { JsonObject } from "../core/json.ts";
 import { counted } from "../core/shown.ts";
-import { referenceKey } from "../results/artifact-store.ts";
 import { cut } from "../results/cut.ts";
 import { withBrief } from "../results/raw-result.ts";
 import { defineTool } from "../tools/define.ts";
@@ -9,8 +9,6 @@ import type { LocalTool } from "../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../tools/tool.ts";
 import type { Finder } from "./files/search/pattern.ts";
 import { type Cuts, utf8In } from "./files/text.ts";
-
-export const readArtifactName = "read_artifact";
 
 /** Room for the note beside the bytes. */
 const besideBytes = 512;

@@ -8,8 +8,8 @@ import { type AgentModel, scriptedModel } from "../agents/model.ts";
 import { scriptedTurns } from "../agents/script.ts";
 import { messageOf, RuntimeFault } from "../core/fault.ts";
 import type { Json, JsonObject } from "../core/json.ts";
+import { isRecord } from "../core/json.ts";
 import { autonomies } from "../core/risk.ts";
-import { isRecord } from "../tools/kinds.ts";
 import { visible } from "./output/text.ts";
 import { UsageProblem } from "./usage-problem.ts";
 

@@ -2,6 +2,8 @@
  * What a script gets: for the call of a tool a handle, or an exception with code and advice, never pending and never a
  * preview; for a question that no tool answers (help, progress, artifacts) Postern's own answer, without an effect outside.
  */
+
+import { referenceKey } from "../core/artifact.ts";
 import { messageOf, RuntimeFault } from "../core/fault.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import type { Cut, ToolOutcome } from "../core/outcome.ts";
@@ -10,7 +12,7 @@ import { codeOf } from "../core/system/error-code.ts";
 import { pythonName } from "../engines/cpython/names.ts";
 import { tooLarge } from "../engines/large-arguments.ts";
 import type { AskedCall, SettledCall, ToolSketch } from "../engines/sandbox.ts";
-import { type ArtifactMeta, referenceKey } from "../results/artifact-store.ts";
+import type { ArtifactMeta } from "../results/artifact-store.ts";
 import { cut, isStandIn } from "../results/cut.ts";
 import { renderOutcome } from "../results/render.ts";
 import { findsIn } from "../results/streams.ts";

@@ -1,10 +1,11 @@
 import { toSnakeCase } from "../core/case.ts";
 import { messageOf } from "../core/fault.ts";
+import { isRecord } from "../core/json.ts";
 import type { Hooks } from "../observe/hooks.ts";
 import type { ChannelsOptions } from "../observe/notify/open-channels.ts";
 import type { Guardrail } from "../policy/guardrails/guardrails.ts";
 import type { SecretStore } from "../secrets/secret-store.ts";
-import { type AnyTool, isRecord, kindOf } from "../tools/kinds.ts";
+import { type AnyTool, kindOf } from "../tools/kinds.ts";
 import { isToolset, type Toolset } from "../tools/toolsets/toolset.ts";
 import { configOpaque } from "./config-schema.ts";
 import { ConfigProblems } from "./problem.ts";

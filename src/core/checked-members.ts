@@ -73,3 +73,20 @@ function wordsOf(kind: Kind): string {
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** The usual value and the largest one of each limit. */
+export type LimitTable<Name extends string> = Readonly<Record<Name, { readonly usual: number; readonly most: number }>>;
+
+/** @throws RuntimeFault with this code that names the limit */
+export function checkedLimits<Name extends string>(
+  options: Partial<Readonly<Record<Name, number | undefined>>>,
+  table: LimitTable<Name>,
+  code: FaultCode,
+): Readonly<Record<Name, number>> {
+  const limits = Object.entries<LimitTable<Name>[Name]>(table).map(([name, { usual, most }]) => {
+    const limit = options[name as Name] ?? usual; // a name of the table
+    if (Number.isSafeInteger(limit) && limit >= 1 && limit <= most) return [name, limit];
+    throw new RuntimeFault(code, `\`${name}\` is \`${String(limit)}\`; it is a whole number from 1 to ${most}.`);
+  });
+  return Object.fromEntries(limits) as Readonly<Record<Name, number>>; // the names of the table
+}

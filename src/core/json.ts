@@ -82,6 +82,11 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** As `isJsonObject`, for a value whose members may be anything. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** Whether a value is only JSON with its names in order. An undefined member counts as absent. */
 function inOrder(value: Json | undefined, depth: number): boolean {
   if (typeof value === "string" || value === null || value === undefined) return true;

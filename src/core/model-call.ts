@@ -20,3 +20,20 @@ export function isSameModelCall(one: ModelCall, other: ModelCall): boolean {
 export function statedRunOf({ runId }: Pick<Authority, "runId">): string | undefined {
   return isRunOfTheDay(runId) ? undefined : runId;
 }
+
+/** The members of a ledger row that tell which calls of a model it answers. */
+interface AnsweringRow {
+  readonly call: Pick<ToolCall, "toolCallId" | "turn" | "idempotencyKey">;
+  readonly joined?: readonly ModelCall[] | undefined;
+}
+
+/** All calls of a model that the row answers: its first arrival's, and those that joined it. */
+export function modelCallsOf({ call, joined = [] }: AnsweringRow): readonly ModelCall[] {
+  const first = call.idempotencyKey === undefined ? modelCallOf(call) : undefined;
+  return first === undefined ? joined : [first, ...joined];
+}
+
+/** Whether the row answers this call of the model. */
+export function isNamedBy(row: AnsweringRow, modelCall: ModelCall | undefined): boolean {
+  return modelCall !== undefined && modelCallsOf(row).some((one) => isSameModelCall(one, modelCall));
+}

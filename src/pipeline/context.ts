@@ -1,3 +1,4 @@
+import { referenceKey } from "../core/artifact.ts";
 import type { Autonomy, Principal, ToolCall } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Announce, ProgressCount } from "../core/event.ts";
@@ -6,7 +7,7 @@ import { copyOf, type JsonObject } from "../core/json.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
 import type { Caller } from "../core/session.ts";
 import { coversTool, type Guardrails } from "../policy/guardrails/guardrails.ts";
-import { type ArtifactStore, referenceKey } from "../results/artifact-store.ts";
+import type { ArtifactStore } from "../results/artifact-store.ts";
 import { lend } from "../secrets/lend.ts";
 import { redactJson } from "../secrets/redact-json.ts";
 import type { Redactor, SecretStore } from "../secrets/secret-store.ts";

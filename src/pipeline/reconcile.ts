@@ -1,6 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import { isEnding } from "../core/ending.ts";
 import { RuntimeFault } from "../core/fault.ts";
+import { isRecord } from "../core/json.ts";
 import { refusedOutcome, type ToolOutcome } from "../core/outcome.ts";
 import type { CallRecord } from "../core/records.ts";
 import { refusal } from "../core/refusals.ts";
@@ -11,7 +12,6 @@ import { lend } from "../secrets/lend.ts";
 import type { Redactor, SecretStore } from "../secrets/secret-store.ts";
 import { toRawResult } from "../tools/answer.ts";
 import { failureOf } from "../tools/failure.ts";
-import { isRecord } from "../tools/kinds.ts";
 import { runForeign } from "../tools/run-foreign.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import { artifactsFor } from "./context.ts";

@@ -33,6 +33,7 @@ export type {
   Finding,
   Policy,
   RiskGuess,
+  Suggestion,
   ToolFacts,
 } from "./policy.ts";
 export type { Expectation, ExpectationResult, ExpectedPast } from "./report/expectations.ts";
@@ -49,4 +50,5 @@ export type {
   Rule,
   SandboxConstraint,
 } from "./rules/rule-schema.ts";
+export { skillsForbid } from "./rules/skill-layer.ts";
 export type { AdjusterOptions, MatrixChanges, PackOptions, PolicyOptions, QuietHours } from "./schema.ts";

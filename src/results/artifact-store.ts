@@ -83,6 +83,3 @@ export interface SharedArtifactStore extends ArtifactStore {
 
 /** Returns those digests that a row needs. It may return more. */
 export type FindNeeded = (digests: readonly string[]) => Promise<ReadonlySet<string>>;
-
-/** `{"$artifact": digest}` names an artifact in arguments. */
-export const referenceKey = "$artifact";

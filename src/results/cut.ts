@@ -1,6 +1,6 @@
+import { referenceKey } from "../core/artifact.ts";
 import { isJsonObject } from "../core/json.ts";
 import type { ContentBlock, Cut, ToolOutcome } from "../core/outcome.ts";
-import { referenceKey } from "./artifact-store.ts";
 
 const encoder = new TextEncoder();
 const mark = "…";

@@ -46,7 +46,14 @@ export function briefOf(answer: object): Brief | "whole" | undefined {
 
 const continuations = new WeakMap<object, ReadOn>();
 
-/** For an answer of a tool that can be called again for the rest. Untrusted JSON cannot say it. */
+/**
+ * For an answer of a tool that can be called again for the rest. Untrusted JSON cannot say it.
+ *
+ * @example
+ * return withReadOn({ content: [{ type: "text", text }] }, (shown) => `call again with \`first_line: ${next(shown)}\``);
+ *
+ * @public
+ */
 export function withReadOn<Answer extends object>(answer: Answer, readOn: ReadOn): Answer {
   continuations.set(answer, readOn);
   return answer;

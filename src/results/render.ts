@@ -1,7 +1,7 @@
+import { referenceKey } from "../core/artifact.ts";
 import { isJsonObject, type Json } from "../core/json.ts";
 import { type ContentBlock, lineOfBytes, type ToolOutcome } from "../core/outcome.ts";
 import { nextStepOf, type Refusal, refusal } from "../core/refusals.ts";
-import { referenceKey } from "./artifact-store.ts";
 import { withCutNote } from "./cut.ts";
 import { readable } from "./readable.ts";
 
@@ -24,6 +24,7 @@ export interface RenderedOutcome {
   readonly advice?: string;
 }
 
+/** Who reads the outcome. */
 export interface RenderOptions {
   /** The name under which the model knows the tool. */
   readonly tool: string;
@@ -91,7 +92,11 @@ export interface OpenRequest {
   readonly expiresAt: string | undefined;
 }
 
-/** The open request of an outcome: of a pending call, or of a call whose caller stopped waiting. */
+/**
+ * The open request of an outcome: of a pending call, or of a call whose caller stopped waiting.
+ *
+ * @public
+ */
 export function openRequestOf({ status, approvalId, expiresAt, refusal }: ToolOutcome): OpenRequest | undefined {
   if (status !== "pending" && refusal?.code !== "approval_timed_out") return undefined;
   const details = isJsonObject(refusal?.details) ? refusal.details : {};

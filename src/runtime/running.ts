@@ -5,6 +5,7 @@ import type { Skills } from "../builtin/skills/skills.ts";
 import { chainToolName } from "../code-mode/names.ts";
 import type { AgentRuns } from "../core/agent-runs.ts";
 import { type CallClaims, checkNames, narrower, type PerCall, perCallFault, withinOptions } from "../core/authority.ts";
+import { runBatch } from "../core/batch.ts";
 import type { Authority, Principal, ToolCall } from "../core/call.ts";
 import { CallRefused } from "../core/call-refused.ts";
 import { checkMember } from "../core/checked-members.ts";
@@ -35,7 +36,7 @@ import type { ArtifactStore } from "../results/artifact-store.ts";
 import { readableOutcome } from "../results/readable.ts";
 import { releasePins } from "../results/releases.ts";
 import type { CallFilter, Store } from "../store/store.ts";
-import { isConcurrencySafe, runBatch, withKey } from "../tools/batch.ts";
+import { isConcurrencySafe, withKey } from "../tools/batch.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Offer } from "../tools/tool.ts";
 import type {

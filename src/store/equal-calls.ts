@@ -4,7 +4,7 @@
  * A column of the table is found from what the caller states: a call of a model (its id and turn), or neither. Inside a
  * run that the caller states, only rows of that run answer. An effect whose outcome is unknown answers in every run.
  */
-import { isSameModelCall, type ModelCall, modelCallOf } from "../core/model-call.ts";
+import { isNamedBy, type ModelCall, modelCallsOf } from "../core/model-call.ts";
 import type { ApprovalRecord, CallRecord } from "../core/records.ts";
 
 /** A call without an idempotency key, as the rows are searched for it. */
@@ -35,16 +35,6 @@ export function answering(call: EqualCall, rows: readonly CallRecord[], at: Answ
     if (earliest === undefined || row.call.id < earliest.call.id) earliest = row;
   }
   return earliest;
-}
-
-/** All calls of a model that the row answers: its first arrival's, and those that joined it. */
-export function modelCallsOf({ call, joined = [] }: CallRecord): readonly ModelCall[] {
-  const first = call.idempotencyKey === undefined ? modelCallOf(call) : undefined;
-  return first === undefined ? joined : [first, ...joined];
-}
-
-export function isNamedBy(row: CallRecord, modelCall: ModelCall | undefined): boolean {
-  return modelCall !== undefined && modelCallsOf(row).some((one) => isSameModelCall(one, modelCall));
 }
 
 function isInRun({ call }: CallRecord, { runId }: EqualCall): boolean {

@@ -7,9 +7,9 @@
 import { dataOf } from "../core/arrival.ts";
 import type { DurableEvent } from "../core/event.ts";
 import { deepFrozen, type Json } from "../core/json.ts";
-import { modelCallOf, statedRunOf } from "../core/model-call.ts";
+import { modelCallOf, modelCallsOf, statedRunOf } from "../core/model-call.ts";
 import type { ApprovalRecord, ApprovalState, CallRecord, RowEnd, StoreWrite } from "../core/records.ts";
-import { type EqualCall, mayHaveBegun, modelCallsOf } from "./equal-calls.ts";
+import { type EqualCall, mayHaveBegun } from "./equal-calls.ts";
 
 /** The rows as they are now. */
 export interface Rows {

@@ -1,5 +1,6 @@
 import { messageOf } from "../core/fault.ts";
 import type { Json } from "../core/json.ts";
+import { isRecord } from "../core/json.ts";
 import type { ContentBlock } from "../core/outcome.ts";
 import { fits } from "../results/cut.ts";
 import { LargeJson } from "../results/large-json.ts";
@@ -12,7 +13,6 @@ import {
   readOnOf,
 } from "../results/raw-result.ts";
 import { blockOf } from "./blocks.ts";
-import { isRecord } from "./kinds.ts";
 import { type Plain, plain, TooManyBytes, weighed } from "./schema/plain.ts";
 
 /** Members of an answer that is a result, in camelCase, MCP's names and snake_case. An object with any other member is plain JSON. */

@@ -1,7 +1,6 @@
 import { defined } from "../core/defined.ts";
-import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import { isJsonObject, isRecord, type Json, type JsonObject } from "../core/json.ts";
 import type { ContentBlock } from "../core/outcome.ts";
-import { isRecord } from "./kinds.ts";
 import { plain } from "./schema/plain.ts";
 
 /** A content block in the form of Postern, of MCP or of a model provider, in camelCase or snake_case. A block of an unknown kind becomes its JSON. */

@@ -1,8 +1,8 @@
 import type { Risk } from "../core/call.ts";
 import { defined } from "../core/defined.ts";
 import { RuntimeFault } from "../core/fault.ts";
-import { deepFrozen, type JsonObject } from "../core/json.ts";
-import { shown } from "../core/shown.ts";
+import { deepFrozen, isRecord, type JsonObject } from "../core/json.ts";
+import { shown, visible } from "../core/shown.ts";
 import { readable, readableSchema } from "../results/readable.ts";
 import { declaredAnnotations } from "./annotations.ts";
 import { offeredSchema } from "./define.ts";
@@ -14,14 +14,13 @@ import {
   type HostedTool,
   isLocalTool,
   isProviderDefinedTool,
-  isRecord,
   kindOf,
   type LocalTool,
   type ProviderDefinedTool,
 } from "./kinds.ts";
 import { isOfDesigns, refuseMistypedProviders, refuseUnknownMembers } from "./known-members.ts";
 import { Members } from "./members.ts";
-import { checkedName, Silhouettes, visible } from "./names.ts";
+import { checkedName, Silhouettes } from "./names.ts";
 import { noArguments } from "./offers.ts";
 import { parserFor } from "./parse.ts";
 import { withoutAbsent } from "./schema/absent.ts";

@@ -2,9 +2,9 @@ import type { Risk } from "../core/call.ts";
 import { defined } from "../core/defined.ts";
 import { messageOf, RuntimeFault } from "../core/fault.ts";
 import type { JsonObject } from "../core/json.ts";
+import { visible } from "../core/shown.ts";
 import type { Suggestion } from "../policy/policy.ts";
 import type { ActionSpec, LocalTool } from "./kinds.ts";
-import { visible } from "./names.ts";
 import { type ArgumentsOf, isStandardSchema, type ToolInput } from "./schema/standard-schema.ts";
 import type { JudgedCall, PreviewContext, Reconciled, Suspended, ToolContext } from "./tool.ts";
 

@@ -1,9 +1,9 @@
 import { messageOf, RuntimeFault } from "../core/fault.ts";
 import { digestOf } from "../core/json.ts";
+import { visible } from "../core/shown.ts";
 import type { RiskGuess, ToolFacts } from "../policy/policy.ts";
 import type { ActionSpec, LocalTool } from "./kinds.ts";
 import type { Members } from "./members.ts";
-import { visible } from "./names.ts";
 import type { Action } from "./tool.ts";
 
 /**

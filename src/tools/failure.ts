@@ -1,8 +1,8 @@
 import { defined } from "../core/defined.ts";
 import { messageOf } from "../core/fault.ts";
 import type { Json } from "../core/json.ts";
+import { shortened } from "../core/shown.ts";
 import { rpcDetailsOf } from "./rpc-error.ts";
-import { shortened } from "./schema/plain.ts";
 
 /** How a tool failed. */
 export interface Failure {

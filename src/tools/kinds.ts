@@ -3,7 +3,7 @@
  * (`provider_specs`); registration does not, and names `legacyTool`.
  */
 import type { Risk } from "../core/call.ts";
-import type { Json, JsonObject } from "../core/json.ts";
+import { isRecord, type Json, type JsonObject } from "../core/json.ts";
 import type { Suggestion, ToolFacts } from "../policy/policy.ts";
 import type { ToolCallRequest } from "./exchange.ts";
 import type { ToolInput } from "./schema/standard-schema.ts";
@@ -137,8 +137,4 @@ function isDescribed(value: unknown): value is Record<string, unknown> {
     value["name"] !== "" &&
     typeof value["description"] === "string"
   );
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -2,10 +2,10 @@
 
 import { camelName } from "../core/case.ts";
 import { defined } from "../core/defined.ts";
+import { isRecord } from "../core/json.ts";
 import {
   type ActionSpec,
   type AnyTool,
-  isRecord,
   kindOf,
   type LocalTool,
   type ProviderDefinedTool,

@@ -1,8 +1,8 @@
 import type { Risk } from "../core/call.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { insteadOf, parseRisk } from "../core/risk.ts";
+import { visible } from "../core/shown.ts";
 import type { ToolFacts } from "../policy/policy.ts";
-import { visible } from "./names.ts";
 import type { ToolType } from "./tool.ts";
 
 const effects: readonly ToolFacts["effects"][] = ["read", "write", "destructive"];

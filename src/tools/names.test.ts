@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { FakeClock } from "../../test/fakes/clock.ts";
 import { corpus } from "../../test/fakes/corpus.ts";
+import { visible } from "../core/shown.ts";
 import { defineTool } from "./define.ts";
 import type { LocalTool } from "./kinds.ts";
-import { visible } from "./names.ts";
 import { internalsOf, Registry } from "./registry.ts";
 
 const tool = (name: string): LocalTool =>

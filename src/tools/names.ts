@@ -1,4 +1,5 @@
 import { RuntimeFault } from "../core/fault.ts";
+import { visible } from "../core/shown.ts";
 import { type AnyTool, callTypesOf } from "./kinds.ts";
 import { publicName } from "./upstream-names.ts";
 
@@ -41,16 +42,6 @@ function silhouette(name: string): string {
     .replace(/[1i]/g, "l")
     .replaceAll("0", "o")
     .replace(/[_.]/g, "-");
-}
-
-/** A name that is safe to show: everything but printable ASCII is escaped. */
-export function visible(name: unknown): string {
-  if (typeof name !== "string") return `A ${name === null ? "null" : typeof name}`;
-  const shown = [...name.slice(0, 100)].map((letter) => {
-    const point = letter.codePointAt(0) ?? 0;
-    return point >= 0x20 && point < 0x7f && letter !== "`" ? letter : `\\u{${point.toString(16)}}`;
-  });
-  return `\`${shown.join("")}\``;
 }
 
 /** The names and call types of one registered tool. */

@@ -1,9 +1,10 @@
 import { defined } from "../core/defined.ts";
 import { messageOf } from "../core/fault.ts";
 import type { Json } from "../core/json.ts";
+import { isRecord } from "../core/json.ts";
 import type { Preview } from "../core/outcome.ts";
-import { isRecord } from "./kinds.ts";
-import { plain, shortened } from "./schema/plain.ts";
+import { shortened } from "../core/shown.ts";
+import { plain } from "./schema/plain.ts";
 
 /** A person reads the text and a record keeps it, so a longer text is cut. */
 const maxTextLength = 65_536;

@@ -2,11 +2,12 @@ import { checkMember } from "../core/checked-members.ts";
 import type { Clock } from "../core/clock.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { requireRisk } from "../core/risk.ts";
+import { visible } from "../core/shown.ts";
 import { compile } from "./compile.ts";
 import { HealthRecord } from "./health.ts";
 import type { AnyTool } from "./kinds.ts";
 import { stateOf, type ToolState } from "./live-state.ts";
-import { TakenNames, visible } from "./names.ts";
+import { TakenNames } from "./names.ts";
 import { deferredOf, type OfferOptions, schemaNamed, schemasFor, type ToolSchema } from "./offers.ts";
 import { type RegisteredTool, type RegisterOptions, registeredTool, type ToolBlock } from "./registered.ts";
 import { JsonSchemas, type SchemaGuard } from "./schema/json-schema.ts";
@@ -186,8 +187,9 @@ export class Registry implements AsyncDisposable {
     return found && offerOf(found);
   }
 
-  has(tool: string): boolean {
-    return this.#entries.has(tool);
+  /** Whether a tool has this name; of a tool object, whether it is this very object. */
+  has(tool: string | AnyTool): boolean {
+    return typeof tool === "string" ? this.#entries.has(tool) : this.#entries.get(tool.name)?.tool === tool;
   }
 
   /** Why it cannot be called now: switched off, server gone, rate limited. Returns undefined when it can. */

@@ -6,8 +6,8 @@
  * Next: table.ts, tab.ts (our actions → Playwright), judge.ts (their risk), ../browser.ts (the tools).
  */
 import { z } from "zod";
+import { isRecord } from "../../core/json.ts";
 import { shown } from "../../core/shown.ts";
-import { isRecord } from "../../tools/kinds.ts";
 import { table } from "./table.ts";
 
 export type Point = readonly [x: number, y: number];

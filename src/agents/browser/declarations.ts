@@ -1,5 +1,5 @@
 import type { Json } from "../../core/json.ts";
-import type { ProviderSpecs } from "../../tools/kinds.ts";
+import type { ProviderSpecs } from "../../tools/index.ts";
 import type { Viewport } from "./actions.ts";
 
 /** Members of `browser_toolset_20260801` that are not supported: other tabs, element references, scripts, files. */

@@ -7,8 +7,8 @@
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { type Resolve, systemResolve, targetOf } from "../../observe/notify/address-guard.ts";
-import { hostMatcher, hostOf } from "../../policy/rules/url-host.ts";
+import { type Resolve, systemResolve, targetOf } from "../../core/system/address-guard.ts";
+import { hostMatcher, hostOf } from "../../core/url-host.ts";
 
 export interface EgressOptions {
   readonly allowedHosts: readonly string[];

@@ -1,6 +1,6 @@
 import type { Risk } from "../../core/call.ts";
 import { higherRisk } from "../../core/risk.ts";
-import type { Suggestion } from "../../policy/policy.ts";
+import type { Suggestion } from "../../policy/index.ts";
 import type { BrowserAction, BrowserCall } from "./actions.ts";
 import type { FramesSeen } from "./frames-seen.ts";
 import { isTyping } from "./keys.ts";

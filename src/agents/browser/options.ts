@@ -1,7 +1,7 @@
 import type { Risk } from "../../core/call.ts";
 import { RuntimeFault } from "../../core/fault.ts";
 import { parseRisk } from "../../core/risk.ts";
-import { hostPatternProblem } from "../../policy/rules/url-host.ts";
+import { hostPatternProblem } from "../../core/url-host.ts";
 import type { Viewport } from "./actions.ts";
 import type { ComputerDeclarations } from "./declarations.ts";
 import type { TabOptions } from "./tab.ts";

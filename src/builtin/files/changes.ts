@@ -30,6 +30,7 @@ import { readWhole } from "./reading.ts";
 import type { FileCaller } from "./roots.ts";
 import { appendTo, type Before, type Content, folderFor, plainAt, type Spot, writeWhole } from "./writing.ts";
 
+/** The content of a file that is written. */
 export interface WriteInput {
   readonly path: string;
   readonly content: string;
@@ -42,8 +43,13 @@ export type EditedFile = Pick<WriteInput, "path" | "encoding">;
 
 export type EditInput = TextEdit & EditedFile;
 
-/** A plain file as it was when it was read. */
+/**
+ * A plain file as it was when it was read.
+ *
+ * @public
+ */
 export interface SeenFile {
+  /** By it, a change of the file is noticed. */
   readonly before: NonNullable<Before>;
   readonly bytes: Buffer;
 }

@@ -2,6 +2,7 @@ import { FileRejection } from "./guard/rejection.ts";
 import { nearestLines } from "./nearest.ts";
 import { byteOrderMark } from "./text.ts";
 
+/** A text that stands in a file, and what replaces it. */
 export interface TextEdit {
   readonly old_text: string;
   readonly new_text: string;

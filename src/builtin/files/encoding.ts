@@ -2,7 +2,7 @@
  * How the text of a file is encoded. UTF-8, and UTF-16 with its byte order mark, are found in the bytes. Every other
  * encoding must be named, because its bytes fit many.
  */
-import { visible } from "../../tools/names.ts";
+import { visible } from "../../core/shown.ts";
 import { FileRejection } from "./guard/rejection.ts";
 import { byteOrderMark, textIn } from "./text.ts";
 

@@ -7,11 +7,12 @@
  * Next: guard/folder.ts (how things beneath a folder are opened), roots.ts (which folders), path-name.ts (what a path
  * may look like), writing.ts (how a file is replaced), search/ (how trees are walked and looked through).
  */
+import { checkedLimits, type LimitTable } from "../../core/checked-members.ts";
 import { Locks } from "../../core/system/locks.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
 import { writeTools } from "./changes.ts";
 import { type Disk, realDisk } from "./disk.ts";
-import { checkedLimits, type FileKit, type FileLimits, folderOpener, type LimitTable } from "./kit.ts";
+import { type FileKit, type FileLimits, folderOpener } from "./kit.ts";
 import { deleteTool, moveTool } from "./moves.ts";
 import { readTools } from "./reads.ts";
 import { FileRoots, type RootsOptions } from "./roots.ts";

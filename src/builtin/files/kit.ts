@@ -1,10 +1,7 @@
-import { RuntimeFault } from "../../core/fault.ts";
-import type { FaultCode } from "../../core/fault-codes.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Locks } from "../../core/system/locks.ts";
 import type { Suggestion } from "../../policy/policy.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
-import { visible } from "../../tools/names.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
 import type { Disk } from "./disk.ts";
 import { type Beneath, type Folder, walkBeneath } from "./guard/folder.ts";
@@ -106,7 +103,7 @@ export function fileTool<Input>(
 export function answering<Input>(
   pathOf: (input: Input) => string,
   body: FileToolBody<Input>,
-  kit?: Pick<FileKit, "roots">,
+  kit?: { readonly roots: Pick<FileRoots, "elsewhere"> },
 ): FileToolBody<Input> {
   return async (input, context) => {
     try {
@@ -127,16 +124,12 @@ export function rejected(
   rejection: FileRejection,
   given: string,
   context: ToolContext,
-): { readonly text: string; readonly rejected: string; readonly path: string } {
+): { readonly text: string; readonly rejected: FileRejection["reason"]; readonly path: string } {
   const { reason, isGuard } = rejection;
   const path = given.slice(0, 300).toWellFormed();
-  const text = sentenceOf(rejection, given);
+  const text = rejection.sentence(given);
   if (isGuard) context.emit("file.rejected", text, { path, reason });
   return { text, rejected: reason, path };
-}
-
-export function sentenceOf(rejection: FileRejection, path: string): string {
-  return `${path === "" ? "The path" : visible(path)} ${rejection.message}`;
 }
 
 /** A preview that cannot be made says why. The approver is still asked, and the call is refused for the same reason. */
@@ -150,7 +143,7 @@ export async function previewed<Input>(
   } catch (error) {
     const rejection = rejectionOf(error);
     if (rejection === undefined) throw error;
-    return { supported: false, problem: sentenceOf(rejection, pathOf(input)) };
+    return { supported: false, problem: rejection.sentence(pathOf(input)) };
   }
 }
 
@@ -176,22 +169,6 @@ export function targeting<Input>(kit: FileKit, pathOf: (input: Input) => string)
 
 export function pathOf({ path = "" }: { readonly path?: string }): string {
   return path;
-}
-
-export type LimitTable<Name extends string> = Readonly<Record<Name, { readonly usual: number; readonly most: number }>>;
-
-/** @throws RuntimeFault with this code that names the limit */
-export function checkedLimits<Name extends string>(
-  options: Partial<Readonly<Record<Name, number | undefined>>>,
-  table: LimitTable<Name>,
-  code: FaultCode,
-): Readonly<Record<Name, number>> {
-  const limits = Object.entries<LimitTable<Name>[Name]>(table).map(([name, { usual, most }]) => {
-    const limit = options[name as Name] ?? usual; // a name of the table
-    if (Number.isSafeInteger(limit) && limit >= 1 && limit <= most) return [name, limit];
-    throw new RuntimeFault(code, `\`${name}\` is \`${String(limit)}\`; it is a whole number from 1 to ${most}.`);
-  });
-  return Object.fromEntries(limits) as Readonly<Record<Name, number>>; // the names of the table
 }
 
 /** The parts of input schemas. */

@@ -25,12 +25,16 @@ import type { PathName } from "./path-name.ts";
 import type { FileCaller } from "./roots.ts";
 import { folderFor, lookAt, type Spot, syncFolder } from "./writing.ts";
 
+/** Both paths begin with a root. */
 export interface MoveInput {
   readonly from: string;
+  /** With its name. */
   readonly to: string;
+  /** A file that is there is replaced. Default: no. */
   readonly overwrite?: boolean;
 }
 
+/** What is deleted. */
 export interface DeleteInput {
   readonly path: string;
 }

@@ -1,9 +1,12 @@
 /** Where a file comes nearest to lines that it does not hold, for the message of an edit that matches nothing. */
 
+import { shortened } from "../../core/shown.ts";
+
 /** Comparisons of lines, so that a large file costs no more time than a small one. */
 const mostComparisons = 2_000_000;
 const shownBefore = 4;
 const mostShown = 10;
+const mostLineCharacters = 121;
 
 /** The lines of the file at that place, and the first one that differs. `from`: where to look if no line is alike. */
 export function nearestLines(lines: readonly string[], wanted: readonly string[], from = 0): string {
@@ -11,10 +14,10 @@ export function nearestLines(lines: readonly string[], wanted: readonly string[]
   const odd = place.at + place.same;
   const differs =
     place.same > 0 && odd < lines.length
-      ? `; line ${odd + 1} is \`${shortened(lines[odd] ?? "")}\` and not \`${shortened(wanted[place.same] ?? "")}\``
+      ? `; line ${odd + 1} is \`${brief(lines[odd] ?? "")}\` and not \`${brief(wanted[place.same] ?? "")}\``
       : "";
   const first = Math.max(0, odd - shownBefore);
-  const shown = lines.slice(first, first + mostShown).map(shortened);
+  const shown = lines.slice(first, first + mostShown).map(brief);
   return `${differs}. The file holds:\n${shown.length === 0 ? "(nothing)" : numbered(shown, first + 1)}`;
 }
 
@@ -57,6 +60,6 @@ export function numbered(lines: readonly string[], first: number): string {
   return lines.map((line, i) => `${String(first + i).padStart(6)}\t${line}`).join("\n");
 }
 
-export function shortened(line: string): string {
-  return line.length > 120 ? `${line.slice(0, 120).toWellFormed()}…` : line;
+function brief(line: string): string {
+  return shortened(line, mostLineCharacters);
 }

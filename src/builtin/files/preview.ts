@@ -4,6 +4,7 @@ import type { JsonObject } from "../../core/json.ts";
 import { counted } from "../../core/shown.ts";
 import { type Encoding, textFound } from "./encoding.ts";
 
+/** One file before and after a change. */
 export interface ShownChange {
   readonly path: string;
   /** Undefined if the file is new. */

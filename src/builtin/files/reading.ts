@@ -22,6 +22,7 @@ export interface ReadLimits {
   readonly check: () => void;
 }
 
+/** A part of a file: text, or bytes with their type. */
 export type FileReading =
   | {
       readonly kind: "text";

@@ -31,7 +31,7 @@ const shared = {
 };
 const maxDepth = 20;
 /** A search stops by itself before it must be stopped. */
-const softShare = 0.8;
+export const softShare = 0.8;
 
 /** `list_files`, `glob_files` and `grep_files`: they walk a tree in a worker that can be stopped. */
 export function searchTools(kit: FileKit): readonly LocalTool[] {

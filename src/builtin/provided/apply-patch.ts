@@ -1,20 +1,18 @@
 /** `apply_patch`: OpenAI's items with one file each, and Codex's text with several files. */
-import { unlinkSync } from "node:fs";
 import type { Json, JsonObject } from "../../core/json.ts";
-import type { Suggestion } from "../../policy/policy.ts";
-import type { ProviderDefinedTool } from "../../tools/kinds.ts";
-import { visible } from "../../tools/names.ts";
-import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
-import { FileChanges, type SeenFile } from "../files/changes.ts";
-import { revised } from "../files/encoding.ts";
-import { type FileToolOptions, fileKit } from "../files/files.ts";
-import { FileRejection, rejectionOf } from "../files/guard/rejection.ts";
-import { type FileKit, lockOf, rejected, sentenceOf } from "../files/kit.ts";
-import { FileMoves } from "../files/moves.ts";
-import type { PathName } from "../files/path-name.ts";
-import { previewOf } from "../files/preview.ts";
-import type { FileCaller } from "../files/roots.ts";
-import { isStill, plainAt } from "../files/writing.ts";
+import { visible } from "../../core/shown.ts";
+import type { ToolAnswer, ToolContext } from "../../index.ts";
+import type { Suggestion } from "../../policy/index.ts";
+import type { ProviderDefinedTool } from "../../tools/index.ts";
+import {
+  type FileCaller,
+  FileRejection,
+  type Files,
+  type FileToolOptions,
+  openFiles,
+  rejectionOf,
+  type SeenFile,
+} from "../index.ts";
 import { rootedPath } from "./editor.ts";
 import { operationStep, type PatchStep, parsePatch, patched } from "./v4a.ts";
 
@@ -24,13 +22,23 @@ interface PatchInput {
 }
 
 /** The change of one file. All are planned before any is written. */
-interface PlannedStep {
-  readonly name: PathName;
-  /** Undefined if the file is new. */
+type PlannedStep = NamedFile & { readonly verb: string } & (NewFile | RemovedFile);
+
+interface NamedFile {
+  readonly path: string;
+  /** In the one form that rules and people compare. */
+  readonly shown: string;
+}
+
+interface NewFile {
+  /** Undefined if no file is there yet. */
   readonly seen: SeenFile | undefined;
-  /** Undefined if the file is removed. */
-  readonly after: Buffer | undefined;
-  readonly verb: string;
+  readonly after: Buffer;
+}
+
+interface RemovedFile {
+  readonly seen: SeenFile;
+  readonly after: undefined;
 }
 
 const inputSchema: JsonObject = {
@@ -67,9 +75,9 @@ export interface ApplyPatchOptions extends Omit<FileToolOptions, "write"> {
  * @public
  */
 export function applyPatchTool({ declare = "apply_patch", ...options }: ApplyPatchOptions): ProviderDefinedTool {
-  const kit = fileKit({ ...options, write: true });
-  const patches = new FilePatches(kit, options.delete === true);
-  const description = `Changes files by a patch; when one hunk does not match, no file is changed. ${kit.roots.describe(true)}`;
+  const files = openFiles({ ...options, write: true });
+  const patches = new FilePatches(files, options.delete === true);
+  const description = `Changes files by a patch; when one hunk does not match, no file is changed. ${files.description}`;
   return Object.freeze({
     ...({
       name: "apply_patch",
@@ -102,13 +110,11 @@ type PatchPlan =
   | { readonly problems: readonly PatchProblem[]; readonly steps?: never };
 
 class FilePatches {
-  readonly #kit: FileKit;
-  readonly #changes: FileChanges;
+  readonly #files: Files;
   readonly #mayDelete: boolean;
 
-  constructor(kit: FileKit, mayDelete: boolean) {
-    this.#kit = kit;
-    this.#changes = new FileChanges(kit);
+  constructor(files: Files, mayDelete: boolean) {
+    this.#files = files;
     this.#mayDelete = mayDelete;
   }
 
@@ -127,8 +133,8 @@ class FilePatches {
     if (steps === undefined)
       return { supported: false, problem: problems.map(({ path, rejection }) => sentence(rejection, path)).join("\n") };
     const shown = await Promise.all(
-      steps.map(({ name: { shown: path }, seen, after = Buffer.alloc(0), verb }) =>
-        previewOf(verb, { path, before: seen?.bytes, after }),
+      steps.map(({ shown: path, seen, after = Buffer.alloc(0), verb }) =>
+        this.#files.showChange(verb, { path, before: seen?.bytes, after }),
       ),
     );
     return {
@@ -139,12 +145,12 @@ class FilePatches {
   }
 
   async apply(given: PatchInput, context: ToolContext): Promise<ToolAnswer> {
-    const names = orRejection(() => stepsOf(given).flatMap((step) => pathsOf(step).map((path) => this.#named(path))));
-    const locks = names instanceof FileRejection ? [] : names.map((name) => lockOf(this.#kit, name, context));
-    return this.#kit.locks.with(locks, async () => {
-      context.check();
+    const paths = orRejection(() =>
+      stepsOf(given).flatMap((step) => pathsOf(step).map((path) => this.#named(path).path)),
+    );
+    return this.#files.together(paths instanceof FileRejection ? [] : paths, context, async () => {
       const { steps, problems } = await this.#plan(given, context);
-      if (steps === undefined) return refused(problems, context);
+      if (steps === undefined) return this.#refused(problems, context);
       const done: string[] = [];
       for (const step of steps) {
         try {
@@ -152,23 +158,17 @@ class FilePatches {
         } catch (error) {
           const rejection = rejectionOf(error);
           if (rejection === undefined) throw error;
-          return stopped(sentence(rejection, step.name.shown), done);
+          return stopped(sentence(rejection, step.shown), done);
         }
-        done.push(`${step.verb} ${step.name.shown}`);
+        done.push(`${step.verb} ${step.shown}`);
       }
       return { content: [{ type: "text", text: `Done: ${done.join("; ")}.` }] };
     });
   }
 
-  async #carryOut({ name, seen, after }: PlannedStep, context: ToolContext): Promise<void> {
-    if (after !== undefined) {
-      await this.#changes.put(name, { bytes: after, from: { before: seen?.before } }, context);
-      return;
-    }
-    await new FileMoves(this.#kit).take(name, context, (spot) => {
-      if (!isStill(seen?.before, plainAt(spot))) throw new FileRejection("changed");
-      unlinkSync(spot.folder.at(spot.name));
-    });
+  #carryOut(step: PlannedStep, context: ToolContext): Promise<void> {
+    if (step.after === undefined) return this.#files.deleteSeen(step.path, step.seen, context);
+    return this.#files.put(step.path, { bytes: step.after, seen: step.seen }, context);
   }
 
   /** Reads every file and makes every change in memory. Reports all problems at once. */
@@ -200,29 +200,44 @@ class FilePatches {
 
   async #planned(step: PatchStep, caller: FileCaller): Promise<readonly PlannedStep[]> {
     const name = this.#named(step.path);
-    const seen = await this.#changes.look(name, caller);
+    const seen = await this.#files.look(name.path, caller);
     if (step.kind === "create") return [{ ...this.#fresh(name, seen, Buffer.from(step.text)), verb: "add" }];
     if (seen === undefined) throw new FileRejection("not_found");
     if (step.kind === "delete") {
       if (!this.#mayDelete) throw new FileRejection("read_only", "was not deleted: patches may not delete files here.");
-      return [{ name, seen, after: undefined, verb: "delete" }];
+      return [{ ...name, seen, after: undefined, verb: "delete" }];
     }
-    const after = this.#changes.sized(
-      step.hunks.length === 0 ? seen.bytes : revised(seen.bytes, (text) => patched(text, step.hunks)),
-    );
-    if (step.to === undefined) return [{ name, seen, after, verb: "update" }];
+    const after =
+      step.hunks.length === 0
+        ? this.#files.checkSize(seen.bytes)
+        : this.#files.revision(seen, (text) => patched(text, step.hunks));
+    if (step.to === undefined) return [{ ...name, seen, after, verb: "update" }];
     const to = this.#named(step.to);
-    const moved = { ...this.#fresh(to, await this.#changes.look(to, caller), after), verb: `move ${name.shown} to` };
-    return [moved, { name, seen, after: undefined, verb: "remove" }];
+    const moved = { ...this.#fresh(to, await this.#files.look(to.path, caller), after), verb: `move ${name.shown} to` };
+    return [moved, { ...name, seen, after: undefined, verb: "remove" }];
   }
 
-  #fresh(name: PathName, seen: SeenFile | undefined, after: Buffer): Omit<PlannedStep, "verb"> {
+  #fresh(name: NamedFile, seen: SeenFile | undefined, after: Buffer): NamedFile & NewFile {
     if (seen !== undefined) throw new FileRejection("exists", `cannot be made: ${visible(name.shown)} exists already.`);
-    return { name, seen, after: this.#changes.sized(after) };
+    return { ...name, seen, after: this.#files.checkSize(after) };
   }
 
-  #named(path: string): PathName {
-    return this.#changes.fileName(rootedPath(this.#kit, path));
+  #named(given: string): NamedFile {
+    const path = rootedPath(this.#files, given);
+    return { path, shown: this.#files.pathToChange(path) };
+  }
+
+  #refused(problems: readonly PatchProblem[], context: ToolContext): ToolAnswer {
+    const all = problems.map(({ path, rejection }) => ({
+      ...this.#files.rejected(rejection, path, context),
+      text: sentence(rejection, path),
+    }));
+    const text = ["Nothing was changed.", ...all.map((one) => one.text)].join("\n");
+    return {
+      isError: true,
+      content: [{ type: "text", text }],
+      structured: { rejected: all.map(({ rejected: reason, path }) => ({ reason, path })) },
+    };
   }
 }
 
@@ -248,20 +263,7 @@ function pathsOf(step: PatchStep): readonly string[] {
 function sentence(rejection: FileRejection, path: string): string {
   return path === "" && rejection.reason === "patch_invalid"
     ? `The patch ${rejection.message}`
-    : sentenceOf(rejection, path);
-}
-
-function refused(problems: readonly PatchProblem[], context: ToolContext): ToolAnswer {
-  const all = problems.map(({ path, rejection }) => ({
-    ...rejected(rejection, path, context),
-    text: sentence(rejection, path),
-  }));
-  const text = ["Nothing was changed.", ...all.map((one) => one.text)].join("\n");
-  return {
-    isError: true,
-    content: [{ type: "text", text }],
-    structured: { rejected: all.map(({ rejected: reason, path }) => ({ reason, path })) },
-  };
+    : rejection.sentence(path);
 }
 
 function stopped(why: string, written: readonly string[]): ToolAnswer {

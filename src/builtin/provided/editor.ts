@@ -1,20 +1,10 @@
-/** The commands that Anthropic's text editor and memory tools share, over the functions of the file tools. */
+/** The commands that Anthropic's text editor and memory tools share, over the guard of the file tools. */
 import type { JsonObject } from "../../core/json.ts";
-import type { Suggestion } from "../../policy/policy.ts";
-import { withReadOn } from "../../results/raw-result.ts";
-import type { ProviderDefinedTool } from "../../tools/kinds.ts";
-import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
-import { FileChanges } from "../files/changes.ts";
-import { edited, inserted } from "../files/editing.ts";
-import { type FileToolOptions, fileKit } from "../files/files.ts";
-import { FileRejection } from "../files/guard/rejection.ts";
-import { answering, type FileKit, inFolderOf, previewed, targeting } from "../files/kit.ts";
-import { numbered } from "../files/nearest.ts";
-import type { PathName } from "../files/path-name.ts";
-import { answerOf, readPart } from "../files/reads.ts";
-import type { FileCaller } from "../files/roots.ts";
-import { search } from "../files/search-tools.ts";
-import { lookAt } from "../files/writing.ts";
+import type { ToolAnswer, ToolContext } from "../../index.ts";
+import type { Suggestion } from "../../policy/index.ts";
+import { withReadOn } from "../../results/index.ts";
+import type { ProviderDefinedTool } from "../../tools/index.ts";
+import { type FileCaller, FileRejection, type Files, type FileToolOptions, openFiles, textEdits } from "../index.ts";
 
 export interface EditorInput {
   readonly command: "view" | "create" | "str_replace" | "insert" | "delete" | "rename";
@@ -63,30 +53,28 @@ const around = 4;
 const listingDepth = 2;
 
 export interface EditorOptions {
-  /** The path in the file kit. @throws FileRejection */
-  readonly inKit: (path: string, caller: FileCaller) => string;
-  /** The path that the model knows for a path of the kit. */
+  /** The path beneath a root. @throws FileRejection */
+  readonly inRoot: (path: string, caller: FileCaller) => string;
+  /** The path that the model knows for it. */
   readonly shown: (path: string, caller: FileCaller) => string;
 }
 
 export class Editor {
-  readonly #kit: FileKit;
-  readonly #changes: FileChanges;
+  readonly #files: Files;
   readonly #options: EditorOptions;
 
-  constructor(kit: FileKit, options: EditorOptions) {
-    this.#kit = kit;
-    this.#changes = new FileChanges(kit);
+  constructor(files: Files, options: EditorOptions) {
+    this.#files = files;
     this.#options = options;
   }
 
   /** @throws FileRejection */
   async run(given: EditorInput, context: ToolContext): Promise<ToolAnswer> {
     const { path = "" } = given;
-    const inKit = this.#options.inKit(path, context);
-    if (given.command === "view") return this.#view(inKit, given, context);
+    const inRoot = this.#options.inRoot(path, context);
+    if (given.command === "view") return this.#view(inRoot, given, context);
     if (given.command === "create") {
-      await this.#changes.create({ path: inKit, content: given.file_text ?? "" }, context);
+      await this.#files.create({ path: inRoot, content: given.file_text ?? "" }, context);
       return textAnswer(`${path} was created.`);
     }
     const change = revisionOf(given);
@@ -96,33 +84,32 @@ export class Editor {
       after = change(text);
       return after;
     };
-    await this.#changes.revise({ path: inKit }, revised, context);
+    await this.#files.revise({ path: inRoot }, revised, context);
     return textAnswer(`${path} was edited. It holds there now:\n${excerpt(before, after)}`);
   }
 
   /** Returns null for a command that only reads. */
   async preview(given: EditorInput, caller: FileCaller): Promise<JsonObject | null> {
     if (given.command === "view") return null;
-    const inKit = this.#options.inKit(given.path ?? "", caller);
-    if (given.command !== "create") return this.#changes.showRevised({ path: inKit }, revisionOf(given), caller);
-    return this.#changes.showWrite({ path: inKit, content: given.file_text ?? "" }, caller);
+    const inRoot = this.#options.inRoot(given.path ?? "", caller);
+    if (given.command !== "create") return this.#files.showRevised({ path: inRoot }, revisionOf(given), caller);
+    return this.#files.showWrite({ path: inRoot, content: given.file_text ?? "" }, caller);
   }
 
   async #view(path: string, { view_range: range }: EditorInput, context: ToolContext): Promise<ToolAnswer> {
-    const name = this.#kit.roots.parse(path);
-    if (await this.#isFolder(name, context)) {
+    if (await this.#files.isFolder(path, context)) {
       if (range !== undefined) throw new FileRejection("range_invalid", "is a folder: leave `view_range` out.");
       return this.#list(path, context);
     }
     const lines = linesWanted(range);
-    const read = await readPart(this.#kit, { name, range: lines }, context);
-    if (read.kind === "media") return answerOf(read, name);
+    const read = await this.#files.read(path, lines, context);
+    if (read.kind === "media") return read.answer;
     const shown = read.text.replace(/\r?\n$/, "").split(/\r?\n/);
     const first = lines.first_line ?? 1;
     const isCut = read.note?.includes("go on with") === true && lines.lines === undefined;
     const rest = isCut ? `\n[The file goes on: view_range [${first + shown.length}, -1].]` : "";
     if (read.text === "") return textAnswer("(nothing: it ends before)");
-    const text = `${numbered(shown, first)}${rest}`;
+    const text = `${textEdits.numbered(shown, first)}${rest}`;
     return withReadOn({ content: [{ type: "text" as const, text }] }, (part) => {
       const next = first + Math.min(part.split("\n").length, shown.length) - 1;
       return `send the same call with \`view_range: [${next}, -1]\``;
@@ -130,8 +117,7 @@ export class Editor {
   }
 
   async #list(path: string, context: ToolContext): Promise<ToolAnswer> {
-    const task = { kind: "list", depth: listingDepth } as const;
-    const { entries, truncated } = await search(this.#kit, { given: { path }, task }, context);
+    const { entries, truncated } = await this.#files.list(path, listingDepth, context);
     const lines = entries
       .filter((entry) => !/(?:^|\/)(?:\.|node_modules(?:\/|$))/.test(entry.path))
       .map((entry) => {
@@ -141,11 +127,6 @@ export class Editor {
     const more = truncated === undefined ? [] : ["[There is more: view one of the folders.]"];
     return textAnswer([...(lines.length === 0 ? ["(an empty folder)"] : lines), ...more].join("\n"));
   }
-
-  async #isFolder(name: PathName, context: ToolContext): Promise<boolean> {
-    if (name.parts.length === 0) return true;
-    return (await inFolderOf(this.#kit, { name, caller: context }, lookAt))?.isDirectory() === true;
-  }
 }
 
 export function textAnswer(text: string): ToolAnswer {
@@ -154,8 +135,8 @@ export function textAnswer(text: string): ToolAnswer {
 
 function revisionOf(given: EditorInput): (text: string) => string {
   const { command, old_str: old_text = "", new_str = "", insert_line: line = 0, insert_text: new_text = "" } = given;
-  if (command === "insert") return (text) => inserted(text, { line, new_text });
-  return (text) => edited(text, { old_text, new_text: new_str });
+  if (command === "insert") return (text) => textEdits.inserted(text, { line, new_text });
+  return (text) => textEdits.replaced(text, { old_text, new_text: new_str });
 }
 
 /** `[first, last]` counted from 1; -1 means the end. */
@@ -179,7 +160,7 @@ function excerpt(before: string, after: string): string {
   let same = 0;
   while (same < now.length - first && old.at(-1 - same) === now.at(-1 - same)) same += 1;
   const from = Math.max(0, first - around);
-  return numbered(now.slice(from, Math.min(now.length - same + around, from + 60)), from + 1);
+  return textEdits.numbered(now.slice(from, Math.min(now.length - same + around, from + 60)), from + 1);
 }
 
 interface EditorToolParts
@@ -190,14 +171,12 @@ interface EditorToolParts
   readonly properties?: JsonObject;
   readonly pathOf: (given: EditorInput) => string;
   readonly classify: (given: unknown) => Suggestion;
-  /** Given where paths begin with a root: a missing file names the roots that were not looked into. */
-  readonly kit?: FileKit;
+  readonly files: Files;
 }
 
 /** A provider-defined tool with these commands. Viewing is `safe`. */
 export function editorTool(parts: EditorToolParts): ProviderDefinedTool {
-  const { commands, properties = {}, pathOf, classify, run, preview, kit, ...facts } = parts;
-  const body = answering(pathOf, run, kit);
+  const { commands, properties = {}, pathOf, classify, run, preview, files, ...facts } = parts;
   return Object.freeze({
     ...facts,
     ...({ risk: "medium", effects: "write", openWorld: false, idempotent: false } as const),
@@ -207,17 +186,21 @@ export function editorTool(parts: EditorToolParts): ProviderDefinedTool {
       ...classify(given),
       ...((given as EditorInput).command === "view" && { risk: "safe" as const }), // not checked yet
     }),
-    preview: (given: unknown, caller: FileCaller) =>
-      previewed(given as EditorInput, pathOf, (input) => preview(input, caller)), // the schema says so
-    handleCall: (call: { readonly arguments: JsonObject }, context: ToolContext) =>
-      body(call.arguments as unknown as EditorInput, context), // the schema says so
+    preview: (given: unknown, caller: FileCaller) => {
+      const input = given as EditorInput; // the schema says so
+      return files.preview(pathOf(input), () => preview(input, caller));
+    },
+    handleCall: (call: { readonly arguments: JsonObject }, context: ToolContext) => {
+      const input = call.arguments as unknown as EditorInput; // the schema says so
+      return files.answer(pathOf(input), context, () => run(input, context));
+    },
   });
 }
 
 /** Models that think in whole paths name a root as `/workspace/…`, as the shell tool shows it. It is the same file. */
-export function rootedPath({ roots }: FileKit, path: string): string {
+export function rootedPath(files: Files, path: string): string {
   const [, first = ""] = /^\/([^/]+)(?:\/|$)/.exec(path) ?? [];
-  return roots.has(first) ? path.slice(1) : path;
+  return files.hasRoot(first) ? path.slice(1) : path;
 }
 
 /**
@@ -231,19 +214,19 @@ export function rootedPath({ roots }: FileKit, path: string): string {
  * @public
  */
 export function textEditorTool(options: Omit<FileToolOptions, "write" | "delete">): ProviderDefinedTool {
-  const kit = fileKit({ ...options, write: true });
-  const pathOf = ({ path = "" }: EditorInput): string => rootedPath(kit, path);
-  const editor = new Editor(kit, { inKit: (path) => rootedPath(kit, path), shown: (path) => path });
+  const files = openFiles({ ...options, write: true });
+  const pathOf = ({ path = "" }: EditorInput): string => rootedPath(files, path);
+  const editor = new Editor(files, { inRoot: (path) => rootedPath(files, path), shown: (path) => path });
   const name = "str_replace_based_edit_tool";
   return editorTool({
     name,
-    description: `Shows files and folders, creates files, replaces a text that stands there once, inserts lines. ${kit.roots.describe(true)}`,
+    description: `Shows files and folders, creates files, replaces a text that stands there once, inserts lines. ${files.description}`,
     permissions: ["filesystem.write"],
     providerSpecs: { anthropic: { type: "text_editor_20250728", name } },
-    kit,
+    files,
     commands: ["view", "create", "str_replace", "insert"],
     pathOf,
-    classify: targeting(kit, pathOf),
+    classify: (given) => files.target(pathOf(given as EditorInput)), // not checked yet
     run: (given, context) => editor.run(given, context),
     preview: (given, caller) => editor.preview(given, caller),
   });

@@ -4,9 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { lstatSync, readlinkSync, renameSync } from "node:fs";
-import { type Folder, HeldFolder } from "../files/guard/folder.ts";
-import { FileRejection, rejectionOf } from "../files/guard/rejection.ts";
-import type { FileKit } from "../files/kit.ts";
+import { FileRejection, type Files, type OpenFolder, rejectionOf } from "../index.ts";
 
 export interface GitEntry {
   /** From the shell's folder. */
@@ -19,22 +17,11 @@ export interface GitEntry {
 
 /** bubblewrap takes at most 9,000 arguments. */
 const mostEntries = 1_000;
-/** A search stops by itself before it must be stopped. */
-const softShare = 0.8;
 const anyCase = "**/.[gG][iI][tT]";
 
 /** @throws FileRejection `search_stopped` if the folder has too much in it */
-export async function gitEntries(kit: FileKit, folder: Folder, signal: AbortSignal): Promise<readonly GitEntry[]> {
-  const { rules } = folder;
-  const limitMs = kit.limits.searchTimeMs;
-  const { paths, truncated } = await kit.searches.run(
-    {
-      root: folder instanceof HeldFolder ? { descriptor: folder.descriptor, rules } : { path: folder.self, rules },
-      ...{ start: [], shown: "", includeIgnored: true, maxResults: mostEntries, softLimitMs: limitMs * softShare },
-      task: { kind: "glob", pattern: anyCase },
-    },
-    { limitMs, signal },
-  );
+export async function gitEntries(files: Files, folder: OpenFolder, signal: AbortSignal): Promise<readonly GitEntry[]> {
+  const { paths, truncated } = await files.find(folder, anyCase, { maxResults: mostEntries, signal });
   if (truncated === "time" || truncated === "results")
     throw new FileRejection("search_stopped", "has too many files, or too many `.git`, to keep each `.git` read-only.");
   return paths.flatMap((path) => entryAt(folder, path.replace(/^\/|\/$/g, "")) ?? []);
@@ -45,10 +32,14 @@ export async function gitEntries(kit: FileKit, folder: Folder, signal: AbortSign
  *
  * @returns a sentence for the model, or undefined if there is none
  */
-export async function setAside(kit: FileKit, folder: Folder, before: readonly GitEntry[]): Promise<string | undefined> {
+export async function setAside(
+  files: Files,
+  folder: OpenFolder,
+  before: readonly GitEntry[],
+): Promise<string | undefined> {
   const known = new Set(before.map(({ identity }) => identity));
   try {
-    const after = await gitEntries(kit, folder, new AbortController().signal); // also after a call that was cancelled
+    const after = await gitEntries(files, folder, new AbortController().signal); // also after a call that was cancelled
     const made = after.filter(({ identity }) => !known.has(identity));
     const renamed = made.map(({ path }) => `\`${path}\` is now \`${renamedIn(folder, path)}\``);
     return renamed.length === 0 ? undefined : `Commands cannot make a \`.git\`: ${renamed.join(", ")}.`;
@@ -59,7 +50,7 @@ export async function setAside(kit: FileKit, folder: Folder, before: readonly Gi
 }
 
 /** Returns undefined if it disappeared meanwhile. */
-function entryAt(root: Folder, path: string): GitEntry | undefined {
+function entryAt(root: OpenFolder, path: string): GitEntry | undefined {
   const { parents, name } = partsOf(path);
   try {
     using folder = root.descend(parents);
@@ -74,7 +65,7 @@ function entryAt(root: Folder, path: string): GitEntry | undefined {
 }
 
 /** @returns its new path */
-function renamedIn(root: Folder, path: string): string {
+function renamedIn(root: OpenFolder, path: string): string {
   const { parents, name } = partsOf(path);
   using folder = root.descend(parents);
   const other = `git-${randomBytes(4).toString("hex")}`;

@@ -1,14 +1,9 @@
 import type { Principal } from "../../core/call.ts";
 import type { JsonObject } from "../../core/json.ts";
-import { makeOwnFolder } from "../../core/system/own-folder.ts";
-import { plainName } from "../../observe/runs/folders.ts";
-import type { ProviderDefinedTool } from "../../tools/kinds.ts";
-import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
-import { type FileToolOptions, fileKit } from "../files/files.ts";
-import { FileRejection, rejectionOf } from "../files/guard/rejection.ts";
-import type { FileKit } from "../files/kit.ts";
-import { FileMoves } from "../files/moves.ts";
-import type { FileCaller } from "../files/roots.ts";
+import { makeOwnFolder, plainName } from "../../core/system/own-folder.ts";
+import type { ToolAnswer, ToolContext } from "../../index.ts";
+import type { ProviderDefinedTool } from "../../tools/index.ts";
+import { type FileCaller, FileRejection, type Files, type FileToolOptions, openFiles, rejectionOf } from "../index.ts";
 import { Editor, type EditorInput, editorTool, textAnswer } from "./editor.ts";
 
 const root = "memories";
@@ -34,12 +29,12 @@ export interface MemoryToolOptions extends Pick<FileToolOptions, "openat2" | "no
  */
 export function memoryTool({ folder, ...options }: MemoryToolOptions): ProviderDefinedTool {
   makeOwnFolder(folder);
-  const kit = fileKit({
+  const files = openFiles({
     ...options,
     roots: { [root]: { path: folder, writable: true } },
     ...{ write: true, maxWriteBytes: maxFileBytes },
   });
-  const memories = new Memories(kit);
+  const memories = new Memories(files);
   return editorTool({
     name: "memory",
     description: "Keeps what the agent wants to remember between runs, as text files under /memories.",
@@ -47,6 +42,7 @@ export function memoryTool({ folder, ...options }: MemoryToolOptions): ProviderD
     providerSpecs: { anthropic: { type: "memory_20250818", name: "memory" } },
     commands: ["view", "create", "str_replace", "insert", "delete", "rename"],
     properties: { old_path: { type: "string" }, new_path: { type: "string" } },
+    files,
     pathOf,
     classify: (given) => ({ target: pathOf(given as EditorInput) }), // not checked yet
     run: (given, context) => memories.run(given, context),
@@ -60,31 +56,33 @@ function pathOf({ path, old_path = "" }: EditorInput): string {
 
 class Memories {
   readonly #editor: Editor;
-  readonly #moves: FileMoves;
+  readonly #files: Files;
 
-  constructor(kit: FileKit) {
-    this.#editor = new Editor(kit, {
-      inKit,
+  constructor(files: Files) {
+    this.#editor = new Editor(files, {
+      inRoot,
       shown: (path, caller) => `/${root}${path.slice(ownFolder(caller).length)}`,
     });
-    this.#moves = new FileMoves(kit);
+    this.#files = files;
   }
 
   async run(given: EditorInput, context: ToolContext): Promise<ToolAnswer> {
     const { command, path = "", old_path = "", new_path = "" } = given;
     if (command === "delete") {
-      await this.#moves.remove({ path: notTheRoot(path, context) }, context, true);
+      await this.#files.remove({ path: notTheRoot(path, context) }, context);
       return textAnswer(`${path} was deleted.`);
     }
     if (command === "rename") {
-      await this.#moves.move(moveOf(given, context), context);
+      await this.#files.move(moveOf(given, context), context);
       return textAnswer(`${old_path} was renamed to ${new_path}.`);
     }
     try {
       return await this.#editor.run(given, context);
     } catch (error) {
       const isNew =
-        command === "view" && rejectionOf(error)?.reason === "not_found" && inKit(path, context) === ownFolder(context);
+        command === "view" &&
+        rejectionOf(error)?.reason === "not_found" &&
+        inRoot(path, context) === ownFolder(context);
       if (isNew) return textAnswer("(nothing is remembered yet)");
       throw error;
     }
@@ -93,11 +91,11 @@ class Memories {
   async preview(given: EditorInput, caller: FileCaller): Promise<JsonObject> {
     const { command, path = "", old_path = "", new_path = "" } = given;
     if (command === "delete") {
-      await this.#moves.showRemove({ path: notTheRoot(path, caller) }, caller);
+      await this.#files.showRemove({ path: notTheRoot(path, caller) }, caller);
       return { summary: `delete ${path} and what is in it, for good` };
     }
     if (command !== "rename") return (await this.#editor.preview(given, caller)) ?? { summary: `view ${path}` };
-    await this.#moves.showMove(moveOf(given, caller), caller);
+    await this.#files.showMove(moveOf(given, caller), caller);
     return { summary: `rename ${old_path} to ${new_path}` };
   }
 }
@@ -113,7 +111,7 @@ function ownFolder({ principal }: FileCaller): string {
 }
 
 /** A path in the agent's folder. The file guard refuses every part that leads out of it. */
-function inKit(path: string, caller: FileCaller): string {
+function inRoot(path: string, caller: FileCaller): string {
   if (!/^\/memories(?:\/|$)/.test(path))
     throw new FileRejection("root_unknown", "is not in the memory: a path begins with `/memories`.");
   const rest = path.slice("/memories".length).replace(/\/+$/, "");
@@ -121,7 +119,7 @@ function inKit(path: string, caller: FileCaller): string {
 }
 
 function notTheRoot(path: string, caller: FileCaller): string {
-  const wanted = inKit(path, caller);
+  const wanted = inRoot(path, caller);
   if (wanted.split("/").every((part) => part !== "..") && /^\/memories[/.]*$/.test(path))
     throw new FileRejection("read_only", "is the root of all memories; name what is in it.");
   return wanted;

@@ -1,6 +1,6 @@
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
-import type { ProviderDefinedTool } from "../../tools/kinds.ts";
-import type { FileToolOptions } from "../files/files.ts";
+import type { ProviderDefinedTool } from "../../tools/index.ts";
+import type { FileToolOptions } from "../index.ts";
 import type { ProvidedSettings } from "./provided-config.ts";
 
 export interface ProvidedPlace {

@@ -1,14 +1,13 @@
 /** Anthropic's `bash` and OpenAI's `shell` and `local_shell`: commands of a model, in a sandbox and nowhere else. */
 import { readlinkSync, statSync } from "node:fs";
+import { checkedLimits, type LimitTable } from "../../core/checked-members.ts";
 import { RuntimeFault } from "../../core/fault.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { Locks } from "../../core/system/locks.ts";
-import type { Suggestion } from "../../policy/policy.ts";
-import type { ProviderDefinedTool } from "../../tools/kinds.ts";
-import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
-import { type FileToolOptions, fileKit } from "../files/files.ts";
-import { FileRejection, rejectionOf } from "../files/guard/rejection.ts";
-import { answering, checkedLimits, type FileKit, type LimitTable, previewed } from "../files/kit.ts";
+import type { ToolAnswer, ToolContext } from "../../index.ts";
+import type { Suggestion } from "../../policy/index.ts";
+import type { ProviderDefinedTool } from "../../tools/index.ts";
+import { FileRejection, type Files, type FileToolOptions, openFiles, rejectionOf } from "../index.ts";
 import { gitEntries, setAside } from "./git-entries.ts";
 import { type ShellEnd, type ShellLimits, type ShellRun, ShellSandbox } from "./shell-sandbox.ts";
 import { newState } from "./shell-state.ts";
@@ -102,12 +101,12 @@ const inputSchema: JsonObject = {
 export async function shellTool(options: ShellToolOptions): Promise<ProviderDefinedTool> {
   const { network = false, readable = [], declare = "shell" } = options;
   const limits = checkedLimits(options, shellLimits, "options_invalid");
-  const kit = fileKit({ ...options, write: true });
-  const root = rootOf(kit, options.root);
+  const files = openFiles({ ...options, write: true });
+  const root = rootOf(files, options.root);
   const sandbox = await ShellSandbox.open({ ...limits, network, readable });
   if ("missing" in sandbox)
     throw new RuntimeFault("dependency_missing", `The tool \`shell\` cannot be offered: ${sandbox.missing}.`);
-  const shell = new Shell({ kit, root, sandbox, limits });
+  const shell = new Shell({ files, root, sandbox, limits });
   return Object.freeze({
     ...({ name: "shell", risk: "critical", effects: "write", openWorld: network, idempotent: false } as const),
     description: `Runs commands of bash in a sandbox, in the folder /${root}. ${network ? "The network can be reached." : "There is no network."} What a command leaves in the background ends with it.`,
@@ -120,18 +119,15 @@ export async function shellTool(options: ShellToolOptions): Promise<ProviderDefi
     callTypes: ["bash", "shell_call", "local_shell_call"],
     input: inputSchema,
     classifyRisk: (): Suggestion => ({ target: root }),
-    preview: (given: unknown) => previewed(given as ShellInput, nowhere, shown), // the schema says so
+    preview: (given: unknown) => files.preview("", () => shown(given as ShellInput)), // the schema says so
     handleCall: (call: { readonly arguments: JsonObject }, context: ToolContext) =>
-      answering<ShellInput>(nowhere, (given, current) => shell.run(given, current))(
-        call.arguments as ShellInput,
-        context,
-      ), // the schema says so
+      files.answer("", context, () => shell.run(call.arguments as ShellInput, context)), // the schema says so
   });
 }
 
-function rootOf({ roots }: FileKit, root = ""): string {
+function rootOf(files: Files, root = ""): string {
   try {
-    const name = roots.parseForWriting(root === "" ? "x" : `${root}/x`).root;
+    const [name = ""] = files.pathToChange(root === "" ? "x" : `${root}/x`).split("/");
     if (!systemFolders.has(name) && (root === "" || name === root)) return name;
     throw new FileRejection("root_unknown", "is none of its roots, or has the name of a folder of the system.");
   } catch (error) {
@@ -139,10 +135,6 @@ function rootOf({ roots }: FileKit, root = ""): string {
     if (why === undefined) throw error;
     throw new RuntimeFault("options_invalid", `The shell cannot work in the root \`${root}\`: it ${why}`);
   }
-}
-
-function nowhere(): string {
-  return "";
 }
 
 /** The preview of a call: exactly the command that runs. The arguments also show a command that is too long for a preview. */
@@ -154,7 +146,7 @@ async function shown({ command = "", restart, action }: ShellInput): Promise<Jso
 }
 
 interface ShellParts {
-  readonly kit: FileKit;
+  readonly files: Files;
   readonly root: string;
   readonly sandbox: ShellSandbox;
   readonly limits: ShellLimits;
@@ -209,10 +201,10 @@ class Shell {
     { state, timeoutMs, most }: Pick<ShellRun, "state"> & { readonly timeoutMs?: number; readonly most?: number },
     context: ToolContext,
   ): Promise<ShellEnd> {
-    const { kit, root, sandbox, limits } = this.#parts;
-    using folder = kit.roots.open(root, context, await kit.reach());
+    const { files, root, sandbox, limits } = this.#parts;
+    using folder = await files.openFolder(root, context);
     const { dev, ino } = statSync(`${folder.self}/.`, { bigint: true });
-    const git = await gitEntries(kit, folder, context.signal);
+    const git = await gitEntries(files, folder, context.signal);
     const ended = sandbox.run({
       ...{ folder: readlinkSync(folder.self), at: `/${root}`, identity: `${dev}:${ino}` },
       ...{ git: git.filter(({ isLink }) => !isLink), command, state },
@@ -220,7 +212,7 @@ class Shell {
       ...{ timeoutMs: Math.min(timeoutMs ?? limits.timeoutMs, limits.timeoutMs), signal: context.signal },
     });
     await Promise.allSettled([ended]); // the folder closes after it, and what a failed command made is renamed too
-    const renamed = await setAside(kit, folder, git);
+    const renamed = await setAside(files, folder, git);
     const end = await ended;
     return renamed === undefined ? end : { ...end, note: end.note === undefined ? renamed : `${end.note} ${renamed}` };
   }

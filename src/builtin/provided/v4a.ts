@@ -5,9 +5,8 @@
  *
  * Invariant: if a hunk does not match, nothing changes. Only blanks at the beginning and end of lines may differ.
  */
-import { type LineChange, withLines } from "../files/editing.ts";
-import { FileRejection } from "../files/guard/rejection.ts";
-import { nearestLines, shortened } from "../files/nearest.ts";
+import { shortened } from "../../core/shown.ts";
+import { FileRejection, type LineChange, textEdits } from "../index.ts";
 
 export interface HunkLine {
   readonly sign: " " | "-" | "+";
@@ -34,6 +33,8 @@ const endOfFile = "*** End of File";
 /** A range of unified diffs. V4A ignores it. */
 const unifiedRange = /^-\d+(?:,\d+)? \+\d+(?:,\d+)? @@/;
 const mostComparisons = 20_000_000;
+/** Characters of a line in a message. */
+const mostShown = 121;
 
 /** Reads Codex's text. @throws FileRejection `patch_invalid` */
 export function parsePatch(text: string): readonly PatchStep[] {
@@ -75,7 +76,7 @@ export function operationStep(operation: {
 function createdText(lines: readonly string[]): string {
   const odd = lines.find((line) => !line.startsWith("+") && !isBlank(line));
   if (odd !== undefined)
-    throw invalid(`creates a file by the line \`${shortened(odd)}\`; each line must begin with \`+\`.`);
+    throw invalid(`creates a file by the line \`${shortened(odd, mostShown)}\`; each line must begin with \`+\`.`);
   return lines.flatMap((line) => (line.startsWith("+") ? [`${line.slice(1)}\n`] : [])).join("");
 }
 
@@ -102,13 +103,13 @@ function hunkLine(line: string, hunk: number): HunkLine {
   const [sign = " "] = line;
   if (sign === " " || sign === "-" || sign === "+") return { sign, text: line.slice(1) };
   throw invalid(
-    `has the line \`${shortened(line)}\` in its hunk ${hunk}; a line begins with a space (as it is), \`-\` or \`+\`.`,
+    `has the line \`${shortened(line, mostShown)}\` in its hunk ${hunk}; a line begins with a space (as it is), \`-\` or \`+\`.`,
   );
 }
 
 /** Applies all hunks. @throws FileRejection `no_match` that names the hunk and shows the lines of the file */
 export function patched(text: string, hunks: readonly Hunk[]): string {
-  return withLines(text, (lines) => {
+  return textEdits.withLines(text, (lines) => {
     const file = new FileLines(lines);
     return hunks.flatMap((hunk, i) => file.place(hunk, i + 1));
   });
@@ -136,7 +137,7 @@ class FileLines {
   place({ anchors, lines, isLast }: Hunk, number: number): readonly LineChange[] {
     for (const anchor of anchors) {
       const found = this.#seek([anchor], this.#cursor);
-      if (found < 0) throw this.#noMatch(number, [anchor], `there is no line \`${shortened(anchor)}\``);
+      if (found < 0) throw this.#noMatch(number, [anchor], `there is no line \`${shortened(anchor, mostShown)}\``);
       this.#cursor = found + 1;
     }
     const old = lines.filter(({ sign }) => sign !== "+").map((line) => line.text);
@@ -183,7 +184,7 @@ class FileLines {
   }
 
   #noMatch(number: number, old: readonly string[], why: string): FileRejection {
-    const nearest = nearestLines(this.#lines, old, this.#cursor);
+    const nearest = textEdits.nearest(this.#lines, old, this.#cursor);
     return new FileRejection(
       "no_match",
       `was not changed: hunk ${number} of the patch does not match, ${why}${nearest}`,

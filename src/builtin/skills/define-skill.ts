@@ -1,5 +1,5 @@
 import { RuntimeFault } from "../../core/fault.ts";
-import { visible } from "../../tools/names.ts";
+import { visible } from "../../core/shown.ts";
 import type { Skill } from "./skills.ts";
 
 /**

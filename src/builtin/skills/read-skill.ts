@@ -1,4 +1,4 @@
-import { visible } from "../../tools/names.ts";
+import { visible } from "../../core/shown.ts";
 import { type HeadValue, knownKeys, type RefusedSkill, type SkillText } from "./front-matter.ts";
 import { maxDescription, type Skill } from "./skills.ts";
 

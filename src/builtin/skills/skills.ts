@@ -9,8 +9,8 @@
  */
 import type { Actor } from "../../core/actor.ts";
 import type { Principal } from "../../core/call.ts";
+import { visible } from "../../core/shown.ts";
 import type { ActiveSkills, SkillRequest } from "../../policy/policy.ts";
-import { visible } from "../../tools/names.ts";
 
 /** @public */
 export interface Skill {

@@ -1,7 +1,10 @@
 import { mkdirSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { sha256 } from "../json.ts";
 import { codeOf } from "./error-code.ts";
 import { namingFullDisk } from "./full-disk.ts";
+
+const plainWord = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
  * Makes a folder and its missing parents, for its owner alone. `mkdir` with `recursive` never returns where the kernel
@@ -29,4 +32,15 @@ function makeOne(path: string): boolean {
     if (codeOf(error) === "EEXIST" && isFolder(path)) return false;
     throw namingFullDisk(error, path);
   }
+}
+
+/** A name of any characters as the name of a folder: itself when it is a plain word. Two names never give one. */
+export function plainName(name: string): string {
+  return plainWord.test(name) ? name : digested(name);
+}
+
+/** No plain name has a dot, so the two forms cannot be equal. */
+function digested(name: string): string {
+  const readable = name.replaceAll(/[^A-Za-z0-9_-]+/g, "-").slice(0, 40);
+  return `${readable}.${sha256(name.toWellFormed()).slice(0, 32)}`;
 }

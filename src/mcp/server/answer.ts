@@ -1,7 +1,7 @@
 import type { CallToolResult, ContentBlock as McpBlock, Tool } from "@modelcontextprotocol/server";
-import { readArtifactName } from "../../builtin/read-artifact.ts";
 import { chainToolName } from "../../code-mode/names.ts";
 import { shortTrace } from "../../code-mode/result.ts";
+import { readArtifactName } from "../../core/artifact.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
 import { type ContentBlock, type MediaBlock, type ToolOutcome, textOf } from "../../core/outcome.ts";
 import { isStandIn } from "../../results/cut.ts";

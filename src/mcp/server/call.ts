@@ -1,6 +1,6 @@
 import type { CallToolRequest, CallToolResult, ProgressToken, ServerContext } from "@modelcontextprotocol/server";
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
-import { readArtifactName } from "../../builtin/read-artifact.ts";
+import { readArtifactName } from "../../core/artifact.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { AgentProgress, ProgressCount } from "../../core/event.ts";
 import { RuntimeFault } from "../../core/fault.ts";

@@ -1,5 +1,5 @@
 import type { Tool } from "@modelcontextprotocol/server";
-import { readArtifactName } from "../../builtin/read-artifact.ts";
+import { readArtifactName } from "../../core/artifact.ts";
 import { defined } from "../../core/defined.ts";
 import { digestOf, isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { Runtime } from "../../runtime/api.ts";

@@ -1,5 +1,5 @@
 import { ProtocolError, ProtocolErrorCode, type ReadResourceResult, type Server } from "@modelcontextprotocol/server";
-import { readArtifactName } from "../../builtin/read-artifact.ts";
+import { readArtifactName } from "../../core/artifact.ts";
 import type { Principal } from "../../core/call.ts";
 import { defined } from "../../core/defined.ts";
 import { messageOf, RuntimeFault } from "../../core/fault.ts";

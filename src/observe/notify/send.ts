@@ -1,6 +1,6 @@
 import type { LookupFunction } from "node:net";
 import { Agent, request } from "undici";
-import type { Target } from "./address-guard.ts";
+import type { Target } from "../../core/system/address-guard.ts";
 import type { Delivered } from "./channel.ts";
 
 /** What one kind of receiver wants: the body, and headers that prove who sends it. */

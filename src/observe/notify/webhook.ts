@@ -3,7 +3,7 @@ import type { Clock } from "../../core/clock.ts";
 import { defined } from "../../core/defined.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { ApprovalRecord } from "../../core/records.ts";
-import { type Resolve, targetOf } from "./address-guard.ts";
+import { type Resolve, targetOf } from "../../core/system/address-guard.ts";
 import type { Channel, Delivered, Notice, NoticeType } from "./channel.ts";
 import { type Posted, post } from "./send.ts";
 import { fewestKeyBytes, keyFrom, sign } from "./signature.ts";

@@ -1,16 +1,14 @@
 import { lstatSync, mkdirSync, realpathSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
-import { sha256 } from "../../core/json.ts";
 import type { RunFolders } from "../../core/run-folders.ts";
 import { codeOf } from "../../core/system/error-code.ts";
-import { makeOwnFolder } from "../../core/system/own-folder.ts";
+import { makeOwnFolder, plainName } from "../../core/system/own-folder.ts";
 
 /** The parts of every run's folder. Tools may write only to the first two. */
 export const runParts = ["workspace", "deliverables", "archive", "logs"] as const;
 
 const runIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
-const plainTenant = /^[A-Za-z0-9_-]{1,64}$/;
 const ownerOnly = 0o700;
 
 /**
@@ -54,17 +52,6 @@ export function folderName(tenant: string, runId: string): string {
   }
   if (tenant === "default") return runId;
   return `${plainName(tenant)}~${runId}`;
-}
-
-/** A name of any characters as the name of a folder: itself when it is a plain word. Two names never give one. */
-export function plainName(name: string): string {
-  return plainTenant.test(name) ? name : digested(name);
-}
-
-/** No plain name has a dot, so the two forms cannot be equal. */
-function digested(tenant: string): string {
-  const readable = tenant.replaceAll(/[^A-Za-z0-9_-]+/g, "-").slice(0, 40);
-  return `${readable}.${sha256(tenant.toWellFormed()).slice(0, 32)}`;
 }
 
 /** Links on the way to `base` are allowed. Below it there are none. */

@@ -1,5 +1,6 @@
+import { referenceKey } from "../../core/artifact.ts";
 import type { JsonObject } from "../../core/json.ts";
-import { type ArtifactStore, referenceKey } from "../../results/artifact-store.ts";
+import type { ArtifactStore } from "../../results/artifact-store.ts";
 import type { Parsed } from "../../tools/tool.ts";
 import { takesText, type WantedReference, wantedAt } from "./reference-schemas.ts";
 import { filled, type Reference, referencesIn, textOf } from "./references.ts";

@@ -1,12 +1,12 @@
 import type { Principal, ToolCall } from "../../core/call.ts";
 import type { Clock } from "../../core/clock.ts";
 import { type Ending, refuse } from "../../core/ending.ts";
-import { type ModelCall, modelCallOf, statedRunOf } from "../../core/model-call.ts";
+import { isNamedBy, type ModelCall, modelCallOf, statedRunOf } from "../../core/model-call.ts";
 import type { ToolOutcome } from "../../core/outcome.ts";
 import type { CallRecord } from "../../core/records.ts";
 import { shown } from "../../core/shown.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
-import { type EqualCall, isNamedBy } from "../../store/equal-calls.ts";
+import type { EqualCall } from "../../store/equal-calls.ts";
 import type { Ledger } from "../ledger.ts";
 import { type CallNames, namesOf } from "./call-names.ts";
 import type { FreshCall, WeighedCall } from "./stages.ts";

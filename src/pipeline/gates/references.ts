@@ -1,7 +1,8 @@
+import { referenceKey } from "../../core/artifact.ts";
 import type { ToolCall } from "../../core/call.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import type { ReferencedArtifact } from "../../core/records.ts";
-import { type ArtifactMeta, type ArtifactStore, referenceKey } from "../../results/artifact-store.ts";
+import type { ArtifactMeta, ArtifactStore } from "../../results/artifact-store.ts";
 
 /** Where the arguments name an artifact, and which. */
 export interface Reference {

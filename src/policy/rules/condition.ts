@@ -2,15 +2,15 @@
  * What a rule asks of the arguments of a call.
  *
  * Invariant: doubt never helps a call. An `allow` needs every value to exist and to fit; a `deny` applies as soon as one
- * value fits, is missing or cannot be judged. Next: argument-path.ts, canonical-path.ts, url-host.ts.
+ * value fits, is missing or cannot be judged. Next: argument-path.ts, canonical-path.ts, core/url-host.ts.
  */
 import type { Json, JsonObject } from "../../core/json.ts";
+import { hostMatcher, hostOf, hostPatternProblem } from "../../core/url-host.ts";
 import { invalid } from "../problem.ts";
 import { type ArgumentPath, missing, type PathResult, parsePath, wrong } from "./argument-path.ts";
 import { pathMatcher, pathPatternProblem } from "./canonical-path.ts";
 import { globMatcher } from "./glob.ts";
 import type { Condition, Conditions, PlainCondition } from "./rule-schema.ts";
-import { hostMatcher, hostOf, hostPatternProblem } from "./url-host.ts";
 import { checkedValue, isSame } from "./whole-value.ts";
 
 export type { Conditions } from "./rule-schema.ts";

@@ -1,5 +1,5 @@
-import { readArtifactName } from "../../builtin/read-artifact.ts";
 import { type Skill, type Skills, unknownToolWarnings } from "../../builtin/skills/skills.ts";
+import { readArtifactName } from "../../core/artifact.ts";
 import { opaqueFields, toSnakeCase } from "../../core/case.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Preview, ToolOutcome } from "../../core/outcome.ts";

@@ -3,7 +3,7 @@
  * is named by its arguments, so that the card, the record and the tool see the call without it.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
-import { pointedTo } from "./tidy-schema.ts";
+import { pointedTo } from "../../core/schema-walk.ts";
 
 /** Above it the arguments stay as they are. */
 const mostSteps = 100_000;

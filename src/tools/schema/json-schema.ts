@@ -1,6 +1,6 @@
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
 import { type Json, type JsonObject, maxDepth } from "../../core/json.ts";
-import { visible } from "../names.ts";
+import { visible } from "../../core/shown.ts";
 import { preflight, type VettedSchema } from "./preflight.ts";
 import type { CompiledCheck } from "./schema-check.ts";
 import { SchemaThread, type SchemaThreadOptions } from "./schema-thread.ts";

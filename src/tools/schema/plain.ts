@@ -99,11 +99,3 @@ function isDeeperThan(levels: number, value: Json): boolean {
   if (levels === 0) return true;
   return Object.values(value).some((inner) => isDeeperThan(levels - 1, inner));
 }
-
-/** At most so many characters, cut on a code point boundary and marked. */
-export function shortened(text: string, maxLength: number): string {
-  const sound = text.toWellFormed();
-  if (sound.length <= maxLength) return sound;
-  const head = sound.slice(0, maxLength - 1);
-  return `${head.isWellFormed() ? head : head.slice(0, -1)}…`;
-}

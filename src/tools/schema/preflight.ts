@@ -1,8 +1,8 @@
 import { RuntimeFault } from "../../core/fault.ts";
-import { deepFrozen, type Json, type JsonObject, sha256 } from "../../core/json.ts";
-import { isRecord } from "../kinds.ts";
-import { visible } from "../names.ts";
-import { isData, mapKeywords, pointedTo, type TidyOptions, tidySchema, unescaped } from "./tidy-schema.ts";
+import { deepFrozen, isRecord, type Json, type JsonObject, sha256 } from "../../core/json.ts";
+import { isData, mapKeywords, pointedTo, unescaped } from "../../core/schema-walk.ts";
+import { visible } from "../../core/shown.ts";
+import { type TidyOptions, tidySchema } from "./tidy-schema.ts";
 import { unicodePattern } from "./unicode-pattern.ts";
 
 /** Limits of a third-party schema. ReDoS, exponential `$ref`, wide `anyOf` and `uniqueItems` hang validators. */

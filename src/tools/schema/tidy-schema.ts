@@ -1,16 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { isData, mapKeywords, pointedTo, unescaped } from "../../core/schema-walk.ts";
 import { unicodePattern } from "./unicode-pattern.ts";
-
-const dataKeywords: ReadonlySet<string> = new Set(["default", "const", "enum", "examples", "example"]);
-/** Keywords whose values are schemas by names of their own: a property may be called `pattern`. */
-export const mapKeywords: ReadonlySet<string> = new Set([
-  ...["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"],
-]);
-
-/** The value of this keyword is data, so it holds no keywords. */
-export function isData(keyword: string): boolean {
-  return dataKeywords.has(keyword) || keyword.startsWith("x-");
-}
 
 export interface TidyOptions {
   /** The tool's server fills in what has a default: it is not required of a caller. */
@@ -147,29 +137,7 @@ function encoded(fragment: string): string {
   return encodeURI(fragment.toWellFormed()).replaceAll("#", "%23");
 }
 
-export function unescaped(fragment: string): string {
-  try {
-    return decodeURIComponent(fragment);
-  } catch {
-    return fragment; // a lone % is no escape
-  }
-}
-
 /** `nullable` is OpenAPI's way to say that null is allowed. */
 function withNull({ type, nullable }: JsonObject): JsonObject {
   return nullable === true && typeof type === "string" ? { type: [type, "null"] } : {};
-}
-
-/** What a reference within the schema points to, or undefined. The caller looks up anchors. */
-export function pointedTo(reference: string, root: JsonObject): Json | undefined {
-  const fragment = unescaped(reference.slice(1));
-  if (fragment === "") return root;
-  if (!fragment.startsWith("/")) return undefined;
-  let node: Json | undefined = root;
-  for (const step of fragment.slice(1).split("/")) {
-    const name = step.replaceAll("~1", "/").replaceAll("~0", "~");
-    node =
-      typeof node === "object" && node !== null && Object.hasOwn(node, name) ? (node as JsonObject)[name] : undefined; // arrays are read by index the same way
-  }
-  return node;
 }

@@ -17,6 +17,7 @@ export interface FileRules {
   readonly hardLinks: boolean;
 }
 
+/** A folder that is open. Dispose of it. */
 export interface Folder extends Disposable {
   readonly rules: FileRules;
   /** Names this folder, for one system call. */

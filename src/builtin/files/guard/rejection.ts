@@ -1,3 +1,5 @@
+import { visible } from "../../../core/shown.ts";
+
 /** An attempt to leave the root, or to reach what no tool may. These rejections are announced as `file.rejected`. */
 const guardSentences = {
   path_invalid:
@@ -41,12 +43,21 @@ const plainSentences = {
   io_failed: "cannot be used: the disk reports an error.",
 } as const;
 
-/** Why a file was not used, in one word for programs. */
+/**
+ * Why a file was not used, in one word for programs.
+ *
+ * @public
+ */
 export type RejectionReason = keyof typeof guardSentences | keyof typeof plainSentences;
 
 /**
- * Thrown only inside the file tools, so every handle closes on the way out; `answering` makes it the tool's answer. Its
- * message never holds a path of the machine, only what the caller wrote.
+ * A file was not used. It is thrown inside file tools, so that every handle closes on the way out; `Files.answer` makes it
+ * the tool's answer. Its message continues a sentence that begins with the path, and never holds a path of the machine.
+ *
+ * @example
+ * throw new FileRejection("range_invalid", "has only 10 lines.");
+ *
+ * @public
  */
 export class FileRejection extends Error {
   override readonly name = "Rejection";
@@ -58,6 +69,12 @@ export class FileRejection extends Error {
     this.reason = reason;
   }
 
+  /** The reason about this path, for the model. */
+  sentence(path: string): string {
+    return `${path === "" ? "The path" : visible(path)} ${this.message}`;
+  }
+
+  /** Whether the call tried to get around the guard. */
   get isGuard(): boolean {
     return Object.hasOwn(guardSentences, this.reason);
   }
@@ -88,7 +105,11 @@ const byCode: ReadonlyMap<unknown, RejectionReason> = new Map<unknown, Rejection
   ["ENXIO", "special_file"],
 ]);
 
-/** An error of the operating system as a rejection. Returns undefined for any other error, which is a bug. */
+/**
+ * An error of the operating system as a rejection. Returns undefined for any other error, which is a bug.
+ *
+ * @public
+ */
 export function rejectionOf(error: unknown): FileRejection | undefined {
   if (error instanceof FileRejection) return error;
   if (!(error instanceof Error) || !("code" in error) || !("syscall" in error)) return undefined;

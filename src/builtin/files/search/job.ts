@@ -36,6 +36,7 @@ export interface GrepTask {
   readonly files: string | undefined;
 }
 
+/** What is in a folder. Its path begins with its root. */
 export interface ListedEntry {
   readonly path: string;
   readonly type: "file" | "folder" | "link" | "other";

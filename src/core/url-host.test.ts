@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { corpus } from "../../../test/fakes/corpus.ts";
-import { expectWork } from "../../../test/fakes/in-time.ts";
+import { corpus } from "../../test/fakes/corpus.ts";
+import { expectWork } from "../../test/fakes/in-time.ts";
 import { hostMatcher, hostOf, hostPatternProblem } from "./url-host.ts";
 
 describe("the host of a URL", () => {
