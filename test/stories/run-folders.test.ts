@@ -37,7 +37,9 @@ it("keeps no secret in arguments, results, errors, prompts or names", async () =
   }
   await runtime.invoke({ tool: "leaky", arguments: {} }, base);
   await runtime.runs?.finish({ runId: "run_1" }, { reason: secret });
-  const files = readdirSync(join(folder, "run_1"), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const files = readdirSync(join(folder, "run_1"), { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  );
   const all = files.map(({ parentPath, name }) => readFileSync(join(parentPath, name), "utf8")).join("\n");
 
   expect(all).toContain("[redacted]");

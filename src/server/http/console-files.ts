@@ -31,7 +31,7 @@ interface File {
   readonly isFixed: boolean;
 }
 
-type Files = ReadonlyMap<string, File>;
+type FilesByPath = ReadonlyMap<string, File>;
 
 const types: ReadonlyMap<string, string> = new Map([
   [".html", "text/html; charset=utf-8"],
