@@ -74,7 +74,7 @@ export function consoleFiles({
   prepare,
   command = "postern",
 }: ConsoleFilesOptions = {}): (request: Request) => Promise<Response | undefined> {
-  let loading: Promise<Files | string> | undefined;
+  let loading: Promise<FilesByPath | string> | undefined;
   return async (request) => {
     if (request.method !== "GET" && request.method !== "HEAD") return undefined;
     const { pathname } = new URL(request.url);
@@ -100,7 +100,7 @@ function wantsPage(request: Request): boolean {
   return request.headers.get("accept")?.includes("text/html") === true;
 }
 
-async function load(folder: string, prepare: ConsoleFilesOptions["prepare"]): Promise<Files | string> {
+async function load(folder: string, prepare: ConsoleFilesOptions["prepare"]): Promise<FilesByPath | string> {
   const problem = await prepare?.(folder);
   if (problem !== undefined) return problem;
   try {
