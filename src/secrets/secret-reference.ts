@@ -1,5 +1,5 @@
 import { RuntimeFault } from "../core/fault.ts";
-import { type ResolveSecret } from "./lend.ts";
+import type { ResolveSecret } from "./lend.ts";
 import { namePattern } from "./secret-name.ts";
 
 /** `secret://connector/key`: stands in a configuration instead of a value. */
