@@ -28,7 +28,7 @@ async function doctored(
   mkdirSync(folder);
   writeFileSync(join(folder, "postern.yaml"), configuration);
   for (const [path, text] of Object.entries(files)) {
-    mkdirSync(join(folder, path, "../.."), { recursive: true });
+    mkdirSync(join(folder, path, ".."), { recursive: true });
     writeFileSync(join(folder, path), text);
   }
   const { code, out, err } = await cli.run("doctor", "--json", "--port", "0", "--config", join(folder, "postern.yaml"));
