@@ -33,7 +33,7 @@ describe("postern policy", () => {
     expect(out).toMatch(
       /^send +high +depends +asks by matrix A2\/high\n +may change by rule deny #1 \(careful\) \(postern\.yaml:6\)$/m,
     );
-    expect(out).toMatch(/\n4 run, 1 blocked, 1 denied, 1 depend on the arguments or on earlier calls\n$/);
+    expect(out).toMatch(/\n5 run, 1 blocked, 1 denied, 1 depend on the arguments or on earlier calls\n$/);
     const some = await policy("show", "s*", "--autonomy", "a0", "--json");
     expect(JSON.parse(some.out).lines).toMatchObject([
       { tool: "send", verdict: "PREVIEW" },
