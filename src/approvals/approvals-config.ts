@@ -3,8 +3,8 @@ import { z } from "zod";
 import type { CamelCased } from "../core/case.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { risks } from "../core/risk.ts";
+import { isRole, roles } from "../core/roles.ts";
 import type { Patience } from "../core/session.ts";
-import { isRole, roles } from "../identity/roles.ts";
 import { type ApprovalRoute, Routing } from "./routes.ts";
 
 export interface ApprovalSettings {

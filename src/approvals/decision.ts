@@ -2,12 +2,13 @@ import { isDeepStrictEqual } from "node:util";
 import { type Actor, checkActorFields } from "../core/actor.ts";
 import { isElsewhere } from "../core/authority.ts";
 import { checkMembers } from "../core/checked-members.ts";
+import { largestBatch } from "../core/decision-text.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import type { JsonObject } from "../core/json.ts";
+import { reasonWords } from "../core/reason-words.ts";
 import type { ApprovalRecord, Routed } from "../core/records.ts";
 import type { Refusal } from "../core/refusals.ts";
 import { shown } from "../core/shown.ts";
-import { reasonWords } from "../policy/rules/reason-words.ts";
 import type { Grant, Remember } from "./grant.ts";
 import { type Routing, stricter, unrouted } from "./routes.ts";
 
@@ -159,8 +160,6 @@ export interface BatchRequest extends Pick<DecisionRequest, "by" | "reason"> {
 export type BatchDecisionAnswer =
   | { readonly taken: true; readonly answers: readonly { readonly id: string; readonly decided: DecisionAnswer }[] }
   | { readonly taken: false; readonly code: "approval_unknown" | "batch_refused"; readonly message: string };
-
-export const largestBatch = 200;
 
 interface FoundApproval {
   readonly id: string;

@@ -10,8 +10,8 @@ import type { Actor } from "../core/actor.ts";
 import { isElsewhere } from "../core/authority.ts";
 import { isDirectCall } from "../core/own-agents.ts";
 import type { ApprovalRecord, DeciderState, Routed } from "../core/records.ts";
+import { builtInName } from "../core/roles.ts";
 import { isSamePerson } from "../core/same-person.ts";
-import { builtInName } from "../identity/roles.ts";
 import type { Audience } from "../store/audience.ts";
 import { shownDigest } from "./binding.ts";
 import {

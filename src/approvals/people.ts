@@ -2,7 +2,7 @@
 
 import type { Actor } from "../core/actor.ts";
 import { RuntimeFault } from "../core/fault.ts";
-import { permissionsOf, type Role } from "../identity/roles.ts";
+import { permissionsOf, type Role } from "../core/roles.ts";
 
 export interface People {
   readonly exist: boolean;

@@ -4,6 +4,7 @@ import type { ChainEngine } from "../core/scripts.ts";
 import { defaultEngines, type EngineSettings, knownEngines, placedEngine } from "../engines/known-engines.ts";
 import type { SandboxDriver } from "../engines/sandbox.ts";
 import type { ResolveSecret } from "../secrets/lend.ts";
+import { withSecrets } from "../secrets/secret-reference.ts";
 import type { ChainOptions } from "./chain-options.ts";
 import type { ScriptLanguage } from "./source-text.ts";
 
@@ -195,7 +196,7 @@ function loaderOf(
 ): () => Promise<SandboxDriver> {
   const given = own.find((driver) => driver.name === name);
   if (given !== undefined) return async () => given;
-  const known = knownEngines.get(name) ?? placedEngine(name, settings, resolve);
+  const known = knownEngines.get(name) ?? placedEngine(name, settings, (text) => withSecrets(text, resolve));
   if (known !== undefined) return () => known(clock, memoryBytes);
   const names = [...own.map((driver) => driver.name), ...knownEngines.keys(), "kubernetes", "firecracker"].join(", ");
   throw new RuntimeFault("options_invalid", `\`${name}\` is not an engine; there are ${names}.`);

@@ -1,7 +1,7 @@
-import crypto, { randomInt } from "node:crypto";
+/** Only what browsers have too: the console and other clients import this file. */
 
 /** The same for all ids of this process, so ids of one millisecond differ only in their count. */
-const process24 = randomInt(1 << 24);
+const [process24 = 0] = crypto.getRandomValues(new Uint32Array(1)).map((number) => number >>> 8);
 let lastMs = 0;
 let prefix = "";
 let count = 0;
@@ -23,17 +23,30 @@ export function newCallId(now: number): string {
   return prefix + hex(count, 12);
 }
 
-/**
- * Sortable by time and unguessable: `apr_…`, `run_…`. `crypto.randomUUIDv7` is not imported by name: an old Node lacks
- * it, and must get as far as our own refusal (core/system/node-version.ts).
- */
+/** Sortable by time and unguessable: `apr_…`, `run_…`. */
 export function newId(prefix: string): string {
-  return `${prefix}_${crypto.randomUUIDv7()}`;
+  const digits = newTraceId();
+  const parts = [digits.slice(0, 8), digits.slice(8, 12), digits.slice(12, 16), digits.slice(16, 20), digits.slice(20)];
+  return `${prefix}_${parts.join("-")}`;
 }
 
-/** 32 hex digits, as OpenTelemetry requires. */
+/** 32 hex digits, as OpenTelemetry requires: the digits of a UUIDv7. */
 export function newTraceId(): string {
-  return crypto.randomUUIDv7().replaceAll("-", "");
+  const high = random32();
+  const variant = 0x8000 | (high >>> 18);
+  return `${hex(Date.now(), 12)}7${hex(high & 0xfff, 3)}${hex(variant, 4)}${hex(random32(), 8)}${hex(random32() >>> 16, 4)}`;
+}
+
+/** One request for many numbers takes as long as a request for one. */
+const numbers = new Uint32Array(384);
+let used: number = numbers.length;
+
+function random32(): number {
+  if (used === numbers.length) {
+    crypto.getRandomValues(numbers);
+    used = 0;
+  }
+  return numbers[used++] ?? 0;
 }
 
 function hex(value: number, width: number): string {

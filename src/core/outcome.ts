@@ -161,10 +161,15 @@ export function lineOfBytes(block: ContentBlock): string | undefined {
   if (block.type === "text" || block.type === "link") return undefined;
   const isKeptResource = block.type === "resource" && block.artifact !== undefined; // its line in the text names no artifact
   if (wordsOf(block) !== undefined && !isKeptResource) return undefined;
-  const { mediaType, data, artifact, size = data && Buffer.from(data, "base64").length } = block;
+  const { mediaType, data, artifact, size = data && bytesOf(data) } = block;
   const name = block.type === "resource" ? block.uri : block.name;
   const bytes = size === undefined ? undefined : `${size} bytes`;
   return lineOf(block.type, [name, mediaType, bytes, artifact && `artifact ${artifact}`]);
+}
+
+/** Bytes that a base64 text stands for. */
+function bytesOf(base64: string): number {
+  return Math.floor((base64.replace(/=+$/, "").length * 3) / 4);
 }
 
 /** A block as text. Returns undefined for bytes, which are in `files` or in the block itself. */

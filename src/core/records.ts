@@ -10,12 +10,7 @@ import type { DurableEvent, Reason } from "./event.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { ModelCall } from "./model-call.ts";
 import type { Preview, ToolOutcome } from "./outcome.ts";
-
-/**
- * `held` waits for a person, `suspended` has started and waits for one, `queued` waits for a worker;
- * `attempted` without an end becomes `unknown` at start-up.
- */
-export type CallState = "held" | "queued" | "attempted" | "suspended" | "ok" | "failed" | "denied" | "unknown";
+import type { ApprovalState, CallState } from "./states.ts";
 
 export interface CallRecord {
   /** At most one execution starts for each: H(principal, tool, action, caller's key), H(parent key, position), or the first arrival's id. */
@@ -53,9 +48,6 @@ export type RowEnd = Pick<CallRecord, "state" | "outcome" | "retryable" | "image
   /** For a suspended call: the end of the approval that it waits for. */
   readonly aliveUntil?: number;
 };
-
-/** An approved request becomes `used` with its one call. */
-export type ApprovalState = "pending" | "approved" | "denied" | "skipped" | "expired" | "withdrawn" | "used";
 
 /** Who may decide: any of these. Empty: every person with the right to decide. */
 export interface Addressees {

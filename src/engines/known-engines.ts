@@ -1,8 +1,6 @@
 /** The engines by name. Each is loaded when it is first needed. */
 import type { Clock } from "../core/clock.ts";
 import { RuntimeFault } from "../core/fault.ts";
-import type { ResolveSecret } from "../secrets/lend.ts";
-import { withSecrets } from "../secrets/secret-reference.ts";
 import type { FirecrackerOptions } from "./remote/firecracker/driver.ts";
 import type { AccessOptions } from "./remote/kubernetes/access.ts";
 import type { KubernetesOptions } from "./remote/kubernetes/driver.ts";
@@ -34,18 +32,21 @@ export interface EngineSettings {
   readonly firecracker?: FirecrackerOptions;
 }
 
+/** Puts the values of secrets in the place of their references in a text. */
+export type ResolveText = (text: string) => Promise<string>;
+
 /**
  * Returns undefined when no engine has this name.
  *
  * @throws RuntimeFault `config_invalid` when its settings are missing, once it is loaded
  */
-export function placedEngine(name: string, settings: EngineSettings, resolve: ResolveSecret): LoadEngine | undefined {
+export function placedEngine(name: string, settings: EngineSettings, resolve: ResolveText): LoadEngine | undefined {
   const { kubernetes, firecracker } = settings;
   switch (name) {
     case "kubernetes":
       return async (clock) => {
         const { token, ...rest } = kubernetes ?? unconfigured(name);
-        const resolved = typeof token === "string" ? (): Promise<string> => withSecrets(token, resolve) : token;
+        const resolved = typeof token === "string" ? (): Promise<string> => resolve(token) : token;
         return kubernetesDriver({ clock, ...rest, ...(resolved !== undefined && { token: resolved }) });
       };
     case "firecracker":

@@ -2,12 +2,12 @@ import type { Actor } from "../core/actor.ts";
 import { defined } from "../core/defined.ts";
 import { newId } from "../core/ids.ts";
 import { type JsonObject, sha256 } from "../core/json.ts";
+import { builtInName, isRole, type Role, roles } from "../core/roles.ts";
 import { normalizedName } from "../core/same-person.ts";
 import type { Collection } from "../store/collection.ts";
 import { type AccountNote, type AccountNotes, accountFault, mayTouch, type NotedChange } from "./account-notes.ts";
 import type { Account, AccountChange, NewAccount } from "./accounts.ts";
 import type { PasswordHash } from "./password.ts";
-import { builtInName, isRole, type Role, roles } from "./roles.ts";
 
 /** The stored account. */
 export interface AccountRecord extends Account {

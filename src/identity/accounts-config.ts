@@ -1,8 +1,8 @@
 /** The `accounts` section of a configuration file (snake_case) and what it becomes. Only src/config imports this. */
 import { z } from "zod";
 import type { CamelCased } from "../core/case.ts";
+import type { roles } from "../core/roles.ts";
 import { isLoopback, type OpenIdSettings } from "./openid.ts";
-import type { roles } from "./roles.ts";
 import type { SessionLimits } from "./session-repository.ts";
 
 const text = z.string().min(1);

@@ -1,5 +1,5 @@
 import type { Actor } from "../core/actor.ts";
-import type { Permission, Role } from "./roles.ts";
+import type { Permission, Role } from "../core/roles.ts";
 
 /**
  * A person. The login name is unique here, whatever the tenant, and never gets another owner: accounts are disabled,

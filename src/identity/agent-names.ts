@@ -1,7 +1,7 @@
 /** Which agent a token may name. */
 import { ownAgents } from "../core/own-agents.ts";
+import type { Permission } from "../core/roles.ts";
 import type { Account } from "./accounts.ts";
-import type { Permission } from "./roles.ts";
 
 const reservedNames: ReadonlySet<string> = new Set(Object.values(ownAgents));
 

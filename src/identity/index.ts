@@ -3,6 +3,9 @@
  *
  * @packageDocumentation
  */
+
+export type { Permission, Role } from "../core/roles.ts";
+export { permissions } from "../core/roles.ts";
 export type {
   Account,
   AccountChange,
@@ -22,6 +25,4 @@ export type {
 } from "./accounts.ts";
 export type { OpenIdSettings } from "./openid.ts";
 export type { PasswordCost } from "./password.ts";
-export type { Permission, Role } from "./roles.ts";
-export { permissions } from "./roles.ts";
 export type { SessionLimits } from "./session-repository.ts";

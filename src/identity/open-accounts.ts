@@ -1,5 +1,6 @@
 import type { Actor } from "../core/actor.ts";
 import { defined } from "../core/defined.ts";
+import { builtInName, permissionsOf } from "../core/roles.ts";
 import { normalizedName } from "../core/same-person.ts";
 import { AccountNotes, type AccountNotesOptions, accountFault, mayTouch } from "./account-notes.ts";
 import { type AccountRecord, AccountRepository, accountOf, checkedName } from "./account-repository.ts";
@@ -31,7 +32,6 @@ import {
 import { Endings } from "./endings.ts";
 import { LinkRepository } from "./link-repository.ts";
 import { checkPassword, type PasswordCost, Passwords } from "./password.ts";
-import { builtInName, permissionsOf } from "./roles.ts";
 import { type SessionLimits, SessionRepository } from "./session-repository.ts";
 import { SigningIn } from "./sign-in.ts";
 import { TokenRepository } from "./token-repository.ts";

@@ -3,8 +3,8 @@ import type { Configuration, IDToken } from "openid-client";
 import type { Clock } from "../core/clock.ts";
 import { messageOf, RuntimeFault } from "../core/fault.ts";
 import { isJsonObject } from "../core/json.ts";
+import type { Role } from "../core/roles.ts";
 import type { OpenIdFinished, OpenIdFrom, OpenIdPerson, OpenIdRedirect, OpenIdSignIn } from "./accounts.ts";
-import type { Role } from "./roles.ts";
 import { Tries } from "./tries.ts";
 
 /**

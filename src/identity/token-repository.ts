@@ -2,12 +2,12 @@ import { randomBytes } from "node:crypto";
 import type { Actor } from "../core/actor.ts";
 import { defined } from "../core/defined.ts";
 import { type Json, sha256 } from "../core/json.ts";
+import { agentPermissions, isPermission, type Permission, permissions, permissionsOf } from "../core/roles.ts";
 import { isSamePerson } from "../core/same-person.ts";
 import type { Collection } from "../store/collection.ts";
 import { type AccountNote, type AccountNotes, accountFault, mayTouch } from "./account-notes.ts";
 import type { Account, ApiToken, NewToken } from "./accounts.ts";
 import { agentNameFor, isTaken, mayNameAnyAgent } from "./agent-names.ts";
-import { agentPermissions, isPermission, type Permission, permissions, permissionsOf } from "./roles.ts";
 
 const idDigits = 16;
 const dayMs = 86_400_000;

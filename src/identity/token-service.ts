@@ -1,8 +1,8 @@
 import type { Actor } from "../core/actor.ts";
+import { type Permission, permissionsOf } from "../core/roles.ts";
 import type { AccountNotes } from "./account-notes.ts";
 import type { Account, ApiToken, ListedToken } from "./accounts.ts";
 import { isOwnAgent, mayNameAnyAgent } from "./agent-names.ts";
-import { type Permission, permissionsOf } from "./roles.ts";
 import type { TokenRepository } from "./token-repository.ts";
 
 /**

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { entered, here, holder, type People, people } from "../../test/fakes/people.ts";
+import { permissions, permissionsOf, roles } from "../core/roles.ts";
 import type { Account, NewToken } from "./accounts.ts";
-import { permissions, permissionsOf, roles } from "./roles.ts";
 
 const dayMs = 86_400_000;
 

@@ -1,11 +1,5 @@
 import { RuntimeFault } from "../core/fault.ts";
-
-/** The characters of connectors and keys. A name cannot be an option of a command (`-x`) or lead up a tree (`..`). */
-const name = String.raw`(?!-)(?!\.+(?![\w.\-]))[\w.\-]{1,128}`;
-const wholeName = new RegExp(`^${name}$`);
-
-/** Matches `connector/key`; for use in larger patterns. */
-export const namePattern: string = `(${name})/(${name})`;
+import { secretNamePattern } from "../core/secret-name.ts";
 
 /** A child process can hardly get more in one variable. */
 export const maxValueBytes: number = 64 * 1024;
@@ -22,7 +16,7 @@ export function checkSecretName(connector: string, key: string): void {
     ["connector", connector],
     ["key", key],
   ] as const) {
-    if (typeof given === "string" && wholeName.test(given)) continue;
+    if (typeof given === "string" && secretNamePattern.test(given)) continue;
     throw new RuntimeFault(
       "request_invalid",
       `The ${what} of a secret is not a name; use 1 to 128 letters, digits, \`.\`, \`_\` and \`-\`, not beginning with \`-\`.`,

@@ -1,6 +1,6 @@
 import { RuntimeFault } from "../core/fault.ts";
+import { secretPathPattern } from "../core/secret-name.ts";
 import type { ResolveSecret } from "./lend.ts";
-import { namePattern } from "./secret-name.ts";
 
 /** `secret://connector/key`: stands in a configuration instead of a value. */
 export interface SecretReference {
@@ -9,7 +9,7 @@ export interface SecretReference {
 }
 
 const scheme = "secret://";
-const pattern = new RegExp(`${scheme}(?:${namePattern}(?![\\p{L}\\p{N}_/]))?`, "gu");
+const pattern = new RegExp(`${scheme}(?:${secretPathPattern}(?![\\p{L}\\p{N}_/]))?`, "gu");
 
 /**
  * The references inside a text: the whole text may be one, or it may contain some, as in `Bearer

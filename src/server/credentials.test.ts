@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { agentPermissions, allPermissions } from "../identity/roles.ts";
+import { agentPermissions, allPermissions } from "../core/roles.ts";
 import { openCredentials, readToken } from "./credentials.ts";
 
 let folder = "";

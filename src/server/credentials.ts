@@ -5,13 +5,13 @@ import type { Principal } from "../core/call.ts";
 import { defined } from "../core/defined.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { ownAgents } from "../core/own-agents.ts";
+import { agentPermissions, allPermissions, builtInName, type Permission } from "../core/roles.ts";
 import { codeOf } from "../core/system/error-code.ts";
 import { namingFullDisk } from "../core/system/full-disk.ts";
 import { makeOwnFolder } from "../core/system/own-folder.ts";
 import { openIfThere } from "../core/system/plain-file.ts";
 import { createWhole } from "../core/system/whole-file.ts";
 import type { Account, Accounts, FoundSession, FoundToken, LiveSession } from "../identity/accounts.ts";
-import { agentPermissions, allPermissions, builtInName, type Permission } from "../identity/roles.ts";
 import type { Decider } from "../runtime/api.ts";
 
 /** The caller that a credential stands for, and what it may do. Made for each request; nothing in a body adds to it. */

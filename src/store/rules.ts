@@ -8,7 +8,8 @@ import { dataOf } from "../core/arrival.ts";
 import type { DurableEvent } from "../core/event.ts";
 import { deepFrozen, type Json } from "../core/json.ts";
 import { modelCallOf, modelCallsOf, statedRunOf } from "../core/model-call.ts";
-import type { ApprovalRecord, ApprovalState, CallRecord, RowEnd, StoreWrite } from "../core/records.ts";
+import type { ApprovalRecord, CallRecord, RowEnd, StoreWrite } from "../core/records.ts";
+import type { ApprovalState } from "../core/states.ts";
 import { type EqualCall, mayHaveBegun } from "./equal-calls.ts";
 
 /** The rows as they are now. */

@@ -1,8 +1,8 @@
 import { serializeWith } from "../../src/audit/entry.ts";
 import type { Actor } from "../../src/core/actor.ts";
+import { type Role, roles } from "../../src/core/roles.ts";
 import type { Account, Accounts, SignedIn, SignIn } from "../../src/identity/accounts.ts";
 import { type AccountsOptions, openAccounts } from "../../src/identity/open-accounts.ts";
-import { type Role, roles } from "../../src/identity/roles.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { Store } from "../../src/store/store.ts";

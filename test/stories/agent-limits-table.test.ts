@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { fileTools, memoryTools, openSkills } from "../../src/builtin/index.ts";
 import { applyPatchTool, memoryTool, textEditorTool } from "../../src/builtin/provided/provider-tools.ts";
 import { skillTools } from "../../src/builtin/skills/skill-tools.ts";
-import { agentPermissions, isPermission } from "../../src/identity/roles.ts";
+import { agentPermissions, isPermission } from "../../src/core/roles.ts";
 import type { RuntimeOptions } from "../../src/index.ts";
 import { openRunFolders } from "../../src/observe/index.ts";
 import { routes } from "../../src/server/http/http-server.ts";

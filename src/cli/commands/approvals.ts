@@ -1,9 +1,9 @@
+import { actionText } from "../../core/decision-text.ts";
 import { type ApprovalView, approvals } from "../../server/contract/approvals.ts";
 import type { CommandGroup } from "../command.ts";
 import { approveCommand } from "../command-name.ts";
 import { flagsOf, rowLimit } from "../flags.ts";
 import { approvalCard } from "../output/card.ts";
-import { actionText } from "../output/decision-text.ts";
 import { ago, type Columns, inState, noRows, riskCell } from "../output/print.ts";
 import { duration } from "../output/text.ts";
 import { decisionCommands, wholeApprovalId } from "./decisions.ts";

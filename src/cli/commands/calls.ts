@@ -1,7 +1,7 @@
+import { actionText } from "../../core/decision-text.ts";
 import { type CallView, calls } from "../../server/contract/calls.ts";
 import type { CommandGroup } from "../command.ts";
 import { flagsOf, ofRun, ofTool, readField, rowLimit } from "../flags.ts";
-import { actionText } from "../output/decision-text.ts";
 import { ago, type Columns, riskCell, type Work } from "../output/print.ts";
 import { paintRisk } from "../output/terminal.ts";
 import { duration, labelled, visible, visibleLines, whose } from "../output/text.ts";

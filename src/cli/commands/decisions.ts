@@ -1,3 +1,4 @@
+import { decidedWords, decisionsText, decisionText } from "../../core/decision-text.ts";
 import { RuntimeFault } from "../../core/fault.ts";
 import { type ApprovalView, approvals, type BatchAnswer, type DecisionVerb } from "../../server/contract/approvals.ts";
 import type { remember } from "../../server/contract/grants.ts";
@@ -7,7 +8,6 @@ import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import { type FieldFlags, flagsOf, later } from "../flags.ts";
 import { approvalCard } from "../output/card.ts";
-import { decidedWords, decisionsText, decisionText } from "../output/decision-text.ts";
 import { allPages, type CommandInput, printAnswer, type Work } from "../output/print.ts";
 import { minuteOf, visible } from "../output/text.ts";
 import { UsageProblem } from "../usage-problem.ts";

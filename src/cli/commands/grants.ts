@@ -1,7 +1,7 @@
+import { actionText } from "../../core/decision-text.ts";
 import { type GrantView, grants } from "../../server/contract/grants.ts";
 import type { CommandGroup } from "../command.ts";
 import { flagsOf, ofTool } from "../flags.ts";
-import { actionText } from "../output/decision-text.ts";
 import { ago, type Columns, inState, noRows, riskCell } from "../output/print.ts";
 import { actorText } from "../output/text.ts";
 

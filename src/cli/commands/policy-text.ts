@@ -1,4 +1,6 @@
 /** Prints a policy for people: every rule with its line of the configuration. */
+
+import { actionText } from "../../core/decision-text.ts";
 import { counted } from "../../core/shown.ts";
 import type {
   DecisionView,
@@ -16,7 +18,6 @@ import type {
 } from "../../server/contract/policy.ts";
 import type { SentTo } from "../../server/contract/route.ts";
 import { asTypedHere } from "../command-name.ts";
-import { actionText } from "../output/decision-text.ts";
 import type { Work } from "../output/print.ts";
 import { type Paint, paintRisk } from "../output/terminal.ts";
 import { fit, visible, whose, widthOf } from "../output/text.ts";

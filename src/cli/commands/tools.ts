@@ -1,8 +1,8 @@
+import { actionText } from "../../core/decision-text.ts";
 import type { HealthView, ToolView } from "../../server/contract/tools.ts";
 import type { CommandGroup } from "../command.ts";
 import { asTypedHere } from "../command-name.ts";
 import { reasonText } from "../output/card.ts";
-import { actionText } from "../output/decision-text.ts";
 import type { Work } from "../output/print.ts";
 import { type Paint, paintRisk } from "../output/terminal.ts";
 import { fit, labelled, type Sheet, table, visible, visibleLines } from "../output/text.ts";

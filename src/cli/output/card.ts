@@ -1,9 +1,9 @@
+import { actionText } from "../../core/decision-text.ts";
 import type { Reason } from "../../core/event.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Preview } from "../../core/outcome.ts";
-import { reasonsToShow, reasonWords } from "../../policy/rules/reason-words.ts";
+import { reasonsToShow, reasonWords } from "../../core/reason-words.ts";
 import type { ApprovalView, ArtifactView, ViewerView } from "../../server/contract/approvals.ts";
-import { actionText } from "./decision-text.ts";
 import { type Paint, paintRisk } from "./terminal.ts";
 import { actorText, duration, relative, type Sheet, visible, visibleLines, whose, wrap } from "./text.ts";
 

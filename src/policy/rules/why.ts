@@ -2,12 +2,12 @@
 import type { Principal } from "../../core/call.ts";
 import type { Reason } from "../../core/event.ts";
 import type { Json } from "../../core/json.ts";
+import { reasonWords } from "../../core/reason-words.ts";
 import { shown } from "../../core/shown.ts";
 import type { Facts } from "../policy.ts";
 import { type ArgumentPath, parsePath, wrong } from "./argument-path.ts";
 import { type ConditionCheck, compileConditions, permits } from "./condition.ts";
 import type { CompiledLimit } from "./history-limit.ts";
-import { reasonWords } from "./reason-words.ts";
 import type { Condition, Rule } from "./rule-schema.ts";
 
 /** The parts of a call that the explanation needs. */

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { roles } from "../../identity/roles.ts";
+import { roles } from "../../core/roles.ts";
 import { component, each, flag, name, optional, text, texts, when } from "./fields.ts";
 import { route, type View } from "./route.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { largestBatch } from "../../approvals/decision.ts";
+import { largestBatch } from "../../core/decision-text.ts";
 import { approvalStates } from "../../core/states.ts";
 import {
   author,

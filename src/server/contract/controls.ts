@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { namePattern } from "../../secrets/secret-name.ts";
+import { secretPathPattern } from "../../core/secret-name.ts";
 import { autonomy, component, flag, optional, reason, reasonFields, text, texts, when } from "./fields.ts";
 import { route, type View } from "./route.ts";
 
@@ -59,7 +59,7 @@ export const controls = {
   }),
 };
 
-const wholeName = new RegExp(`^${namePattern}$`);
+const wholeName = new RegExp(`^${secretPathPattern}$`);
 
 /** `postern secrets` changes a sealed file, not the store. The change is recorded here, by name. */
 export const secrets = {

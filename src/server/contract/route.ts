@@ -8,7 +8,7 @@ import { z } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
 import { type CamelName, camelName, snakeName } from "../../core/case.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
-import type { Permission } from "../../identity/roles.ts";
+import type { Permission } from "../../core/roles.ts";
 
 export interface RouteDefinition {
   readonly method: "get" | "post" | "put" | "patch" | "delete";

@@ -1,5 +1,5 @@
+import { type Permission, roles } from "../../core/roles.ts";
 import type { Account, Accounts } from "../../identity/accounts.ts";
-import { type Permission, roles } from "../../identity/roles.ts";
 import { accounts, tokens } from "../contract/accounts.ts";
 import type { RouteDefinition, Source } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";

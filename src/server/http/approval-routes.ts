@@ -2,7 +2,7 @@ import { type DecisionRequest, type Eligible, noApproval } from "../../approvals
 import { isAsker } from "../../approvals/eligibility.ts";
 import { defined } from "../../core/defined.ts";
 import type { ApprovalRecord } from "../../core/records.ts";
-import { rolesWith } from "../../identity/roles.ts";
+import { rolesWith } from "../../core/roles.ts";
 import type { Decider, DecisionAnswer, Runtime } from "../../runtime/api.ts";
 import { approval, approvals, type DecisionVerb, type ViewerInput } from "../contract/approvals.ts";
 import { shape } from "../contract/route.ts";

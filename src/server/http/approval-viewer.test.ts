@@ -4,7 +4,7 @@ import { bodyOf, httpFixture, inSession } from "../../../test/fakes/http-fixture
 import { cheap, entered, goodPassword, here, holder } from "../../../test/fakes/people.ts";
 import { runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
 import type { ApprovalRoute } from "../../approvals/index.ts";
-import type { Role } from "../../identity/roles.ts";
+import type { Role } from "../../core/roles.ts";
 import type { Runtime } from "../../index.ts";
 
 interface Scene extends AsyncDisposable {

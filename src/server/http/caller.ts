@@ -4,7 +4,7 @@ import type { Actor } from "../../core/actor.ts";
 import { isElsewhere, isForeign } from "../../core/authority.ts";
 import type { Principal } from "../../core/call.ts";
 import type { ApprovalRecord, CallRecord } from "../../core/records.ts";
-import { ownTenant, roles } from "../../identity/roles.ts";
+import { ownTenant, roles } from "../../core/roles.ts";
 import type { RunSummary } from "../../observe/runs/runs.ts";
 import type { Decider, Runtime } from "../../runtime/api.ts";
 import { filledPage } from "../../store/filled-page.ts";

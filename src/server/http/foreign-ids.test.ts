@@ -8,7 +8,7 @@ import { bodyOf, type HttpFixture, httpFixture, inSession } from "../../../test/
 import { cheap, entered, goodPassword, here, holder } from "../../../test/fakes/people.ts";
 import { matrix } from "../../../test/fakes/role-matrix.ts";
 import { type OpenMemory, openMemory } from "../../builtin/memory/open-memory.ts";
-import { roles } from "../../identity/roles.ts";
+import { roles } from "../../core/roles.ts";
 import { createRuntime, defineTool } from "../../index.ts";
 import type { Delivered } from "../../observe/notify/channel.ts";
 import { openRunFolders } from "../../observe/runs/folders.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { bodyOf, stubFixture } from "../../../test/fakes/http-fixture.ts";
 import { anApproval, anOutcome, aRecord } from "../../../test/fakes/stub-runtime.ts";
 import { refusal } from "../../core/refusals.ts";
-import { roles } from "../../identity/roles.ts";
+import { roles } from "../../core/roles.ts";
 
 const scene = stubFixture();
 

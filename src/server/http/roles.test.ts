@@ -4,7 +4,7 @@ import { bodyOf, type HttpFixture, httpFixture, inSession, stubFixture } from ".
 import { everybody, holder, type People, people } from "../../../test/fakes/people.ts";
 import { type Column, columns, expected, grid, matrix, numbered, pathOf } from "../../../test/fakes/role-matrix.ts";
 import { aRecord, stubRuntime } from "../../../test/fakes/stub-runtime.ts";
-import { permissions } from "../../identity/roles.ts";
+import { permissions } from "../../core/roles.ts";
 import { routes } from "./http-server.ts";
 
 const codeOf = async (response: Response): Promise<unknown> =>

@@ -2,8 +2,8 @@ import { z } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
 import type { CandidateService } from "../../builtin/memory/candidate-service.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
+import { type Permission, rolesWith } from "../../core/roles.ts";
 import type { Accounts, OpenIdSignIn } from "../../identity/accounts.ts";
-import { type Permission, rolesWith } from "../../identity/roles.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import type { Windows } from "../../runtime/windows.ts";
 import {

@@ -1,5 +1,5 @@
+import { roles as allRoles } from "../../core/roles.ts";
 import { type Accounts, accountProblems, type SignIn } from "../../identity/accounts.ts";
-import { roles as allRoles } from "../../identity/roles.ts";
 import { type CamelFields, shape } from "../contract/route.ts";
 import { openId as routes, session, signedIn as signedInAnswer } from "../contract/session.ts";
 import type { Who } from "../credentials.ts";

@@ -3,7 +3,8 @@ import type { SQLInputValue } from "node:sqlite";
 import type { ToolCall } from "../../core/call.ts";
 import { deepFrozen, sha256 } from "../../core/json.ts";
 import { isPlainText, type ToolOutcome } from "../../core/outcome.ts";
-import type { CallRecord, CallState } from "../../core/records.ts";
+import type { CallRecord } from "../../core/records.ts";
+import type { CallState } from "../../core/states.ts";
 import { answersUntil } from "../equal-calls.ts";
 import { leftUnknownBy } from "../rules.ts";
 

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { reasonWords } from "../../../../src/policy/rules/reason-words.ts";
+import { reasonWords } from "../../../../src/core/reason-words.ts";
 import type { AddresseesView, ApprovalView } from "../../api/index.ts";
 import {
   actorText,

@@ -2,6 +2,9 @@
  * What a decision did, in a sentence: the same at the command line and in the console. The console is built
  * with this file, so it imports nothing.
  */
+/** The most requests that one decision may name. */
+export const largestBatch = 200;
+
 export interface DecidedRequest {
   readonly status: string;
   readonly what: NamedTarget;

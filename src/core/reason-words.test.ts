@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { decide, tool } from "../../../test/fakes/policy-facts.ts";
-import { autonomies, risks } from "../../core/risk.ts";
+import { decide, tool } from "../../test/fakes/policy-facts.ts";
 import { reasonWords } from "./reason-words.ts";
+import { autonomies, risks } from "./risk.ts";
 
 describe("the words of a reason", () => {
   it.each([

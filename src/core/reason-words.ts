@@ -2,7 +2,7 @@
  * Why a call asks, is blocked or denied, in words for people: on cards, in messages and in refusals. Records and `explain`
  * keep the names. The console is built with this file, so it imports only types.
  */
-import type { Reason } from "../../core/event.ts";
+import type { Reason } from "./event.ts";
 
 type Words = (parts: readonly string[], says: Reason["says"]) => string;
 
