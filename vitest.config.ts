@@ -4,7 +4,7 @@ import { compileCache } from "./test/setup/compile-cache.ts";
 import { apart, inPart, system } from "./test/setup/groups.ts";
 
 /** Of `src` and of what lies beside it; the tests of adapters have a configuration of their own. */
-const all = ["packages/*/src/**/*.test.ts", "test/!(agents)/**/*.test.ts", "test/*.test.ts"];
+const all = ["src/**/*.test.ts", "test/!(agents)/**/*.test.ts", "test/*.test.ts"];
 
 export default defineConfig({
   test: {
@@ -35,12 +35,12 @@ export default defineConfig({
     coverage: {
       provider: "v8",
       reportOnFailure: true,
-      include: ["packages/*/src/**/*.ts"],
+      include: ["src/**/*.ts"],
       exclude: [
-        "packages/*/src/**/*.test.ts",
-        "packages/*/src/**/*.test-d.ts",
+        "src/**/*.test.ts",
+        "src/**/*.test-d.ts",
         // Run on a thread, or in a sandbox's process alone, where nothing is counted.
-        "packages/*/src/**/*-worker.ts",
+        "src/**/*-worker.ts",
         "src/engines/**/{inside,inside-*}.ts",
       ],
       reporter: ["text-summary", "html"],

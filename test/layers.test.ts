@@ -42,7 +42,7 @@ const makers: ReadonlyMap<string, string> = new Map([
   ["ClaimedCall", "src/pipeline/gates/claim.ts"],
 ]);
 
-const files = globSync("packages/*/src/**/*.ts");
+const files = globSync("src/**/*.ts");
 const sources = files.filter((path) => !/\.test(-d)?\.ts$/.test(path));
 
 /** The layer a file counts to: its folder. The entry of a subpath (`policy/index.ts`) counts to its folder too. */

@@ -32,7 +32,7 @@ it("exports at most 60 names from the root entry", () => {
 it("has one entry file for each subpath", () => {
   const sources = entries.map(({ source }) => source);
   expect(sources.filter((source) => !existsSync(source))).toEqual([]);
-  const files = globSync("packages/*/src/**/index.ts", { cwd: root }).map((path) => join(root, path));
+  const files = globSync("src/**/index.ts", { cwd: root }).map((path) => join(root, path));
   expect(files.filter((path) => !sources.includes(path))).toEqual([]);
 });
 
