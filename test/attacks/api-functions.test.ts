@@ -152,8 +152,6 @@ const verbs: Readonly<Record<string, Nonsense | string>> = {
   "runs.get": [...noObject, [{}], [{ runId: "a/b" }], [{ runId: "r", tenant: 5 }]],
   "runs.events": [...noObject, ...filters.map(([where]) => [run, where])],
   "runs.calls": [...noObject, [run, -1], [run, Number.NaN], [run, "9"], [run, null]],
-  "runs.verify": [...noObject, [{}]],
-  "runs.export": [...noObject, [{}]],
   "runs.flush": nothing,
   "chains.warm": nothing,
   "chains.engines": nothing,
