@@ -46,7 +46,7 @@ describe("a toolset", () => {
       message: expect.stringContaining("Two combined toolsets offer `a`"),
     });
     await expect(createRuntime({ tools: [prefixed(new Toolbox([named("a")]), "no space")] })).rejects.toMatchObject({
-      code: "options_invalid",
+      code: "tool_name_invalid",
       message: expect.stringContaining("cannot be the name of a tool"),
     });
     await expect(createRuntime({ tools: [{ tools: "none" } as never] })).rejects.toMatchObject({
