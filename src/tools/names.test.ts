@@ -76,7 +76,9 @@ it("refuses two actions of one tool that look alike", () => {
     ...tool("mail"),
     actions: { list: { risk: "safe" }, "1ist": { risk: "critical" } },
   });
-  expect(() => new Registry({ clock: new FakeClock() }).register(twins)).toThrow(refusedAs("look alike"));
+  expect(() => new Registry({ clock: new FakeClock() }).register(twins)).toThrow(
+    expect.objectContaining({ code: "options_invalid", message: expect.stringContaining("look alike") }),
+  );
 });
 
 const alike = corpus<{ readonly ascii: string; readonly c: string }>("confusables/to_ascii.dev.json");
