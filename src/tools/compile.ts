@@ -142,6 +142,7 @@ function declared(
     definition: definitionOf(facts, { idempotent, description, inputSchema: providerSpecs }),
     previewBinds: preview !== undefined,
     parse: (args) => ({ input: args }), // a model follows the provider's own schema, which Postern does not know
+    withoutAbsent: (given) => given,
     takesBytes: true,
     preview: preview && (async (input, context) => tool.preview?.(input, context, "default") as null), // toPreview accepts every value
     classifyRisk: classifyRisk && ((args, call) => tool.classifyRisk?.(args, "default", call) ?? {}),

@@ -204,7 +204,7 @@ export interface Action extends Omit<Offer, "previews"> {
   /** Synchronous if the schema is; a JSON Schema may be checked in a worker. */
   parse(given: JsonObject): Parsed | Promise<Parsed>;
   /** The arguments without each null that stands for an optional member that is left out. The same object if there is none. */
-  withoutAbsent?: ((given: JsonObject) => JsonObject) | undefined;
+  withoutAbsent: (given: JsonObject) => JsonObject;
   /** Its arguments may hold bytes, because code checks them and no JSON Schema. */
   readonly takesBytes?: boolean | undefined;
   readonly classifyRisk: ((given: JsonObject, call?: JudgedCall) => Risk | Suggestion) | undefined;

@@ -114,7 +114,7 @@ const checkingTimeoutMs = 10_000;
  */
 function withoutNulls(call: FoundCall): FoundCall | undefined {
   if (!call.text.includes("null")) return undefined;
-  const shorter = call.found.withoutAbsent?.(call.arguments) ?? call.arguments;
+  const shorter = call.found.withoutAbsent(call.arguments);
   return shorter === call.arguments ? undefined : { ...call, ...readArguments(shorter) };
 }
 

@@ -56,6 +56,16 @@ it("sends a server a text that one message holds, and refuses more", async () =>
   expect(refused).toMatchObject({ issues: [{ message: "are too large for one message to the tool's server" }] });
 });
 
+it("sends a server a long text beside a reference that the tool reads for itself", async () => {
+  const file = { type: "object", properties: { $artifact: { type: "string" } } };
+  const inputSchema = { type: "object", properties: { body: { type: "string" }, file } };
+  const call = callOf({}, { inputSchema, facts: { server: "files" } });
+  const given = { body: { $artifact: digest }, file: { $artifact: digest } };
+  expect(await filledInput({ ...call, arguments: given }, holding(long))).toEqual({
+    input: { body: long.toString(), file: { $artifact: digest } },
+  });
+});
+
 it("keeps the reference for a tool that reads for itself", async () => {
   const call = callOf({ type: "object", properties: { $artifact: { type: "string" } } });
   expect(wantedIn(call)).toEqual([{ path: ["body"], digest, wants: "reference" }]);

@@ -82,8 +82,8 @@ function isSendable({ found }: FoundCall, texts: readonly { readonly text: unkno
   }
 }
 
-function valueAt(value: unknown, path: Reference["path"]): unknown {
-  return path.reduce((at, step) => (typeof at === "object" && at !== null ? Reflect.get(at, step) : undefined), value);
+function valueAt(input: JsonObject, path: Reference["path"]): unknown {
+  return path.reduce<unknown>((at, step) => Reflect.get(at as object, step), input); // filling keeps what is above a reference
 }
 
 /** Each artifact that the arguments name, with what the tool takes in its place. */

@@ -79,7 +79,7 @@ export async function resolvedArguments(
   return {
     arguments: filled(given, ({ digest }) => texts.get(digest) ?? { [referenceKey]: digest }),
     artifacts: references.map(({ digest, path }) => {
-      const { mediaType = "", bytes = 0 } = metas.get(digest) ?? {};
+      const { mediaType, bytes } = metas.get(digest) as ArtifactMeta; // read above for each reference
       const text = texts.get(digest);
       return { path: pathText(path), digest, mediaType, bytes, ...(text !== undefined && { text }) };
     }),
