@@ -38,7 +38,8 @@ async function newest(): Promise<number> {
     "vite.config.ts",
     "public",
     "package.json",
-    "../src/cli/output/decision-text.ts", // built into it
+    "../src/core",
+    "../src/server/contract", // built into it
   ];
   return Math.max(...(await Promise.all(files.map((file) => changedAt(join(sources, file))))));
 }
