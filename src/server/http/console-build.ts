@@ -30,17 +30,15 @@ export async function buildConsole(folder: string): Promise<string | undefined> 
   return undefined;
 }
 
+/** Folders of sources: the console's own, and those that are built into it. */
+const folders = ["src", "../src/core", "../src/server/contract"];
+
 async function newest(): Promise<number> {
-  const entries = await readdir(join(sources, "src"), { recursive: true });
-  const files = [
-    ...entries.map((entry) => join("src", entry)),
-    "index.html",
-    "vite.config.ts",
-    "public",
-    "package.json",
-    "../src/core",
-    "../src/server/contract", // built into it
-  ];
+  const listed = folders.map(async (folder) => {
+    const entries = await readdir(join(sources, folder), { recursive: true });
+    return entries.map((entry) => join(folder, entry));
+  });
+  const files = [...(await Promise.all(listed)).flat(), "index.html", "vite.config.ts", "public", "package.json"];
   return Math.max(...(await Promise.all(files.map((file) => changedAt(join(sources, file))))));
 }
 
