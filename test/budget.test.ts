@@ -10,7 +10,7 @@ const budgets: Readonly<Record<string, number>> = {
   builtin: 8_666,
   cli: 7_835,
   "code-mode": 3_662,
-  config: 1_603,
+  config: 1_751,
   core: 4_600,
   engines: 7_392,
   identity: 2_450,

@@ -1,5 +1,5 @@
 import type { Json } from "../core/json.ts";
-import type { PosternClient } from "../server/client/client.ts";
+import type { PosternClient } from "../server/contract/client.ts";
 import type { EffectiveLineView, ExplanationView, ReasonView, VerdictView } from "../server/contract/policy.ts";
 import type { ToolView } from "../server/contract/tools.ts";
 import { sampleArguments } from "./commands/arguments.ts";
