@@ -14,10 +14,11 @@ const layers: readonly (readonly string[])[] = [
   ["engines", "builtin", "mcp/client"],
   ["code-mode"],
   ["runtime"],
-  ["agents", "server", "mcp/server"],
+  ["server", "mcp/server"],
   ["config"],
   ["cli"],
   ["index.ts"],
+  ["agents"],
 ];
 const ports: ReadonlyMap<string, string> = new Map([
   ["store", "store/store.ts"],
@@ -45,8 +46,20 @@ const makers: ReadonlyMap<string, string> = new Map([
 const files = globSync("src/**/*.ts");
 const sources = files.filter((path) => !/\.test(-d)?\.ts$/.test(path));
 
+/** The only file of postern that loads the agents package, and the only file of that package that it loads. */
+const agentsImport = { file: "src/cli/agents-package.ts", target: "src/agents/command.ts" } as const;
+/** What the agents package may import of postern: what a stranger can import too. */
+const publicEntry = /^src\/(?:(?:[a-z-]+\/)?index|mcp\/client\/connect-mcp)\.ts$/;
+const belowPostern = /^src\/(?:core|server\/contract)\//;
+
+/** The files that will be the agents package. */
+function isOfAgents(path: string): boolean {
+  return path.startsWith("src/agents/") || path.startsWith("src/builtin/provided/");
+}
+
 /** The layer a file counts to: its folder. The entry of a subpath (`policy/index.ts`) counts to its folder too. */
 function folderOf(path: string): string {
+  if (isOfAgents(path)) return "agents";
   const [, first = "", second = ""] = path.split("/");
   return first === "mcp" ? `mcp/${second}` : first;
 }
@@ -70,12 +83,12 @@ interface Edge {
   readonly to: string;
 }
 
-const edges: readonly Edge[] = sources.flatMap(
-  (file) =>
-    importsOf(file)
-      .map((target) => ({ file, target, from: folderOf(file), to: folderOf(target) }))
-      .filter(({ from, to }) => from !== to)
-      .filter(({ target }) => !target.startsWith("src/server/contract/")), // shapes: below everything
+const edges: readonly Edge[] = sources.flatMap((file) =>
+  importsOf(file)
+    .map((target) => ({ file, target, from: folderOf(file), to: folderOf(target) }))
+    .filter(({ from, to }) => from !== to)
+    .filter(({ target }) => !target.startsWith("src/server/contract/")) // shapes: below everything
+    .filter((edge) => edge.file !== agentsImport.file || edge.target !== agentsImport.target),
 );
 
 function violation({ file, target, from, to }: Edge): string | undefined {
@@ -113,6 +126,25 @@ it("every file has a layer", () => {
 it("imports only point downwards, and between neighbours only at ports", () => {
   const found = edges.map(violation);
   expect(found.filter((line) => line !== undefined)).toEqual([]);
+});
+
+it("agents import only public entries of postern, and core", () => {
+  const wrong = sources
+    .filter(isOfAgents)
+    .flatMap((file) => importsOf(file).map((target) => ({ file, target })))
+    .filter(({ target }) => !isOfAgents(target) && !publicEntry.test(target) && !belowPostern.test(target));
+  expect(wrong).toEqual([]);
+});
+
+it("one file of postern loads agents, by a dynamic import without a type", () => {
+  const loaders = sources
+    .filter((file) => !isOfAgents(file))
+    .flatMap((file) => importsOf(file).map((target) => ({ file, target })))
+    .filter(({ target }) => isOfAgents(target));
+  expect(loaders).toEqual([agentsImport]);
+  const text = readFileSync(agentsImport.file, "utf8");
+  expect(text.match(/agents\/command/g)).toHaveLength(1);
+  expect(text).toContain('import("../agents/command.ts")');
 });
 
 it("no folder imports itself through others", () => {

@@ -1,6 +1,6 @@
 /**
  * The calls of one agent in one run, wherever its session is: in this process (agent-tools.ts), or behind the HTTP
- * interface (cli/remote-place.ts).
+ * interface (remote-place.ts).
  *
  * Invariant: every use ends in the session's `invoke`, also of an unknown tool and of arguments that cannot be read.
  */

@@ -1,16 +1,11 @@
 /** How a run of `agent run` goes on, kept with the run; and the model that `--model` names. */
-import { createRequire } from "node:module";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { z } from "@hono/zod-openapi";
-import { type AiSdkLanguageModel, aiSdkModel } from "../agents/ai-sdk-model.ts";
-import { type AgentModel, scriptedModel } from "../agents/model.ts";
-import { scriptedTurns } from "../agents/script.ts";
-import { messageOf, RuntimeFault } from "../core/fault.ts";
+import { scriptedTurns } from "../config/agent-script.ts";
+import { RuntimeFault } from "../core/fault.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import { isRecord } from "../core/json.ts";
 import { autonomies } from "../core/risk.ts";
-import { visible } from "./output/text.ts";
+import type { AgentsPackage, LoadedModel } from "./agents-port.ts";
 import { UsageProblem } from "./usage-problem.ts";
 
 /** `turns`: a script that answers instead of a model. */
@@ -39,94 +34,13 @@ export function settingsOf(runId: string, state: Json): AgentRunSettings {
   );
 }
 
-/** @throws what `loadModel` throws */
-export async function modelOf({ model, turns = [] }: AgentRunSettings): Promise<AgentModel> {
-  return model === undefined ? scriptedModel(turns) : loadModel(model);
-}
-
-interface Provider {
-  readonly package: string;
-  /** The function of the package that makes a model from its name. */
-  readonly exported: string;
-  /** The variable of the environment that holds its key. */
-  readonly key?: string;
-}
-
-const providers: ReadonlyMap<string, Provider> = new Map([
-  ["anthropic", { package: "@ai-sdk/anthropic", exported: "anthropic", key: "ANTHROPIC_API_KEY" }],
-  ["openai", { package: "@ai-sdk/openai", exported: "openai", key: "OPENAI_API_KEY" }],
-  ["google", { package: "@ai-sdk/google", exported: "google", key: "GOOGLE_GENERATIVE_AI_API_KEY" }],
-]);
-
-/** The version of the AI SDK's interface for models that the loop speaks. */
-const specification = "v4";
-
-/**
- * @param named `anthropic/claude-…`, or `PACKAGE#EXPORT/MODEL` for any other provider of the AI SDK
- * @throws UsageProblem for a name of no model, and when its key is missing
- * @throws RuntimeFault `dependency_missing` when its package is not installed, or too old
- */
-async function loadModel(named: string): Promise<AgentModel> {
-  const { provider, modelId } = parsed(named);
-  const module = await load(provider.package, named);
-  const make = module[provider.exported];
-  if (typeof make !== "function")
-    throw new UsageProblem(
-      `\`${visible(provider.package)}\` exports no function \`${visible(provider.exported)}\`; it exports ${Object.keys(module).join(", ")}.`,
-    );
-  if (provider.key !== undefined && (process.env[provider.key] ?? "") === "")
-    throw new UsageProblem(
-      `\`--model ${visible(named)}\` needs a key, and ${provider.key} is not set. Set it in the environment of this command.`,
-    );
-  const model: unknown = make(modelId);
-  if (isLanguageModel(model)) return aiSdkModel(model);
-  const version = isRecord(model) ? String(model["specificationVersion"]) : "none";
-  throw new RuntimeFault(
-    "dependency_missing",
-    `\`${provider.package}\` gives a model of the AI SDK's interface ${version}, and ${specification} is needed: run \`npm install ${provider.package}@latest\`.`,
-  );
-}
-
-function parsed(named: string): { readonly provider: Provider; readonly modelId: string } {
-  const [, packageName, exported, short = "", modelId = ""] =
-    /^(?:([^#\s]+)#([\w$]+)|([\w-]+))\/(.+)$/.exec(named) ?? [];
-  const provider =
-    packageName === undefined || exported === undefined ? providers.get(short) : { package: packageName, exported };
-  if (provider !== undefined) return { provider, modelId };
-  throw new UsageProblem(
-    `\`--model ${visible(named)}\` names no model. Write ${[...providers.keys()].map((name) => `\`${name}/MODEL\``).join(", ")}, or \`PACKAGE#EXPORT/MODEL\` for another provider of the AI SDK.`,
-  );
-}
-
-async function load(name: string, named: string): Promise<Readonly<Record<string, unknown>>> {
+/** @throws UsageProblem for a name of no model; RuntimeFault `dependency_missing` when its package cannot be used */
+export async function modelOf(agents: AgentsPackage, { model, turns = [] }: AgentRunSettings): Promise<LoadedModel> {
+  if (model === undefined) return agents.scriptedModel(turns);
   try {
-    return await import(nearby(name) ?? name);
+    return await agents.namedModel(model);
   } catch (error) {
-    if (!isMissing(error, name))
-      throw new RuntimeFault("dependency_missing", `\`${name}\` cannot be loaded: ${messageOf(error)}`, {
-        cause: error,
-      });
-    throw new RuntimeFault(
-      "dependency_missing",
-      `\`--model ${visible(named)}\` needs the package \`${visible(name)}\`: run \`npm install ${visible(name)}\`.`,
-      { cause: error },
-    );
+    if (error instanceof RuntimeFault && error.code === "options_invalid") throw new UsageProblem(error.message);
+    throw error;
   }
-}
-
-/** The package of the current folder: a project has its own version. */
-function nearby(name: string): string | undefined {
-  try {
-    return pathToFileURL(createRequire(join(process.cwd(), "package.json")).resolve(name)).href;
-  } catch {
-    return undefined; // then it must be beside Postern
-  }
-}
-
-function isMissing(error: unknown, name: string): boolean {
-  return isRecord(error) && error["code"] === "ERR_MODULE_NOT_FOUND" && messageOf(error).includes(`'${name}'`);
-}
-
-function isLanguageModel(model: unknown): model is AiSdkLanguageModel {
-  return isRecord(model) && model["specificationVersion"] === specification && typeof model["doStream"] === "function";
 }

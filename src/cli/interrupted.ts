@@ -1,4 +1,3 @@
-import { RunRecord } from "../agents/run-record.ts";
 import type { AuditEvent } from "../audit/log.ts";
 import type { AgentRunId } from "../core/agent-runs.ts";
 import { canonical, type JsonObject } from "../core/json.ts";
@@ -6,7 +5,8 @@ import { counted } from "../core/shown.ts";
 import { parseStrict } from "../core/strict-json.ts";
 import { ClientProblem } from "../server/client/client.ts";
 import type { CallView } from "../server/contract/calls.ts";
-import { remoteRuns } from "./agent-place.ts";
+import { runRecord } from "./agent-place.ts";
+import type { AgentsPackage } from "./agents-port.ts";
 import type { SentArguments } from "./commands/arguments.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import { printJson, type Work } from "./output/print.ts";
@@ -63,14 +63,19 @@ export async function printInterruptedCall(work: Work, sent: SentCall): Promise<
 }
 
 /** Says what became of an agent's run whose command was ended, and of the calls it made since the command began. */
-export async function printInterruptedRun(work: Work, run: AgentRunId, traceId: string): Promise<ExitCode> {
+export async function printInterruptedRun(
+  agents: AgentsPackage,
+  work: Work,
+  run: Pick<AgentRunId, "runId"> & { readonly traceId: string },
+): Promise<ExitCode> {
+  const { traceId } = run;
   const { command, terminal, operator } = work;
   const own = await whenSettled(work, async (isLate) => {
     const { calls } = await operator.calls.list({ run_id: run.runId, limit: 100 });
     const found = calls.filter(({ trace_id }) => trace_id === traceId);
     return found.some(({ state }) => state === "attempted") && !isLate ? undefined : found;
   });
-  const record = await RunRecord.load(remoteRuns(work), run);
+  const record = await runRecord(agents, work, run.runId);
   const unsettled = (own ?? []).filter(({ state }) => state !== "ok" && state !== "failed" && state !== "denied");
   if (work.json)
     printJson(work, {

@@ -3,7 +3,6 @@ import { approvalsSchema } from "../approvals/approvals-config.ts";
 import { auditSchema } from "../audit/audit-config.ts";
 import { filesSchema } from "../builtin/files/files-config.ts";
 import { memorySchema } from "../builtin/memory/memory-config.ts";
-import { providedShape } from "../builtin/provided/provided-config.ts";
 import { skillsSchema } from "../builtin/skills/skills-config.ts";
 import { chainsSchema } from "../code-mode/chains-config.ts";
 import { type CamelCased, type OpaqueFields, opaqueFields, type SnakeCased } from "../core/case.ts";
@@ -19,6 +18,7 @@ import { policyOpaque, policySchemas } from "../policy/schema.ts";
 import { resultsSchema } from "../results/results-config.ts";
 import { secretsSchema } from "../secrets/secrets-config.ts";
 import { serverNamePattern } from "../tools/upstream-names.ts";
+import { providedShape } from "./provided-config.ts";
 
 /** `https://HOST` or `https://HOST:PORT`, as in a browser's `Origin`. */
 export const publicUrlPattern: RegExp = /^https:\/\/[a-z0-9.-]+(?::\d{1,5})?$/;

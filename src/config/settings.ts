@@ -3,7 +3,6 @@ import { approvalSettingsFrom } from "../approvals/approvals-config.ts";
 import { auditSettingsFrom } from "../audit/audit-config.ts";
 import { fileOptionsFrom, fileSettingsFrom } from "../builtin/files/files-config.ts";
 import { memorySettingsFrom } from "../builtin/memory/memory-config.ts";
-import { providedSettingsFrom } from "../builtin/provided/provided-config.ts";
 import { chainOptionsFrom } from "../code-mode/chains-config.ts";
 import type { KeyPath } from "../core/schema-problems.ts";
 import { accountSettingsFrom } from "../identity/accounts-config.ts";
@@ -14,6 +13,7 @@ import { secretSettingsFrom } from "../secrets/secrets-config.ts";
 import type { CodeConfig } from "./code-config.ts";
 import { type ConfigData, publicUrlPattern } from "./config-schema.ts";
 import type { Overrides } from "./overrides.ts";
+import { providedSettingsFrom } from "./provided-config.ts";
 
 export interface CheckedConfig extends CodeConfig {
   readonly data: ConfigData;

@@ -13,7 +13,8 @@ import {
 } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { parse, stringify } from "yaml";
-import { createClient, type PosternClient } from "../../src/server/client/client.ts";
+import { createClient } from "../../src/server/client/client.ts";
+import type { PosternClient } from "../../src/server/contract/client.ts";
 import { readToken } from "../../src/server/credentials.ts";
 import { type Ended, ended } from "./postern-process.ts";
 

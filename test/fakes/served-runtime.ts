@@ -2,7 +2,8 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { afterEach } from "vitest";
 import { createRuntime, type Runtime, type RuntimeOptions } from "../../src/index.ts";
 import { createMcpGateway } from "../../src/mcp/server/mcp-server.ts";
-import { createClient, type PosternClient } from "../../src/server/client/client.ts";
+import { createClient } from "../../src/server/client/client.ts";
+import type { PosternClient } from "../../src/server/contract/client.ts";
 import { openCredentials, readToken } from "../../src/server/credentials.ts";
 import { createHttpServer } from "../../src/server/http/http-server.ts";
 import { listen, loopbackHosts } from "../../src/server/http/serve.ts";

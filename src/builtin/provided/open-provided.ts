@@ -1,7 +1,16 @@
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
 import type { ProviderDefinedTool } from "../../tools/index.ts";
 import type { FileToolOptions } from "../index.ts";
-import type { ProvidedSettings } from "./provided-config.ts";
+import type { ApplyPatchOptions } from "./apply-patch.ts";
+import type { ShellToolOptions } from "./shell.ts";
+
+/** A tool that is left out is off. */
+export interface ProvidedChoice {
+  readonly applyPatch: Pick<ApplyPatchOptions, "declare" | "delete"> | undefined;
+  readonly textEditor: boolean;
+  readonly memory: boolean;
+  readonly shell: Omit<ShellToolOptions, "runs" | "roots" | "outOfReach" | "notWritable"> | undefined;
+}
 
 export interface ProvidedPlace {
   /** Roots and limits of `files`, and what they must not hold. */
@@ -13,7 +22,7 @@ export interface ProvidedPlace {
 
 /** The provider-defined tools that a configuration turns on. Without a sandbox, the shell is rejected. */
 export async function openProvided(
-  { applyPatch, textEditor, memory, shell }: ProvidedSettings,
+  { applyPatch, textEditor, memory, shell }: ProvidedChoice,
   { files, memories, reject }: ProvidedPlace,
 ): Promise<readonly ProviderDefinedTool[]> {
   const { write: _write, delete: _delete, ...options } = files;

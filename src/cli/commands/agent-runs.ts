@@ -1,7 +1,7 @@
-import type { AgentMessage } from "../../agents/model.ts";
-import { RunRecord } from "../../agents/run-record.ts";
 import { agentRuns } from "../../server/contract/runs.ts";
-import { principal, remoteRuns } from "../agent-place.ts";
+import { principal } from "../agent-place.ts";
+import { agentsPackage } from "../agents-package.ts";
+import type { StoredMessage } from "../agents-port.ts";
 import type { CommandGroup } from "../command.ts";
 import { flagsOf, rowLimit } from "../flags.ts";
 import { type Columns, tableOf, type Work } from "../output/print.ts";
@@ -60,9 +60,10 @@ const columns: Columns<ListedRun> = {
 async function readRun(
   work: Work,
   id: string,
-): Promise<{ readonly run: ListedRun; readonly messages: readonly AgentMessage[] }> {
+): Promise<{ readonly run: ListedRun; readonly messages: readonly StoredMessage[] }> {
   const { agent } = work;
-  const record = RunRecord.from(remoteRuns(work), { principal, runId: id }, await agent.agentRuns.show({ id }));
+  const agents = await agentsPackage("`agent`");
+  const record = agents.readRecord({ principal, runId: id }, await agent.agentRuns.show({ id }));
   const { approvals } = await agent.approvals.list({ state: "pending", run_id: id, limit: 1 });
   const status = record.isDone ? "done" : approvals.length > 0 ? "waiting" : "open";
   const last = record.messages.findLast((message) => message.role === "user");
@@ -70,7 +71,7 @@ async function readRun(
   return { run: { run_id: record.runId, status, steps: record.steps, prompt }, messages: record.messages };
 }
 
-function messageLines(message: AgentMessage): readonly string[] {
+function messageLines(message: StoredMessage): readonly string[] {
   switch (message.role) {
     case "user":
       return ["person", ...indented(message.text)];

@@ -1,10 +1,11 @@
-import { type Agent, type AgentResult, agentAt } from "../../agents/agent-run.ts";
-import { checkDone, RunRecord } from "../../agents/run-record.ts";
-import type { AgentScript } from "../../agents/script.ts";
+import type { AgentScript } from "../../config/agent-script.ts";
 import { newId, newTraceId } from "../../core/ids.ts";
 import { ownAgents } from "../../core/own-agents.ts";
-import { principal, remotePlace, remoteRuns, unless } from "../agent-place.ts";
+import { unless } from "../../server/contract/client.ts";
+import { principal, runRecord } from "../agent-place.ts";
 import { type AgentRunSettings, modelOf, runSettings, settingsOf, settingsToJson } from "../agent-settings.ts";
+import { agentsPackage } from "../agents-package.ts";
+import type { AgentsPackage, RemoteAgent, RemoteResult } from "../agents-port.ts";
 import type { CommandGroup } from "../command.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import { flagsOf, scopeList, wholeNumber } from "../flags.ts";
@@ -91,10 +92,11 @@ async function runAgent(
     throw new UsageProblem(`\`--run-id ${visible(runId)}\` is not 1 to 64 of A-Z a-z 0-9 _ -.`);
   const systemText = system === undefined ? undefined : await readNamed(system, "The system prompt ");
   const settings: AgentRunSettings = { ...sent, skills: skill, system: systemText };
-  await modelOf({ ...settings, turns: script?.turns }); // a model that cannot be loaded is refused before a run begins
+  const agents = await agentsPackage("`agent run`");
+  await modelOf(agents, { ...settings, turns: script?.turns }); // a model that cannot be loaded is refused before a run begins
   return goOn(typed, wait, async (work) => {
-    const earlier = wanted === undefined ? undefined : await RunRecord.load(remoteRuns(work), { principal, runId });
-    if (earlier !== undefined) checkDone(earlier);
+    const earlier = wanted === undefined ? undefined : await runRecord(agents, work, runId);
+    if (earlier !== undefined) agents.checkDone(earlier);
     // A script begins with this prompt, however many turns the run has had.
     const before = Array.from({ length: earlier?.steps ?? 0 }, () => ({ text: "" }));
     return { runId, prompt, settings: { ...settings, turns: script && [...before, ...script.turns] } };
@@ -124,14 +126,15 @@ function goOn(
   const waitMs = wait === undefined ? 0 : wait === true ? Number.POSITIVE_INFINITY : wholeNumber(wait, "--wait") * 1000;
   return withPostern(typed, wait === undefined ? { tools: true } : askingHere(typed.host), async (work) => {
     const part = await prepare(work);
+    const agents = await agentsPackage("`agent`");
     const { runId, prompt } = part;
     using interrupted = interruption();
     const { signal } = interrupted;
     const traceId = newTraceId();
     const progress = new AgentProgressLines(work);
-    const agent = await agentFor(work, part, traceId);
+    const agent = await agentFor(agents, work, { ...part, traceId });
     const more = { signal, onEvent: progress.onEvent };
-    const printed = (result: Promise<AgentResult | undefined>) => result.finally(() => progress.settled());
+    const printed = (result: Promise<RemoteResult | undefined>) => result.finally(() => progress.settled());
     try {
       if (prompt !== undefined) await begin(work, part, prompt);
       let result = await printed(prompt === undefined ? agent.resume(runId, more) : agent.run({ prompt, runId }, more));
@@ -142,23 +145,22 @@ function goOn(
       const code = await printEnd(work, result);
       return signal.aborted ? exitCodes.interrupted : code;
     } catch (error) {
-      if (signal.aborted) return printInterruptedRun(work, { principal, runId }, traceId);
+      if (signal.aborted) return printInterruptedRun(agents, work, { runId, traceId });
       if (!(error instanceof UsageProblem)) printHowToResume(work, runId);
       throw error;
     }
   });
 }
 
-async function agentFor(work: Work, { settings }: RunPart, traceId: string): Promise<Agent> {
+async function agentFor(
+  agents: AgentsPackage,
+  work: Work,
+  { settings, traceId }: RunPart & { readonly traceId: string },
+): Promise<RemoteAgent> {
   const { autonomy, scopes, system, skills = [], max_steps: most } = settings;
-  const place = remotePlace(work, {
-    claims: { autonomy, scopes },
-    traceId,
-    skills,
-    settings: settingsToJson(settings),
-  });
-  return agentAt(place, {
-    ...{ name: ownAgents.folder, principal, model: await modelOf(settings) },
+  return agents.openRemoteAgent(work, {
+    ...{ name: ownAgents.folder, principal, model: await modelOf(agents, settings) },
+    ...{ claims: { autonomy, scopes }, traceId, skills, settings: settingsToJson(settings) },
     ...(system !== undefined && { instructions: system }),
     ...(most !== undefined && { maxSteps: most }),
   });
@@ -199,7 +201,7 @@ async function isDecided(
   return false;
 }
 
-async function printEnd(work: Work, result: AgentResult): Promise<ExitCode> {
+async function printEnd(work: Work, result: RemoteResult): Promise<ExitCode> {
   const { runId, status, text, steps } = result;
   const { agent, terminal, paint } = work;
   if (status !== "waiting") {

@@ -1,13 +1,13 @@
 /** What `doctor` looks at, beyond what `start` refuses: port, store, names that match nothing, engines, servers, provider limits. */
-import { providerLimits } from "../../agents/provider-schema.ts";
 import type { Settings } from "../../config/settings.ts";
 import { messageOf } from "../../core/fault.ts";
 import { counted } from "../../core/shown.ts";
-import type { PosternClient } from "../../server/client/client.ts";
 import type { ChainPage } from "../../server/contract/chains.ts";
+import type { PosternClient } from "../../server/contract/client.ts";
 import type { PolicyWarningView } from "../../server/contract/policy.ts";
 import type { HealthView, ToolView } from "../../server/contract/tools.ts";
 import { checkFree } from "../../server/http/port.ts";
+import { agentsIfInstalled } from "../agents-package.ts";
 import type { ServerFile } from "../start/server-file.ts";
 
 /** One line of `doctor`. */
@@ -130,12 +130,17 @@ function connectionFix(name: string, problem: string, { command }: Settings["ser
   return `Run its command by hand; see \`servers.${name}\` in the configuration.`;
 }
 
-/** Names each tool whose schema makes a model's provider refuse the whole request. */
-function* limitFindings(
+/**
+ * Names each tool whose schema makes a model's provider refuse the whole request. The agents package knows the providers; if it
+ * is not installed, there are no findings.
+ */
+async function* limitFindings(
   tools: readonly Pick<ToolView, "tool" | "action" | "kind" | "input_schema">[],
-): Generator<DoctorFinding> {
+): AsyncGenerator<DoctorFinding> {
+  const agents = await agentsIfInstalled();
+  if (agents === undefined) return;
   for (const { tool, action, kind, input_schema: schema } of tools) {
-    const limits = kind === "local" ? providerLimits(schema) : [];
+    const limits = kind === "local" ? agents.providerLimits(schema) : [];
     if (limits.length === 0) continue;
     const name = action === "default" ? `\`${tool}\`` : `\`${tool}\` (\`${action}\`)`;
     yield warn(

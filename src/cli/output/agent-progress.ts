@@ -1,5 +1,4 @@
-import type { AgentEvent } from "../../agents/agent-run.ts";
-import type { RenderedToolAnswer, ToolUse } from "../../agents/run-tools.ts";
+import type { ReportedEvent, ToolAnswerText, UsedTool } from "../agents-port.ts";
 import type { Work } from "./print.ts";
 import { fit, visible, visibleLines } from "./text.ts";
 
@@ -17,7 +16,7 @@ export class AgentProgressLines {
     this.#work = work;
   }
 
-  readonly onEvent = (event: AgentEvent): void => {
+  readonly onEvent = (event: ReportedEvent): void => {
     if (this.#work.json) return;
     switch (event.type) {
       case "text":
@@ -44,11 +43,11 @@ export class AgentProgressLines {
     this.#printed = this.#printed.then(async () => this.#work.terminal.aside(`${before}${await line()}\n`));
   }
 
-  #useLine({ name, arguments: given = {} }: ToolUse): string {
+  #useLine({ name, arguments: given = {} }: UsedTool): string {
     return `→ ${nameOf(name)} ${this.#fit(typeof given === "string" ? given : JSON.stringify(given))}`;
   }
 
-  async #answerLine({ name }: ToolUse, { outcome, text }: RenderedToolAnswer): Promise<string> {
+  async #answerLine({ name }: UsedTool, { outcome, text }: ToolAnswerText): Promise<string> {
     const { status, refusal, replayed, callId } = outcome;
     const how = [refusal?.code ?? status, await this.#verdict(callId), replayed && "not run again"];
     const line = `← ${nameOf(name)} ${how.filter((part) => typeof part === "string").join(", ")}: ${this.#fit(text)}`;

@@ -1,4 +1,4 @@
-import type { PosternClient } from "../../server/client/client.ts";
+import type { PosternClient } from "../../server/contract/client.ts";
 import type { EffectiveLineView, ReasonView, VerdictView } from "../../server/contract/policy.ts";
 import type { ToolView } from "../../server/contract/tools.ts";
 

@@ -1,6 +1,7 @@
 import { RuntimeFault } from "../../core/fault.ts";
 import { removeTemporaryFolder, temporaryFolder } from "../../core/system/temporary-folder.ts";
-import { createClient, type PosternClient } from "../../server/client/client.ts";
+import { createClient } from "../../server/client/client.ts";
+import type { PosternClient } from "../../server/contract/client.ts";
 import { readToken, type TokenRole } from "../../server/credentials.ts";
 import type { GlobalFlags, Host, Inside, InsideNeeds } from "../host.ts";
 import { exists, requireDataFolder } from "./data-folder.ts";

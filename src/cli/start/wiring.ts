@@ -27,6 +27,7 @@ import { buildConsole } from "../../server/http/console-build.ts";
 import { consoleFiles } from "../../server/http/console-files.ts";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "../../server/http/http-server.ts";
 import type { PolicyReader } from "../../server/policy-reader.ts";
+import { agentsPackage } from "../agents-package.ts";
 import { withoutValues } from "../command-name.ts";
 import type { InsideNeeds } from "../host.ts";
 import type { Log } from "./log.ts";
@@ -212,7 +213,7 @@ async function filesOf(settings: Settings): Promise<Settings["tools"]> {
 async function providedOf(settings: Settings, reject: (tool: string, why: string) => void): Promise<Settings["tools"]> {
   const { files, ...provided } = settings.provided;
   if (Object.values(provided).every((one) => one === undefined || one === false)) return [];
-  const { openProvided } = await import("../../builtin/provided/open-provided.ts");
+  const { openProvided } = await agentsPackage("A provider-defined tool of the configuration (`tools`)");
   const memories = join(settings.dataFolder, "memories");
   return openProvided(provided, { files: guarded(files, settings), memories, reject });
 }

@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import { collectGarbage } from "../../../test/fakes/garbage.ts";
 import { host, httpFixture } from "../../../test/fakes/http-fixture.ts";
 import { runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
+import type { PosternClient } from "../contract/client.ts";
 import { listen, loopbackHosts } from "../http/serve.ts";
-import { createClient, type PosternClient } from "./client.ts";
+import { createClient } from "./client.ts";
 import { followEvents } from "./event-client.ts";
 
 interface Other extends AsyncDisposable {

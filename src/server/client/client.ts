@@ -2,15 +2,9 @@
 import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/fault.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
-import { type Contract, contract } from "../contract/contract.ts";
-import {
-  type AnswerOf,
-  fieldsOf,
-  partsOf,
-  type RouteDefinition,
-  type RouteGroup,
-  type SentTo,
-} from "../contract/route.ts";
+import type { PosternClient } from "../contract/client.ts";
+import { contract } from "../contract/contract.ts";
+import { fieldsOf, partsOf, type RouteDefinition, type RouteGroup } from "../contract/route.ts";
 import { asked } from "../http/held-request.ts";
 import { patientSend } from "./patient-send.ts";
 
@@ -39,21 +33,6 @@ export function createClient({ url, token, send = patientSend }: ClientOptions):
   ]);
   return Object.fromEntries(groups) as PosternClient; // the same names; the types of each method are those of its definition
 }
-
-/** One method for each route of the contract. An event stream is followed by `followEvents(client.events, …)`. */
-export type PosternClient = {
-  readonly [Group in keyof Contract]: {
-    readonly [Name in keyof Contract[Group]]: ClientMethod<Contract[Group][Name]>;
-  };
-};
-
-/** The parts of the path, the query and the body stand beside each other in `sent`. An answer that is not JSON comes as bytes. */
-type ClientMethod<R> = R extends RouteDefinition
-  ? object extends SentTo<R>
-    ? (sent?: SentTo<R>, signal?: AbortSignal) => Reply<R>
-    : (sent: SentTo<R>, signal?: AbortSignal) => Reply<R>
-  : never;
-type Reply<R extends RouteDefinition> = R["answer"] extends string ? AnswerOf<R> : Promise<AnswerOf<R>>;
 
 interface MethodCall {
   readonly sent: Readonly<Record<string, unknown>>;

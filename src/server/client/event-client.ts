@@ -1,6 +1,7 @@
+import type { PosternClient } from "../contract/client.ts";
 import type { events, FeedEventView } from "../contract/events.ts";
 import type { SentTo } from "../contract/route.ts";
-import { ClientProblem, type PosternClient } from "./client.ts";
+import { ClientProblem } from "./client.ts";
 
 /** `live`: the connection is open. `lost`: it broke and is opened again. `reset`: read everything again. */
 export type FeedMessage =

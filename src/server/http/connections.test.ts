@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vit
 import { type HttpFixture, httpFixture } from "../../../test/fakes/http-fixture.ts";
 import { stubRuntime } from "../../../test/fakes/stub-runtime.ts";
 import type { Runtime } from "../../runtime/api.ts";
-import { createClient, type PosternClient } from "../client/client.ts";
+import { createClient } from "../client/client.ts";
+import type { PosternClient } from "../contract/client.ts";
 import { type ConnectionLimits, type Listening, listen, loopbackHosts } from "./serve.ts";
 
 const limits: ConnectionLimits = { headersMs: 300, requestMs: 600, stalledMs: 400, checkEveryMs: 50, perAddress: 1000 };

@@ -31,7 +31,7 @@ interface File {
   readonly isFixed: boolean;
 }
 
-type FilesByPath = ReadonlyMap<string, File>;
+type ConsoleFiles = ReadonlyMap<string, File>;
 
 const types: ReadonlyMap<string, string> = new Map([
   [".html", "text/html; charset=utf-8"],
@@ -74,7 +74,7 @@ export function consoleFiles({
   prepare,
   command = "postern",
 }: ConsoleFilesOptions = {}): (request: Request) => Promise<Response | undefined> {
-  let loading: Promise<FilesByPath | string> | undefined;
+  let loading: Promise<ConsoleFiles | string> | undefined;
   return async (request) => {
     if (request.method !== "GET" && request.method !== "HEAD") return undefined;
     const { pathname } = new URL(request.url);
@@ -100,7 +100,7 @@ function wantsPage(request: Request): boolean {
   return request.headers.get("accept")?.includes("text/html") === true;
 }
 
-async function load(folder: string, prepare: ConsoleFilesOptions["prepare"]): Promise<FilesByPath | string> {
+async function load(folder: string, prepare: ConsoleFilesOptions["prepare"]): Promise<ConsoleFiles | string> {
   const problem = await prepare?.(folder);
   if (problem !== undefined) return problem;
   try {

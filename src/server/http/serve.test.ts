@@ -7,7 +7,8 @@ import { type HttpFixture, httpFixture } from "../../../test/fakes/http-fixture.
 import { anOutcome, stubRuntime } from "../../../test/fakes/stub-runtime.ts";
 import { refusal } from "../../core/refusals.ts";
 import type { CallContext, Runtime } from "../../runtime/api.ts";
-import { ClientProblem, createClient, type PosternClient } from "../client/client.ts";
+import { ClientProblem, createClient } from "../client/client.ts";
+import type { PosternClient } from "../contract/client.ts";
 import type { HttpServer } from "./http-server.ts";
 import { type Listening, listen, loopbackHosts } from "./serve.ts";
 

@@ -1,15 +1,27 @@
-/** The keys of provider-defined tools in the `tools` section. Only src/config imports this: the tools themselves know no zod. */
+/** The keys of provider-defined tools in the `tools` section. The tools themselves are in the agents package. */
 import { resolve } from "node:path";
 import { z } from "zod";
-import type { CamelCased } from "../../core/case.ts";
-import type { ApplyPatchOptions } from "./apply-patch.ts";
-import type { ShellToolOptions } from "./shell.ts";
+import type { CamelCased } from "../core/case.ts";
 
-type ShellSettings = Omit<ShellToolOptions, "runs" | "roots" | "outOfReach" | "notWritable">;
+export interface PatchSettings {
+  readonly delete?: boolean | undefined;
+  readonly declare?: "apply_patch" | "custom" | undefined;
+}
+
+export interface ShellSettings {
+  readonly root?: string | undefined;
+  readonly network?: boolean | undefined;
+  readonly readable?: readonly string[] | undefined;
+  readonly declare?: "shell" | "local_shell" | undefined;
+  readonly timeoutMs?: number;
+  readonly maxOutputBytes?: number;
+  readonly memoryBytes?: number;
+  readonly processes?: number;
+}
 
 /** Undefined if the tool is off. */
 export interface ProvidedSettings {
-  readonly applyPatch: Pick<ApplyPatchOptions, "declare" | "delete"> | undefined;
+  readonly applyPatch: PatchSettings | undefined;
   readonly textEditor: boolean;
   readonly memory: boolean;
   readonly shell: ShellSettings | undefined;
