@@ -56,6 +56,7 @@ export const faultStatuses = {
   token_missing: 401,
   token_refused: 422,
   token_unknown: 404,
+  tool_name_invalid: 500,
   ui_unavailable: 409,
 } as const;
 

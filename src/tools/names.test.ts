@@ -13,7 +13,7 @@ const register = (...names: readonly string[]): void => {
   for (const name of names) registry.register(tool(name));
 };
 const refusedAs = (why: string): unknown =>
-  expect.objectContaining({ code: "options_invalid", message: expect.stringContaining(why) });
+  expect.objectContaining({ code: "tool_name_invalid", message: expect.stringContaining(why) });
 
 it("takes the names that providers take", () => {
   register("a", "send_email", "Get.Weather-2", "x".repeat(64), "_private", "constructor", "toString");

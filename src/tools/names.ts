@@ -6,11 +6,11 @@ import { publicName } from "./upstream-names.ts";
 /** ASCII only, as providers and MCP want it, so a name holds no control and no look-alike letter. Providers allow 64. */
 const form = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$/;
 
-/** @throws RuntimeFault `options_invalid` */
+/** @throws RuntimeFault `tool_name_invalid` */
 export function checkedName(name: unknown, what: "tool" | "action"): string {
   if (typeof name === "string" && form.test(name)) return name;
   throw new RuntimeFault(
-    "options_invalid",
+    "tool_name_invalid",
     `${visible(name)} cannot be the name of ${what === "tool" ? "a tool" : "an action"}: use 1 to 64 of A-Z a-z 0-9 _ . - and begin with a letter, a digit or _.`,
   );
 }
@@ -59,7 +59,7 @@ export class TakenNames {
   readonly #owners = new Map<string, string>();
   readonly #typeOwners = new Map<string, string>();
 
-  /** @throws RuntimeFault `options_invalid`; then nothing has changed */
+  /** @throws RuntimeFault `tool_name_invalid`; then nothing has changed */
   take(tool: AnyTool, actions: readonly { readonly name: string }[], replace = false): void {
     const { name } = tool;
     const own = actions.filter((action) => action.name !== "default").map((action) => action.name);
@@ -112,12 +112,12 @@ export class TakenNames {
     const ours = name === tool ? `\`${name}\`` : `\`${name}\`, an action of \`${tool}\`,`;
     const other = alike === owner ? `\`${alike}\`, which` : `\`${alike}\`, an action of \`${owner}\`, which`;
     throw new RuntimeFault(
-      "options_invalid",
+      "tool_name_invalid",
       `${ours} looks like ${other} is registered already; a person could take one for the other. Rename it.`,
     );
   }
 }
 
 function duplicate(message: string): RuntimeFault {
-  return new RuntimeFault("options_invalid", message);
+  return new RuntimeFault("tool_name_invalid", message);
 }

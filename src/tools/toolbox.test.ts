@@ -46,7 +46,7 @@ it("a box keeps the last tool of a name, a runtime refuses the second (case 20)"
   const registry = new Registry({ clock: new FakeClock() });
   registry.register(first);
   expect(() => registry.register(second)).toThrow(
-    expect.objectContaining({ code: "options_invalid", message: expect.stringContaining("`same`") }),
+    expect.objectContaining({ code: "tool_name_invalid", message: expect.stringContaining("`same`") }),
   );
   expect(internalsOf(registry).toolNamed("same")).toBe(first);
   registry.register(second, { replace: true });

@@ -306,7 +306,7 @@ export class ServerTools {
 
   /** Unregisters the tool: the server no longer offers the old definition. */
   #refuse(name: string, error: unknown, diff: Changes): undefined {
-    const isTaken = error instanceof RuntimeFault && error.code === "options_invalid";
+    const isTaken = error instanceof RuntimeFault && error.code === "tool_name_invalid";
     const why = isTaken
       ? `${error.message} Give it another name: \`as\` of the tool in \`${this.#place.settings}\`.`
       : messageOf(error);
