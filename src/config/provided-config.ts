@@ -3,28 +3,17 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import type { CamelCased } from "../core/case.ts";
 
-export interface PatchSettings {
-  readonly delete?: boolean | undefined;
-  readonly declare?: "apply_patch" | "custom" | undefined;
-}
-
-export interface ShellSettings {
-  readonly root?: string | undefined;
-  readonly network?: boolean | undefined;
-  readonly readable?: readonly string[] | undefined;
-  readonly declare?: "shell" | "local_shell" | undefined;
-  readonly timeoutMs?: number;
-  readonly maxOutputBytes?: number;
-  readonly memoryBytes?: number;
-  readonly processes?: number;
-}
+type ProvidedSection = CamelCased<z.output<z.ZodObject<typeof providedShape>>>;
+type PatchSection = NonNullable<ProvidedSection["applyPatch"]>;
 
 /** Undefined if the tool is off. */
 export interface ProvidedSettings {
-  readonly applyPatch: PatchSettings | undefined;
+  readonly applyPatch:
+    | { readonly delete: PatchSection["delete"] | undefined; readonly declare: PatchSection["declare"] | undefined }
+    | undefined;
   readonly textEditor: boolean;
   readonly memory: boolean;
-  readonly shell: ShellSettings | undefined;
+  readonly shell: Omit<NonNullable<ProvidedSection["shell"]>, "enabled"> | undefined;
 }
 
 const enabled = z.boolean().exactOptional().describe("Offer the tool. Default: false.");
@@ -82,8 +71,6 @@ export const providedShape = {
     .exactOptional()
     .describe("Anthropic's bash, OpenAI's shell: commands in a sandbox. A rule of the policy must name `shell`."),
 };
-
-type ProvidedSection = CamelCased<z.output<z.ZodObject<typeof providedShape>>>;
 
 export function providedSettingsFrom(
   { applyPatch, textEditor, memory, shell }: ProvidedSection,
