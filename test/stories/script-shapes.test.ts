@@ -6,7 +6,8 @@ import { type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts
 import { resultOf } from "../fakes/script-fixture.ts";
 import { enginesInTurn } from "../fakes/share.ts";
 
-const engines = await enginesHere(enginesInTurn);
+/** One for each language: a script is written in either. */
+const engines = await enginesHere([...new Set(["quickjs", ...enginesInTurn])]);
 afterAll(() => Promise.all(engines.map(({ driver }) => driver[Symbol.asyncDispose]())));
 
 const rows = {
