@@ -16,10 +16,6 @@ it("reads a grant as it was written", () => {
   expect(grantFrom({ ...stored, approver })).toEqual({ ...stored, approver });
 });
 
-it("reads a grant of an earlier version, which named the approver `giver`", () => {
-  expect(grantFrom({ ...stored, giver: approver })).toEqual({ ...stored, approver });
-});
-
 it.each([[stored], [{ ...stored, approver: "ann" }], [null], ["grant"]])("refuses the document %j", (body) => {
   expect(() => grantFrom(body)).toThrow("A grant in the store is not what Postern writes.");
 });

@@ -186,15 +186,9 @@ export function spanText({ for: span, until }: Grant): string {
   return span === "time" ? `until ${new Date(until).toISOString()}` : `for the ${span}`;
 }
 
-/**
- * Earlier versions named the approver `giver`.
- *
- * @throws RuntimeFault `internal` for a document that Postern did not write: a grant is never guessed
- */
+/** @throws RuntimeFault `internal` for a document that Postern did not write: a grant is never guessed */
 export function grantFrom(body: Json): Grant {
-  const { giver, ...members } = isJsonObject(body) ? body : {};
-  const grant = { approver: giver, ...members };
-  if (isGrant(grant)) return grant;
+  if (isGrant(body)) return body;
   throw new RuntimeFault("internal", "A grant in the store is not what Postern writes.");
 }
 

@@ -80,7 +80,7 @@ describe("people at the command line", () => {
     expect((await ask("/v1/session/link", { json: { token } })).status).toBe(401);
     const { out } = await run("accounts", "link", "--json");
     expect(JSON.parse(out)).toMatchObject({ url: expect.stringContaining("/sign-in#link=") });
-    const alone = await cli.run("accounts", "link", "--data", cli.dataFolder("nobody"));
+    const alone = await cli.run("accounts", "link", "--data", cli.dataFolder("other"));
     expect([alone.code, alone.err]).toEqual([1, expect.stringMatching(/start it with `.*postern .*start`/)]);
   });
 

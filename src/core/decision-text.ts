@@ -1,7 +1,5 @@
-/**
- * What a decision did, in a sentence: the same at the command line and in the console. The console is built
- * with this file, so it imports nothing.
- */
+/** What a decision did, in a sentence: the same at the command line and in the console. */
+
 /** The most requests that one decision may name. */
 export const largestBatch = 200;
 

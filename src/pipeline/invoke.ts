@@ -39,9 +39,10 @@ export async function invoke(arrived: ToolCall, caller: Caller, parts: Parts): P
   const arrivedAt = parts.clock.monotonic();
   if (caller.progress !== undefined) parts.listen(arrived, caller.progress);
   parts.announce({ moment: "arrived", call: arrived });
-  const call = arrived.texts === undefined ? arrived : await readTexts(arrived, parts, caller);
+  let call = arrived;
   let end: ToolOutcome | Ending;
   try {
+    if (arrived.texts !== undefined) call = await readTexts(arrived, parts, caller);
     end = await passGates(call, caller, parts);
   } catch (fault) {
     end = broken(call, fault, parts);

@@ -43,6 +43,8 @@ export interface CallFactoryOptions {
 /** Far longer than the stored part of a name, so a secret cannot cross its end unseen. */
 const longestName = 100_000;
 const longestReason = 2000;
+/** Reading them can take a check of the schema for each. */
+const mostTexts = 100;
 
 /** Makes calls and callers from arguments of the public API: ids, an own copy of the arguments, narrowed claims. */
 export class CallFactory {
@@ -182,6 +184,11 @@ function givenIn({ arguments: given, textArguments }: CallRequest): {
   if (!isJsonObject(typed) || Object.values(typed).some((text) => typeof text !== "string"))
     throw new RuntimeFault("request_invalid", "The text arguments must be an object of texts.");
   const texts = Object.keys(typed);
+  if (texts.length > mostTexts)
+    throw new RuntimeFault(
+      "request_invalid",
+      `There are ${texts.length} text arguments, and a call may have ${mostTexts}; send the others as JSON in \`arguments\`.`,
+    );
   const twice = isJsonObject(given) ? texts.find((name) => Object.hasOwn(given, name)) : undefined;
   if (twice !== undefined)
     throw new RuntimeFault(

@@ -141,7 +141,7 @@ export interface RejectedFile {
  *     files.answer(path, context, () => files.revise({ path }, (text) => `${text}\n-- signed`, context)),
  * });
  *
- * @throws RuntimeFault `options_invalid` for an invalid root or limit, `options_invalid` if the guard is not safe on this system
+ * @throws RuntimeFault `options_invalid` for an invalid root or limit, and if the guard is not safe on this system
  * @public
  */
 export function openFiles(options: FileToolOptions): Files {

@@ -88,7 +88,7 @@ export interface Skills {
   roster(): string;
   /** By name, else by alias. */
   find(id: string): Skill | undefined;
-  /** Reads its instructions from disk. Throws RuntimeFault `skill_unknown`, `skill_refused`, `skill_refused`. */
+  /** Reads its instructions from disk. Throws RuntimeFault `skill_unknown`, `skill_refused`. */
   load(id: string): LoadedSkill;
   /** A reference, asset or script of a skill. Throws RuntimeFault `skill_unknown`, `skill_refused`. */
   read(id: string, path: string): SkillFile;

@@ -203,7 +203,7 @@ function ownerIn(principal: LogEntry["principal"], redact: Redact): JsonObject {
 export function runIn({ refs, type, data }: LogEntry): string | undefined {
   if (refs.tool_call !== undefined) return refs.run;
   const runId = data !== undefined && isJsonObject(data) ? data["run_id"] : undefined;
-  return typeof runId === "string" && !writtenByRun.has(type) ? runId : undefined;
+  return typeof runId === "string" && type !== writtenByRun ? runId : undefined;
 }
 
 /**
@@ -217,5 +217,5 @@ const overBudget: ReadonlySet<string> = new Set<RefusalCode>(["budget_exhausted"
 
 /** `operator.action.run_begun`, `…run_described`, `…run_finished`. */
 export const byHandType = "operator.action.run_";
-/** The folder has lines of its own for these. Logs from before hold `run.archived`, which has no line. */
-const writtenByRun: ReadonlySet<string> = new Set(["run.archived", `${byHandType}finished`]);
+/** The folder has a line of its own for this. */
+const writtenByRun = `${byHandType}finished`;

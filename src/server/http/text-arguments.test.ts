@@ -134,6 +134,15 @@ describe("an argument that was typed as text", () => {
     expect(await call("typed", { integer: 4 })).toMatchObject({ http: 422, error: { code: "request_invalid" } });
   });
 
+  it("is one of at most 100 in a call: each may cost a check of the schema", async () => {
+    const texts = (count: number): Fields =>
+      Object.fromEntries(Array.from({ length: count }, (_, n) => [`n${n}`, "1"]));
+    expect(await taken("map", texts(100))).toMatchObject({ n0: 1, n99: 1 });
+    const refused = await call("map", texts(101));
+    expect(refused).toMatchObject({ http: 422, error: { code: "request_invalid" } });
+    expect(JSON.stringify(refused["error"])).toContain("101 text arguments, and a call may have 100");
+  });
+
   it("does not hide that the tool is unknown", async () => {
     expect(await call("nope", { a: "1" })).toMatchObject({ http: 404, refusal: { code: "tool_unknown" } });
   });
