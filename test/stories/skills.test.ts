@@ -230,7 +230,7 @@ describe("the skill tools", () => {
     expect((await call(at, "load_skill", { skill_id: "letters" })).refusal?.code).toBe("permission_denied");
     const mine = defineTool({ name: "skills", description: "mine", risk: "safe", idempotent: true, execute: () => "" });
     await expect(createRuntime({ ...open, tools: [mine] })).rejects.toMatchObject({
-      code: "options_invalid",
+      code: "tool_name_invalid",
       message: expect.stringContaining("`skills`"),
     });
   });
