@@ -5,13 +5,13 @@ import type { ApprovalRecord } from "../../core/records.ts";
 import { rolesWith } from "../../core/roles.ts";
 import type { Decider, DecisionAnswer, Runtime } from "../../runtime/api.ts";
 import { approval, approvals, type DecisionVerb, type ViewerInput } from "../contract/approvals.ts";
-import { shape } from "../contract/route.ts";
+import { type Input, shape } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
+import { approvalToWire, grantToWire } from "../wire.ts";
 import { answerOutcome, problem } from "./answers.ts";
-import { type ApprovalAnswer, approvalAnswer } from "./approval-view.ts";
 import { spendOne } from "./budget.ts";
 import { actorOf, askerOf, deciderOf, visibleApproval } from "./caller.ts";
-import { grantAnswer, rememberOf } from "./grant-routes.ts";
+import { rememberOf } from "./grant-routes.ts";
 import { type Route, type RouteRequest, refusePermission, serve } from "./route.ts";
 
 export const approvalRoutes: readonly Route[] = serve(approvals, {
@@ -19,7 +19,8 @@ export const approvalRoutes: readonly Route[] = serve(approvals, {
     const { tenant } = by.principal;
     const decider = mine === true ? deciderOf(by) : undefined;
     const page = await runtime.approvals.page({ tenant, ...askerOf(by), ...where }, decider);
-    return { ...page, approvals: await answersFor(runtime, by, page.approvals) };
+    const shown = await answersFor(runtime, by, page.approvals);
+    return { approvals: shown, next_after: page.nextAfter, waiting: page.waiting };
   },
   show: (request) => withApproval(request, (found) => wholeAnswer(request.runtime, request.by, found)),
   approve: (request) => decide(request, { decision: "approved", ...yesOf(request.body) }),
@@ -36,7 +37,7 @@ export const approvalRoutes: readonly Route[] = serve(approvals, {
       answers: made.answers.map(({ id, decided }) => {
         if (!decided.decided) refused();
         return {
-          approvalId: id,
+          approval_id: id,
           decided: decided.decided,
           approval: shown.get(id),
           error: decided.decided ? undefined : { code: decided.code, message: decided.message },
@@ -57,6 +58,8 @@ export const approvalRoutes: readonly Route[] = serve(approvals, {
     }),
   resume: (request) => withApproval(request, (found) => resume(request, found)),
 });
+
+type ApprovalAnswer = Input<typeof approval>;
 
 /** The call of an approved request was counted when it arrived; any other resume is a new question. */
 async function resume(
@@ -105,7 +108,7 @@ async function answerDecided(runtime: Runtime, by: Who, decided: DecisionAnswer)
     const { grant } = decided;
     return grant === undefined
       ? shown
-      : { ...shown, grant: grantAnswer(grant, runtime.approvals.grants.stateOf(grant)) };
+      : { ...shown, grant: grantToWire(grant, runtime.approvals.grants.stateOf(grant)) };
   }
   const shown = decided.approval && shape(approval, await wholeAnswer(runtime, by, decided.approval));
   return problem(decided.code, decided.message, {
@@ -124,14 +127,14 @@ async function answersFor(
   return records.map((record, i) => {
     const { requirement, ...may } = eligible[i] ?? { may: [], requirement: undefined };
     const viewer = by.permissions.has("approvals:decide") ? viewerOf(may) : onlyReads;
-    return approvalAnswer(record, { requirement, viewer: { ...viewer, ...withdrawing(by, record) } });
+    return approvalToWire(record, { requirement, viewer: { ...viewer, ...withdrawing(by, record) } });
   });
 }
 
 /** With the schema of the tool as it is now, from which a form is made. */
 async function wholeAnswer(runtime: Runtime, by: Who, record: ApprovalRecord): Promise<ApprovalAnswer> {
-  const [shown = approvalAnswer(record)] = await answersFor(runtime, by, [record]);
-  return { ...shown, inputSchema: runtime.tools.offer(record.tool, record.action)?.inputSchema };
+  const [shown = approvalToWire(record)] = await answersFor(runtime, by, [record]);
+  return { ...shown, input_schema: runtime.tools.offer(record.tool, record.action)?.inputSchema };
 }
 
 /** A caller that may make calls may withdraw any; a person who decides, only what an agent of theirs asked. */

@@ -6,9 +6,9 @@ import type { CallContext, CallRequest, Runtime, SettledAnswer } from "../../run
 import { call as callSchema, calls } from "../contract/calls.ts";
 import { chains } from "../contract/chains.ts";
 import { name } from "../contract/fields.ts";
-import { type Source, shape } from "../contract/route.ts";
-import { callToWire, explanationToWire } from "../contract/wire.ts";
+import { type Input, shape } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
+import { callToWire, chainToWire, engineToWire, explanationToWire } from "../wire.ts";
 import { answerOutcome, problem } from "./answers.ts";
 import { inBudget, spendOne } from "./budget.ts";
 import { actorOf, askerOf, visibleCall, visibleCalls } from "./caller.ts";
@@ -30,8 +30,8 @@ export const callRoutes: readonly Route[] = serve(calls, {
   list: async ({ runtime, by, query }) => {
     const { limit = 100 } = query;
     const records = await visibleCalls(runtime, by, { ...query, limit });
-    const nextBefore = records.length === limit ? records.at(-1)?.call.id : undefined;
-    return { calls: records.map(callToWire), nextBefore };
+    const next = records.length === limit ? records.at(-1)?.call.id : undefined;
+    return { calls: records.map(callToWire), next_before: next };
   },
   show: async ({ runtime, by, part }) => {
     const record = await visibleCall(runtime, by, part("id"));
@@ -62,9 +62,9 @@ export const chainRoutes: readonly Route[] = serve(chains, {
     const listed = await runtime.chains.list({ tenant, ...query, limit, ...askerOf(by) });
     const engines = await runtime.chains.engines();
     return {
-      chains: listed.map((script) => ({ ...script, requestedBy: script.principal })),
-      nextBefore: listed.length === limit ? listed.at(-1)?.callId : undefined,
-      engines: engines.map((engine) => ({ ...engine, down: engine.isDown })),
+      chains: listed.map(chainToWire),
+      next_before: listed.length === limit ? listed.at(-1)?.callId : undefined,
+      engines: engines.map(engineToWire),
     };
   },
   resume: async (request) => {
@@ -138,7 +138,7 @@ function contextOf({ body, by, headers, signal }: CallRequested): CallContext | 
   return { ...claims, ...defined({ idempotencyKey: header }), principal: by.principal, scopes, signal };
 }
 
-function answerSettled(settled: SettledAnswer): Response | Source<typeof callSchema> {
+function answerSettled(settled: SettledAnswer): Response | Input<typeof callSchema> {
   if (settled.settled) return callToWire(settled.call);
   const beside = settled.call && { beside: { call: shape(callSchema, callToWire(settled.call)) } };
   return problem(settled.why, settled.message, beside);

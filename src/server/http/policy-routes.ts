@@ -3,9 +3,9 @@ import { defined } from "../../core/defined.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { policy } from "../contract/policy.ts";
 import type { BodyOf } from "../contract/route.ts";
-import { decisionToWire, explanationToWire } from "../contract/wire.ts";
 import type { Who } from "../credentials.ts";
 import type { PolicyReader } from "../policy-reader.ts";
+import { decisionToWire, effectiveLineToWire, explanationToWire, verdictChangeToWire } from "../wire.ts";
 import { answered, problem } from "./answers.ts";
 import { requestOf, unknownCall } from "./call-routes.ts";
 import { actorOf, isOfOwnTenant, visibleCall } from "./caller.ts";
@@ -16,9 +16,9 @@ export const policyRoutes: readonly Route[] = serve(policy, {
     const principal = principalOf(by, who);
     const found = runtime.policy.effective({ principal, ...defined({ runId, autonomy }) });
     return {
-      policyVersion: runtime.policy.version,
-      lines: found?.lines ?? null,
-      unknownRequests: found?.unknownRequests ?? [],
+      policy_version: runtime.policy.version,
+      lines: found?.lines.map(effectiveLineToWire) ?? null,
+      unknown_requests: found?.unknownRequests ?? [],
       warnings: runtime.policy.warnings(),
     };
   },
@@ -34,15 +34,12 @@ export const policyRoutes: readonly Route[] = serve(policy, {
       const { tenant } = by.principal;
       const found = await runtime.policy.simulate(edited, { ...where, tenant });
       return {
-        ...found,
-        beforeVersion: found.before,
-        afterVersion: found.after,
-        changes: found.changes.map((change) => ({
-          ...change,
-          requestedBy: change.principal,
-          before: decisionToWire(change.before),
-          after: decisionToWire(change.after),
-        })),
+        before_version: found.before,
+        after_version: found.after,
+        replayed: found.replayed,
+        unknown_tools: found.unknownTools,
+        past_is_cut: found.pastIsCut,
+        changes: found.changes.map(verdictChangeToWire),
         warnings: runtime.policy.warnings(edited),
       };
     }),
@@ -62,8 +59,8 @@ export const policyRoutes: readonly Route[] = serve(policy, {
     if (!isOfOwnTenant(by))
       return problem("permission_missing", "The policy's text is for people of the installation's own tenant.");
     if (policies?.file === undefined) return noFile();
-    const document = await policies.file.read();
-    return { ...document, editable: document.whyNot === undefined };
+    const { whyNot, ...document } = await policies.file.read();
+    return { ...document, editable: whyNot === undefined, why_not: whyNot };
   },
   save: ({ runtime, by, body: { text, expectedDigest, reason }, policies }) => {
     const file = policies?.file;

@@ -1,13 +1,12 @@
 import { defined } from "../../core/defined.ts";
 import { RuntimeFault } from "../../core/fault.ts";
 import { nearest } from "../../core/nearest.ts";
-import type { ToolChanges } from "../../mcp/client/pins.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import type { Offer } from "../../tools/tool.ts";
-import type { Source } from "../contract/route.ts";
-import { artifacts, health, type tool, type toolChanges, tools } from "../contract/tools.ts";
-import { toolToWire } from "../contract/wire.ts";
+import type { Input } from "../contract/route.ts";
+import { artifacts, health, type tool, tools } from "../contract/tools.ts";
 import type { Who } from "../credentials.ts";
+import { statisticsToWire, toolChangesToWire, toolToWire } from "../wire.ts";
 import { problem } from "./answers.ts";
 import { actorOf } from "./caller.ts";
 import { type Route, serve } from "./route.ts";
@@ -24,11 +23,11 @@ export const toolRoutes: readonly Route[] = serve(tools, {
   },
   changes: ({ runtime, part }) => {
     const changes = runtime.pins.changes(part("name"));
-    return changes === undefined ? unpinned(runtime, part("name")) : shownChanges(changes);
+    return changes === undefined ? unpinned(runtime, part("name")) : toolChangesToWire(changes);
   },
   approve: async ({ runtime, by, part, body }) => {
     const approved = await runtime.pins.approve(part("name"), { ...body, ...actorOf(by) });
-    if (approved.approved) return shownChanges(approved.changes);
+    if (approved.approved) return toolChangesToWire(approved.changes);
     return approved.why === "tool_unknown" ? unpinned(runtime, part("name")) : problem(approved.why, approved.message);
   },
   statistics: ({ runtime, by }) => {
@@ -36,7 +35,7 @@ export const toolRoutes: readonly Route[] = serve(tools, {
     const { tenant } = by.principal;
     return {
       since: statistics.since,
-      tools: statistics.actions(tenant),
+      tools: statistics.actions(tenant).map(statisticsToWire),
       minutes: statistics.minutes(tenant),
     };
   },
@@ -82,7 +81,7 @@ function offeredTo(runtime: Runtime, by: Who, run?: string): readonly Offer[] {
   return by.kind === "person" ? runtime.offered() : runtime.offered(by.principal, run);
 }
 
-function shown(runtime: Runtime, action: Offer): Source<typeof tool> {
+function shown(runtime: Runtime, action: Offer): Input<typeof tool> {
   return toolToWire(action, {
     health: runtime.tools.get(action.tool)?.health,
     unavailable: runtime.tools.unavailable(action),
@@ -105,14 +104,6 @@ function unpinned(runtime: Runtime, name: string): Response {
     "tool_unknown",
     `\`${name}\` comes from no server: its definition is your own, and nothing to approve.`,
   );
-}
-
-function shownChanges({ pinned, offered, ...changes }: ToolChanges): Source<typeof toolChanges> {
-  return {
-    ...changes,
-    pinned: pinned && { ...pinned, definition: pinned.digest },
-    offered: offered && { ...offered, definition: offered.digest },
-  };
 }
 
 /** Header values are ASCII. */

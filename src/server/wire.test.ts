@@ -1,10 +1,9 @@
 import { expect, it } from "vitest";
-import { anApproval, anOutcome, aRecord } from "../../../test/fakes/stub-runtime.ts";
-import { refusal } from "../../core/refusals.ts";
-import { shownApproval } from "../http/approval-view.ts";
-import { outcome as outcomeSchema } from "./outcome.ts";
-import { shape } from "./route.ts";
-import { callToWire, outcomeToWire } from "./wire.ts";
+import { anApproval, anOutcome, aRecord } from "../../test/fakes/stub-runtime.ts";
+import { refusal } from "../core/refusals.ts";
+import { outcome as outcomeSchema } from "./contract/outcome.ts";
+import { shape } from "./contract/route.ts";
+import { callToWire, outcomeToWire, shownApproval } from "./wire.ts";
 
 const at = Date.UTC(2026, 10, 20);
 const outcome = anOutcome({
