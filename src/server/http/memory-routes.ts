@@ -8,7 +8,8 @@ import type {
 import { defined } from "../../core/defined.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { candidate, memory } from "../contract/memory.ts";
-import { type Source, shape } from "../contract/route.ts";
+import { type Input, shape } from "../contract/route.ts";
+import { candidateToWire } from "../wire.ts";
 import { answer, problem } from "./answers.ts";
 import { actorOf } from "./caller.ts";
 import { type Route, type RouteRequest, serve } from "./route.ts";
@@ -23,7 +24,7 @@ export const memoryRoutes: readonly Route[] = serve(memory, {
       if (state === undefined || state === record.state) found.push(record);
       if (found.length === limit) break;
     }
-    return { candidates: found.map(shown) };
+    return { candidates: found.map(candidateToWire) };
   },
   accept: (request) =>
     decide(request, (service, name) =>
@@ -40,7 +41,7 @@ type CandidateDecisionRequest = Pick<
 async function decide(
   request: CandidateDecisionRequest,
   rule: (service: CandidateService, name: CandidateName) => Promise<CandidateDecided>,
-): Promise<Response | Source<typeof candidate>> {
+): Promise<Response | Input<typeof candidate>> {
   const { memory: service, by, body, part } = request;
   if (service === undefined) return memoryOff();
   const { tenant } = by.principal;
@@ -49,10 +50,10 @@ async function decide(
   const decided = await rule(service, { tenant, runId: run, id: part("id") });
   if (decided.decided) {
     await noteDecision(request, decided.candidate);
-    return shown(decided.candidate);
+    return candidateToWire(decided.candidate);
   }
   const { code, message } = decided;
-  const record = decided.candidate && shape(candidate, shown(decided.candidate));
+  const record = decided.candidate && shape(candidate, candidateToWire(decided.candidate));
   if (code === "candidate_waiting" && record !== undefined) return answer(record, 202);
   const beside = record && { beside: { candidate: record } };
   return problem(code === "candidate_waiting" ? "candidate_unclear" : code, message, beside);
@@ -122,10 +123,6 @@ async function* candidates(
     before = page.at(-1)?.call.id;
     if (page.length < where.limit) return;
   }
-}
-
-function shown({ at, id, decision, ...record }: CandidateRecord): Source<typeof candidate> {
-  return { ...record, ...decision, candidateId: id, proposedAt: at, decidedAt: decision?.at, decidedBy: decision?.by };
 }
 
 function memoryOff(): Response {
