@@ -16,15 +16,15 @@ export const runRoutes: readonly Route[] = serve(runs, {
   list: async ({ runtime, by, query }) => {
     if (runtime.runs === undefined) return runsOff();
     const { tenant } = by.principal;
-    const found = await runtime.runs.page({ tenant, limit: 50, ...query, ...askerOf(by) });
-    return found;
+    const { runs: found, nextAfter } = await runtime.runs.page({ tenant, limit: 50, ...query, ...askerOf(by) });
+    return { runs: found, next_after: nextAfter };
   },
   show: (request) => withRun(request, async (_runs, _name, summary) => summary),
   events: (request) =>
     withRun(request, async (kept, name) => {
       const { limit = 200, ...where } = request.query;
       const events = (await kept.events(name, { limit, ...where })) ?? [];
-      return { events, nextAfter: events.length === limit ? events.at(-1)?.sequence : undefined };
+      return { events, next_after: events.length === limit ? events.at(-1)?.sequence : undefined };
     }),
   timeline: async (request) => {
     const id = request.part("id");
@@ -95,7 +95,7 @@ const mostStateBytes = 1_000_000;
 export const agentRunRoutes: readonly Route[] = serve(agentRuns, {
   list: async ({ runtime, by, query }) => {
     const ids = await runtime.agentRuns.list(by.principal);
-    return { runIds: ids.slice(-(query.limit ?? 100)).toReversed() };
+    return { run_ids: ids.slice(-(query.limit ?? 100)).toReversed() };
   },
   show: async ({ runtime, by, part }) => {
     const run = runOf(by, part("id"));
@@ -103,7 +103,7 @@ export const agentRunRoutes: readonly Route[] = serve(agentRuns, {
     if (run === undefined || found === undefined) return unknownRun(part("id"));
     const { tenant, agent } = by.principal;
     const instructions = runtime.skills?.instructions({ tenant, agent, runId: run.runId }) ?? "";
-    return { runId: run.runId, ...found, instructions };
+    return { run_id: run.runId, ...found, instructions };
   },
   save: async (request) => {
     const { runtime, by, part, body } = request;
@@ -112,7 +112,7 @@ export const agentRunRoutes: readonly Route[] = serve(agentRuns, {
     const { state, expectedVersion: expected } = body;
     const refused = stateTooLarge(state) ?? (await spendOne(request)) ?? (await tooManyRuns(runtime, run, expected));
     if (refused !== undefined) return refused;
-    if (await runtime.agentRuns.save(run, state, expected)) return { runId: run.runId, version: expected + 1 };
+    if (await runtime.agentRuns.save(run, state, expected)) return { run_id: run.runId, version: expected + 1 };
     return problem(
       "run_contended",
       `The run \`${run.runId}\` is not at version ${expected}: another process goes on with it. Read it again.`,
