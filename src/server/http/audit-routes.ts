@@ -3,7 +3,8 @@ import { isJsonObject } from "../../core/json.ts";
 import { counted } from "../../core/shown.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { audit, type checked } from "../contract/audit.ts";
-import type { QueryOf, Source } from "../contract/route.ts";
+import type { Input, QueryOf } from "../contract/route.ts";
+import { verificationToWire } from "../wire.ts";
 import { problem } from "./answers.ts";
 import { actorOf, seesEntry, tenantSeen } from "./caller.ts";
 import { type Route, serve } from "./route.ts";
@@ -14,14 +15,17 @@ export const auditRoutes: readonly Route[] = serve(audit, {
   list: async ({ runtime, by, query }) => {
     const { limit = 200 } = query;
     const events = await runtime.audit.query({ ...(await filterOf(runtime, query)), limit, ...tenantSeen(by) });
-    const nextAfter = events.length === limit ? events.at(-1)?.seq : undefined;
-    return { events, nextAfter, checked: lastChecked(runtime) };
+    const next = events.length === limit ? events.at(-1)?.seq : undefined;
+    return { events, next_after: next, checked: lastChecked(runtime) };
   },
   latest: async ({ runtime, by, query }) => {
-    const page = await runtime.audit.latest({ ...(await filterOf(runtime, query)), ...tenantSeen(by) });
-    return { ...page, size: runtime.audit.size, checked: lastChecked(runtime) };
+    const { events, nextBefore } = await runtime.audit.latest({
+      ...(await filterOf(runtime, query)),
+      ...tenantSeen(by),
+    });
+    return { events, next_before: nextBefore, size: runtime.audit.size, checked: lastChecked(runtime) };
   },
-  verify: ({ runtime, query }) => runtime.audit.verify(query.against),
+  verify: async ({ runtime, query }) => verificationToWire(await runtime.audit.verify(query.against)),
   export: ({ runtime }) =>
     new Response(ReadableStream.from(linesAsBytes(runtime.audit.export())), {
       headers: {
@@ -38,7 +42,7 @@ export const auditRoutes: readonly Route[] = serve(audit, {
         "event_unknown",
         `There is no event \`${seq.slice(0, 40)}\` in the log; it has ${runtime.audit.size}.`,
       );
-    return proof;
+    return { ...proof, public_key: proof.publicKey };
   },
   keepHead: async ({ runtime, by, part, body: { note } }) => {
     const name = part("name");
@@ -77,8 +81,8 @@ async function filterOf<Query extends Named>(
 }
 
 /** Returns undefined when the log was never verified. */
-function lastChecked({ audit: { checked: last } }: Runtime): Source<typeof checked> | undefined {
-  return last && { ...last.found, at: last.at };
+function lastChecked({ audit: { checked: last } }: Runtime): Input<typeof checked> | undefined {
+  return last && { ...verificationToWire(last.found), at: last.at };
 }
 
 async function* linesAsBytes(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {

@@ -1,8 +1,9 @@
 import type { Feed, FeedReader, FeedSubscription, ResetReason } from "../../observe/feed.ts";
 import type { FeedEvent, FeedFilter } from "../../observe/feed-event.ts";
-import { events, feedEvent } from "../contract/events.ts";
-import { type QueryOf, toContractNames } from "../contract/route.ts";
+import { events } from "../contract/events.ts";
+import type { QueryOf } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
+import { feedEventToWire } from "../wire.ts";
 import { problem } from "./answers.ts";
 import { askerOf } from "./caller.ts";
 import { type Route, serve } from "./route.ts";
@@ -154,5 +155,5 @@ const resetWords: Readonly<Record<ResetReason, string>> = {
 };
 
 function frame(event: FeedEvent): string {
-  return `id: ${event.id}\ndata: ${JSON.stringify(toContractNames(feedEvent, event))}\n\n`;
+  return `id: ${event.id}\ndata: ${JSON.stringify(feedEventToWire(event))}\n\n`;
 }
