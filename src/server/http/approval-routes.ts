@@ -1,11 +1,12 @@
 import { type DecisionRequest, type Eligible, noApproval } from "../../approvals/decision.ts";
 import { isAsker } from "../../approvals/eligibility.ts";
+import { noOpaqueFields, toCamelCase } from "../../core/case.ts";
 import { defined } from "../../core/defined.ts";
 import type { ApprovalRecord } from "../../core/records.ts";
 import { rolesWith } from "../../core/roles.ts";
 import type { Decider, DecisionAnswer, Runtime } from "../../runtime/api.ts";
 import { approval, approvals, type DecisionVerb, type ViewerInput } from "../contract/approvals.ts";
-import { type Input, shape } from "../contract/route.ts";
+import { type BodyOf, type Input, shape } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
 import { approvalToWire, grantToWire } from "../wire.ts";
 import { answerOutcome, problem } from "./answers.ts";
@@ -18,17 +19,19 @@ export const approvalRoutes: readonly Route[] = serve(approvals, {
   list: async ({ runtime, by, query: { mine, ...where } }) => {
     const { tenant } = by.principal;
     const decider = mine === true ? deciderOf(by) : undefined;
-    const page = await runtime.approvals.page({ tenant, ...askerOf(by), ...where }, decider);
+    const filter = { tenant, ...askerOf(by), ...toCamelCase(where, noOpaqueFields) };
+    const page = await runtime.approvals.page(filter, decider);
     const shown = await answersFor(runtime, by, page.approvals);
     return { approvals: shown, next_after: page.nextAfter, waiting: page.waiting };
   },
   show: (request) => withApproval(request, (found) => wholeAnswer(request.runtime, request.by, found)),
-  approve: (request) => decide(request, { decision: "approved", ...yesOf(request.body) }),
-  deny: (request) => decide(request, { decision: "denied", ...request.body }),
-  skip: (request) => decide(request, { decision: "skipped", ...request.body }),
-  modify: (request) => decide(request, { decision: "modified", ...yesOf(request.body) }),
-  batch: async ({ runtime, by, body: { ids, ...request }, refused }) => {
-    const made = await runtime.approvals.decideMany(ids, { ...request, by: deciderOf(by) });
+  approve: (request) => decide(request, { decision: "approved", ...decisionOf(request.body) }),
+  deny: (request) => decide(request, { decision: "denied", ...decisionOf(request.body) }),
+  skip: (request) => decide(request, { decision: "skipped", ...decisionOf(request.body) }),
+  modify: (request) => decide(request, { decision: "modified", ...decisionOf(request.body) }),
+  batch: async ({ runtime, by, body: { ids, decision, reason, expected_digests: expectedDigests }, refused }) => {
+    const request = { decision, ...defined({ reason, expectedDigests }), by: deciderOf(by) };
+    const made = await runtime.approvals.decideMany(ids, request);
     if (!made.taken) return problem(made.code, made.message);
     const found = made.answers.flatMap(({ decided }) => decided.approval ?? []);
     const answers = await answersFor(runtime, by, found);
@@ -95,11 +98,12 @@ function decide(request: RouteRequest, decision: Omit<DecisionRequest, "by">): P
   });
 }
 
-function yesOf<Body extends RouteRequest<typeof approvals.approve>["body"]>({
+function decisionOf({
+  expected_digest: expectedDigest,
   remember,
   ...body
-}: Body): Omit<Body, "remember"> & Pick<DecisionRequest, "remember"> {
-  return { ...body, ...(remember !== undefined && { remember: rememberOf(remember) }) };
+}: BodyOf<typeof approvals.approve>): Omit<DecisionRequest, "by" | "decision"> {
+  return { ...body, ...defined({ expectedDigest, remember: remember && rememberOf(remember) }) };
 }
 
 async function answerDecided(runtime: Runtime, by: Who, decided: DecisionAnswer): Promise<Response | ApprovalAnswer> {
@@ -127,7 +131,7 @@ async function answersFor(
   return records.map((record, i) => {
     const { requirement, ...may } = eligible[i] ?? { may: [], requirement: undefined };
     const viewer = by.permissions.has("approvals:decide") ? viewerOf(may) : onlyReads;
-    return approvalToWire(record, { requirement, viewer: { ...viewer, ...withdrawing(by, record) } });
+    return approvalToWire(record, requirement, { ...viewer, ...withdrawing(by, record) });
   });
 }
 

@@ -1,3 +1,5 @@
+import type { AuditFilter, LatestFilter } from "../../audit/log.ts";
+import { noOpaqueFields, toCamelCase } from "../../core/case.ts";
 import { defined } from "../../core/defined.ts";
 import { isJsonObject } from "../../core/json.ts";
 import { counted } from "../../core/shown.ts";
@@ -66,18 +68,18 @@ export const auditRoutes: readonly Route[] = serve(audit, {
   },
 });
 
-type Named = Pick<QueryOf<typeof audit.list>, "type" | "callId">;
+type Query = QueryOf<typeof audit.list> & QueryOf<typeof audit.latest>;
 
 /** A recorded call has a key and arrivals: the name of any of them finds the events of all. */
-async function filterOf<Query extends Named>(
+async function filterOf(
   { calls }: Pick<Runtime, "calls">,
-  { callId: named, type: types, ...where }: Query,
-): Promise<Omit<Query, keyof Named> & { readonly type?: readonly string[]; readonly callId?: readonly string[] }> {
+  { call_id: named, type: types, ...query }: Query,
+): Promise<AuditFilter & LatestFilter> {
   const type = types?.split(",").filter((one) => one !== "");
-  if (named === undefined) return { ...where, ...defined({ type }) };
+  const where = { ...toCamelCase(query, noOpaqueFields), ...defined({ type }) };
+  if (named === undefined) return where;
   const record = await calls.get(named);
-  const callId = [...new Set([named, record?.key ?? named, record?.call.id ?? named])];
-  return { ...where, ...defined({ type }), callId };
+  return { ...where, callId: [...new Set([named, record?.key ?? named, record?.call.id ?? named])] };
 }
 
 /** Returns undefined when the log was never verified. */

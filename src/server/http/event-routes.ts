@@ -26,7 +26,7 @@ export const eventRoutes: readonly Route[] = serve(events, {
 });
 
 /** Acts of operators and accounts are only for readers of the audit log. Others get calls and alarms. */
-function filterOf(by: Who, { type, runId, traceId }: QueryOf<typeof events.follow>): FeedFilter {
+function filterOf(by: Who, { type, run_id: runId, trace_id: traceId }: QueryOf<typeof events.follow>): FeedFilter {
   return {
     tenant: by.principal.tenant,
     ...askerOf(by),

@@ -17,7 +17,7 @@ import { type Route, type RouteRequest, serve } from "./route.ts";
 /** What agents proposed to remember, and a person's decision on it. */
 export const memoryRoutes: readonly Route[] = serve(memory, {
   candidates: async (request) => {
-    const { runId: run, state, limit = 100 } = request.query;
+    const { run_id: run, state, limit = 100 } = request.query;
     if (request.memory === undefined) return memoryOff();
     const found: CandidateRecord[] = [];
     for await (const record of candidates(request.memory, request, run)) {
@@ -45,7 +45,7 @@ async function decide(
   const { memory: service, by, body, part } = request;
   if (service === undefined) return memoryOff();
   const { tenant } = by.principal;
-  const run = body.runId ?? (await runOf(service, request, part("id")));
+  const run = body.run_id ?? (await runOf(service, request, part("id")));
   if (run === undefined) return problem("candidate_unknown", `There is no memory candidate \`${part("id")}\`.`);
   const decided = await rule(service, { tenant, runId: run, id: part("id") });
   if (decided.decided) {

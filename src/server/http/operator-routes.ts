@@ -60,7 +60,7 @@ async function changeSkill(
   const library = runtime.skills;
   if (library === undefined)
     return problem("skill_unknown", `There is no skill \`${part("name")}\`: skills are off here.`);
-  const run = { tenant: by.principal.tenant, runId: body.runId };
+  const run = { tenant: by.principal.tenant, runId: body.run_id };
   return answered(async () => {
     await make(library, run);
     return { run_id: run.runId, active: library.active(run) };

@@ -1,9 +1,11 @@
 import type { Actor } from "../../core/actor.ts";
 import type { AgentRunId } from "../../core/agent-runs.ts";
+import { defined } from "../../core/defined.ts";
 import type { Json } from "../../core/json.ts";
-import type { RunName, RunSummary, Runs } from "../../observe/runs/runs.ts";
+import type { RunAbout, RunName, RunSummary, Runs } from "../../observe/runs/runs.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { runId } from "../contract/fields.ts";
+import type { BodyOf } from "../contract/route.ts";
 import { agentRuns, runs } from "../contract/runs.ts";
 import type { Who } from "../credentials.ts";
 import { answered, problem } from "./answers.ts";
@@ -32,13 +34,19 @@ export const runRoutes: readonly Route[] = serve(runs, {
   },
   begin: (request) => {
     const who = request.by.kind === "person" ? byHand(request.by) : { principal: request.by.principal };
-    return change(request, "begun", (kept, name) => kept.begin(name, { ...request.body, ...who }));
+    return change(request, "begun", (kept, name) => kept.begin(name, { ...aboutOf(request.body), ...who }));
   },
   describe: (request) =>
-    change(request, "described", (kept, name) => kept.describe(name, { ...request.body, ...byHand(request.by) })),
+    change(request, "described", (kept, name) =>
+      kept.describe(name, { ...aboutOf(request.body), ...byHand(request.by) }),
+    ),
   finish: (request) =>
     change(request, "finished", (kept, name) => kept.finish(name, { ...request.body, ...byHand(request.by) })),
 });
+
+function aboutOf({ task_id: taskId, system_prompt: systemPrompt, ...body }: BodyOf<typeof runs.begin>): RunAbout {
+  return { ...body, ...defined({ taskId, systemPrompt }) };
+}
 
 function byHand(by: Who): { readonly by?: Actor } {
   return by.kind === "person" ? { by: actorOf(by) } : {};
@@ -109,7 +117,7 @@ export const agentRunRoutes: readonly Route[] = serve(agentRuns, {
     const { runtime, by, part, body } = request;
     const run = runOf(by, part("id"));
     if (run === undefined) return unknownRun(part("id"));
-    const { state, expectedVersion: expected } = body;
+    const { state, expected_version: expected } = body;
     const refused = stateTooLarge(state) ?? (await spendOne(request)) ?? (await tooManyRuns(runtime, run, expected));
     if (refused !== undefined) return refused;
     if (await runtime.agentRuns.save(run, state, expected)) return { run_id: run.runId, version: expected + 1 };

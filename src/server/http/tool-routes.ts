@@ -1,3 +1,4 @@
+import { noOpaqueFields, toSnakeCase } from "../../core/case.ts";
 import { defined } from "../../core/defined.ts";
 import { RuntimeFault } from "../../core/fault.ts";
 import { nearest } from "../../core/nearest.ts";
@@ -6,14 +7,14 @@ import type { Offer } from "../../tools/tool.ts";
 import type { Input } from "../contract/route.ts";
 import { artifacts, health, type tool, tools } from "../contract/tools.ts";
 import type { Who } from "../credentials.ts";
-import { statisticsToWire, toolChangesToWire, toolToWire } from "../wire.ts";
+import { toolChangesToWire, toolToWire } from "../wire.ts";
 import { problem } from "./answers.ts";
 import { actorOf } from "./caller.ts";
 import { type Route, serve } from "./route.ts";
 
 export const toolRoutes: readonly Route[] = serve(tools, {
   list: ({ runtime, by, query }) => ({
-    tools: offeredTo(runtime, by, query.runId).map((action) => shown(runtime, action)),
+    tools: offeredTo(runtime, by, query.run_id).map((action) => shown(runtime, action)),
   }),
   show: ({ runtime, by, part }) => {
     const offered = offeredTo(runtime, by);
@@ -35,7 +36,7 @@ export const toolRoutes: readonly Route[] = serve(tools, {
     const { tenant } = by.principal;
     return {
       since: statistics.since,
-      tools: statistics.actions(tenant).map(statisticsToWire),
+      tools: toSnakeCase(statistics.actions(tenant), noOpaqueFields),
       minutes: statistics.minutes(tenant),
     };
   },
@@ -82,11 +83,12 @@ function offeredTo(runtime: Runtime, by: Who, run?: string): readonly Offer[] {
 }
 
 function shown(runtime: Runtime, action: Offer): Input<typeof tool> {
-  return toolToWire(action, {
-    health: runtime.tools.get(action.tool)?.health,
+  return {
+    ...toolToWire(action),
+    health: toSnakeCase(runtime.tools.get(action.tool)?.health, noOpaqueFields),
     unavailable: runtime.tools.unavailable(action),
     blocked: runtime.tools.blocked(action.tool)?.why,
-  });
+  };
 }
 
 function unknownTool(named: string, offered: readonly Offer[]): Response {
