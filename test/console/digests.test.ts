@@ -4,7 +4,7 @@ import { mismatchesOf, mismatchText } from "../../console/src/api/digests.ts";
 import { bind, previewDigest } from "../../src/approvals/binding.ts";
 import { digestOf } from "../../src/core/json.ts";
 import type { Preview } from "../../src/core/outcome.ts";
-import { shownApproval } from "../../src/server/http/approval-view.ts";
+import { shownApproval } from "../../src/server/wire.ts";
 import { anApproval } from "../fakes/stub-runtime.ts";
 
 const previews: readonly Preview[] = [

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
 import { contentOf } from "../../src/mcp/client/adapter.ts";
 import { answerOf } from "../../src/mcp/server/answer.ts";
-import { outcomeToWire } from "../../src/server/contract/wire.ts";
+import { outcomeToWire } from "../../src/server/wire.ts";
 
 const annotations = { audience: ["user"], priority: 0.5 };
 const sent = [

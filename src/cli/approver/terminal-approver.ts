@@ -59,7 +59,7 @@ export function createTerminalApprover(
 async function cardOf(request: ApprovalRecord, sheet: Sheet): Promise<readonly string[]> {
   const [{ cardLines }, { shownApproval }] = await Promise.all([
     import("../output/card.ts"),
-    import("../../server/http/approval-view.ts"),
+    import("../../server/wire.ts"),
   ]);
   return cardLines(shownApproval(request), request.requestedAt, sheet);
 }

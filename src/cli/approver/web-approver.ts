@@ -55,7 +55,7 @@ export function createWebApprover({ person, path = "/approvals", now = Date.now 
   return {
     name: "web",
     ask: async (request, signal) => {
-      const { shownApproval } = await import("../../server/http/approval-view.ts"); // the package's entry stays light
+      const { shownApproval } = await import("../../server/wire.ts"); // the package's entry stays light
       return ask(shownApproval(request), signal, open);
     },
     async fetch(request) {

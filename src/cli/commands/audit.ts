@@ -4,6 +4,7 @@ import { isJsonObject } from "../../core/json.ts";
 import { counted } from "../../core/shown.ts";
 import { type AuditEventView, audit, type VerificationView, verification } from "../../server/contract/audit.ts";
 import { shape } from "../../server/contract/route.ts";
+import { verificationToWire } from "../../server/wire.ts";
 import type { CommandGroup } from "../command.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import { flagsOf, instant, ofTool, rowLimit, wholeNumber } from "../flags.ts";
@@ -142,7 +143,7 @@ async function verifyFile(
   const from = { ...(against !== undefined && { against }), ...(publicKey !== undefined && { publicKey }) };
   await using handle = await openNamed(file);
   const found = await verifyExport(handle.createReadStream({ autoClose: false }), from);
-  const shown = shape(verification, found);
+  const shown = shape(verification, verificationToWire(found));
   if (!found.intact) return shown;
   const { publicKey: key, keyTrusted } = found;
   return { ...shown, signed_by: key.split("+", 1)[0] ?? "", public_key: key, key_trusted: keyTrusted };

@@ -11,7 +11,7 @@ import {
   type SkillView,
   skillList,
 } from "../../server/contract/skills.ts";
-import { skillsToWire } from "../../server/contract/wire.ts";
+import { skillsToWire } from "../../server/wire.ts";
 import type { CommandGroup } from "../command.ts";
 import { quoted } from "../command-name.ts";
 import { exitCodes } from "../exit-codes.ts";

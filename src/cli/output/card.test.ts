@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { anApproval } from "../../../test/fakes/stub-runtime.ts";
 import type { ApprovalView } from "../../server/contract/approvals.ts";
-import { shownApproval } from "../../server/http/approval-view.ts";
+import { shownApproval } from "../../server/wire.ts";
 import { approvalCard } from "./card.ts";
 import { widthOf } from "./text.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type ZodType, z } from "zod";
 import { contract } from "./contract.ts";
 import { jsonObject } from "./fields.ts";
-import { fieldsOf, partsOf, type RouteDefinition, type RouteGroup, shape, toContractNames, toFields } from "./route.ts";
+import { fieldsOf, partsOf, type RouteDefinition, type RouteGroup, shape } from "./route.ts";
 
 const routes = Object.values<RouteGroup>(contract).flatMap((group): readonly RouteDefinition[] => Object.values(group));
 
@@ -33,34 +33,9 @@ describe("the contract", () => {
   });
 });
 
-describe("names of fields", () => {
-  const row = z.object({ row_id: z.string(), data: jsonObject, p50_ms: z.number().optional() });
-  const either = z.discriminatedUnion("kind", [
-    z.object({ kind: z.literal("a"), first_row: row }),
-    z.object({ kind: z.literal("b"), other_rows: z.array(row) }),
-  ]);
+it("gives a client the fields of the contract alone, and leaves the names of data as they are", () => {
+  const row = z.object({ row_id: z.string(), data: jsonObject });
   const data = { itsOwnName: { andDeeper: 1 } };
-
-  it("are those of the contract in an answer, also in lists and options", () => {
-    expect(shape(either, { kind: "b", otherRows: [{ rowId: "r", data, p50Ms: 1 }] })).toEqual({
-      kind: "b",
-      other_rows: [{ row_id: "r", data, p50_ms: 1 }],
-    });
-    expect(shape(either, { kind: "a", first_row: { rowId: "r", data } })).toEqual({
-      kind: "a",
-      first_row: { row_id: "r", data },
-    });
-  });
-
-  it("are in camelCase for a handler, and those of data stay", () => {
-    expect(toFields(either, { kind: "a", first_row: { row_id: "r", data } })).toEqual({
-      kind: "a",
-      firstRow: { rowId: "r", data },
-    });
-  });
-
-  it("that the contract has not are left out", () => {
-    const surplus = { rowId: "r", data, tokenHash: "x", row_hash: "x" };
-    expect(toContractNames(row, surplus)).toEqual({ row_id: "r", data });
-  });
+  const surplus = { row_id: "r", data, tokenHash: "x", row_hash: "x" };
+  expect(shape(row, surplus)).toEqual({ row_id: "r", data });
 });

@@ -2,6 +2,9 @@ import { z } from "@hono/zod-openapi";
 import { component, flag, json, jsonObject, optional, text, texts, when } from "./fields.ts";
 import type { View } from "./route.ts";
 
+/** Fields of a content block that hold data: their names stay as they are. */
+export const blockData = ["annotations", "meta", "resource_meta", "icons"] as const;
+
 export const preview = component("Preview", {
   kind: z.enum(["text", "diff", "table", "message"]).describe("What to draw first."),
   summary: text,

@@ -6,8 +6,7 @@
  */
 import { z } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
-import { type CamelName, camelName, snakeName } from "../../core/case.ts";
-import { isJsonObject, type Json } from "../../core/json.ts";
+import type { Json } from "../../core/json.ts";
 import type { Permission } from "../../core/roles.ts";
 
 export interface RouteDefinition {
@@ -64,104 +63,18 @@ export function fieldsOf(schema: ZodType | undefined): readonly string[] {
   return schema !== undefined && "shape" in schema ? Object.keys(schema.shape as object) : [];
 }
 
-/** A schema's value as a client reads it. A missing field is never undefined. */
-export type View<S> = S extends ZodType ? Deep<z.output<S>, "view"> : never;
-/** What a client sends. */
-export type Input<S> = S extends ZodType ? Deep<z.input<S>, "input"> : never;
+/** What one sends: a client its request, a handler its answer. */
+export type Input<S> = S extends ZodType ? ReadOnly<z.input<S>> : never;
+/** What one reads: a client an answer, a handler a request. A missing field is never undefined. */
+export type View<S> = S extends ZodType ? Filled<z.output<S>> : never;
 
-/** What a handler answers: each object with the names of the contract, or with the same names in camelCase. */
-export type Source<S> = S extends ZodType ? Deep<z.input<S>, "source"> : never;
-/** A request's fields as its handler reads them: in camelCase. */
-export type CamelFields<S> = S extends ZodType ? Deep<z.output<S>, "fields"> : never;
+type ReadOnly<T> = [Json] extends [T] ? T : { readonly [Name in keyof T]: ReadOnly<T[Name]> };
+type Filled<T> = [Json] extends [T] ? T : { readonly [Name in keyof T]: Filled<Exclude<T[Name], undefined>> };
 
 /** What a client reads. @throws ZodError when it does not fit */
-export function shape<S extends ZodType>(schema: S, source: Source<S>): View<S> {
-  return schema.parse(toContractNames(schema, source)) as View<S>; // JSON has no undefined
+export function shape<S extends ZodType>(schema: S, given: Input<S>): View<S> {
+  return schema.parse(given) as View<S>; // JSON has no undefined
 }
-
-/** Fields of the contract in snake_case. What is data (JSON objects, records) keeps its names. */
-export function toContractNames<S extends ZodType>(schema: S, source: Source<S>): Input<S> {
-  return renameFields(schema, source, (name) => name) as Input<S>; // the type repeats what it does
-}
-
-/** Fields of the contract in camelCase. What is data (JSON objects, records) keeps its names. */
-export function toFields<S extends ZodType>(schema: S, parsed: z.output<S>): CamelFields<S> {
-  return renameFields(schema, parsed, camelName) as CamelFields<S>; // the type repeats what it does
-}
-
-function renameFields(schema: z.core.$ZodType, value: unknown, rename: (name: string) => string): unknown {
-  const { def } = (schema as z.core.$ZodTypes)._zod;
-  switch (def.type) {
-    case "optional":
-    case "nullable":
-      return renameFields(def.innerType, value, rename);
-    case "array":
-      return Array.isArray(value) ? value.map((item) => renameFields(def.element, item, rename)) : value;
-    case "union":
-      return renameOption(def.options, value, rename);
-    case "object":
-      return isJsonObject(value) ? renameMembers(def, value, rename) : value;
-    default:
-      return value;
-  }
-}
-
-/** Surplus members are left out, unless the schema judges them itself. */
-function renameMembers(
-  { shape: fields, catchall }: z.core.$ZodObjectDef,
-  value: object,
-  rename: (name: string) => string,
-): object {
-  const members = Object.entries(value).flatMap(([key, inner]): (readonly [string, unknown])[] => {
-    const name = Object.hasOwn(fields, key) ? key : snakeName(key);
-    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
-    if (field === undefined) return catchall === undefined ? [] : [[key, inner]];
-    return [[rename(name), renameFields(field, inner, rename)]];
-  });
-  return Object.fromEntries(members);
-}
-
-function renameOption(options: readonly z.core.$ZodType[], value: unknown, rename: (name: string) => string): unknown {
-  const option = options.find((one) => isOption(one, value));
-  return option === undefined ? value : renameFields(option, value, rename);
-}
-
-/** Options that are objects differ by a literal. */
-function isOption(option: z.core.$ZodType, value: unknown): boolean {
-  const { def } = (option as z.core.$ZodTypes)._zod;
-  if (def.type !== "object" || !isJsonObject(value)) return def.type !== "object" && !isJsonObject(value);
-  return Object.entries(def.shape).every(([name, field]) => {
-    const { def: own } = (field as z.core.$ZodTypes)._zod;
-    return own.type !== "literal" || own.values.some((one) => one === value[name]);
-  });
-}
-
-type Form = "view" | "input" | "source" | "fields";
-
-/** Data (JSON, records) keeps its names and stays as it is. */
-type Deep<T, F extends Form> = [Json] extends [T]
-  ? T
-  : T extends readonly (infer Item)[]
-    ? readonly Deep<Item, F>[]
-    : T extends object
-      ? string extends keyof T
-        ? T
-        : RenamedMembers<T, F>
-      : T;
-type RenamedMembers<T, F extends Form> = F extends "view"
-  ? { readonly [Key in keyof T]: Deep<Exclude<T[Key], undefined>, F> }
-  : F extends "fields"
-    ? { readonly [Key in keyof T as CamelKey<Key>]: Deep<Exclude<T[Key], undefined>, F> }
-    : F extends "input"
-      ? { readonly [Key in keyof T]: Deep<T[Key], F> }
-      : SourceMembers<T>;
-type SourceMembers<T> =
-  keyof T extends CamelKey<keyof T>
-    ? { readonly [Key in keyof T]: Deep<T[Key], "source"> }
-    :
-        | { readonly [Key in keyof T]: Deep<T[Key], "source"> }
-        | { readonly [Key in keyof T as CamelKey<Key>]: Deep<T[Key], "source"> };
-type CamelKey<Key> = Key extends string ? CamelName<Key> : Key;
 
 type PathFields<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? { readonly [Key in Name]: string } & PathFields<Rest>
@@ -173,10 +86,10 @@ export type SentTo<R extends RouteDefinition> = PathFields<R["path"]> &
   (R extends { readonly body: infer S } ? Input<S> : unknown);
 
 export type QueryOf<R extends RouteDefinition> = R extends { readonly query: infer S }
-  ? CamelFields<S>
+  ? View<S>
   : Readonly<Record<string, never>>;
 export type BodyOf<R extends RouteDefinition> = R extends { readonly body: infer S }
-  ? CamelFields<S>
+  ? View<S>
   : Readonly<Record<string, never>>;
 export type AnswerOf<R extends RouteDefinition> = R["answer"] extends string
   ? AsyncIterable<Uint8Array>

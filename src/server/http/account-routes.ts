@@ -1,7 +1,8 @@
+import { noOpaqueFields, type SnakeCased, toCamelCase, toSnakeCase } from "../../core/case.ts";
 import { type Permission, roles } from "../../core/roles.ts";
 import type { Account, Accounts } from "../../identity/accounts.ts";
 import { accounts, tokens } from "../contract/accounts.ts";
-import type { RouteDefinition, Source } from "../contract/route.ts";
+import type { RouteDefinition } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
 import { actorOf } from "./caller.ts";
 import { type Route, type RouteRequest, serve } from "./route.ts";
@@ -10,9 +11,11 @@ import { withAccounts } from "./session-routes.ts";
 /** People. An admin changes those of its tenant; the data folder's token those of all. */
 export const accountRoutes: readonly Route[] = serve(accounts, {
   list: byAccounts(async (known, { by }) => ({ accounts: await known.list(actorOf(by)) })),
-  add: byAccounts((known, { by, body }) => known.add(body, actorOf(by))),
+  add: byAccounts((known, { by, body }) => known.add(toCamelCase(body, noOpaqueFields), actorOf(by))),
   show: byAccounts((known, { by, part }) => known.get(part("name"), actorOf(by))),
-  change: byAccounts((known, { by, part, body }) => known.change(part("name"), body, actorOf(by))),
+  change: byAccounts((known, { by, part, body }) =>
+    known.change(part("name"), toCamelCase(body, noOpaqueFields), actorOf(by)),
+  ),
   setPassword: byAccounts((known, { by, part, body }) => known.setPassword(part("name"), body.password, actorOf(by))),
   signOut: byAccounts((known, { by, part }) => known.endSessions(part("name"), actorOf(by))),
   link: byAccounts(async (known, { by, part, publicUrl, origin }) => {
@@ -23,7 +26,7 @@ export const accountRoutes: readonly Route[] = serve(accounts, {
 
 export const tokenRoutes: readonly Route[] = serve(tokens, {
   list: byAccounts(async (known, { by }) => ({ tokens: await known.listTokens(actorOf(by), ownerSeen(by)) })),
-  create: byAccounts(async (known, { by, body: { ttlSeconds, permissions, ...fields } }) => {
+  create: byAccounts(async (known, { by, body: { ttl_seconds: ttlSeconds, permissions, ...fields } }) => {
     const wanted = {
       ...fields,
       ttlMs: ttlSeconds && ttlSeconds * 1000,
@@ -35,10 +38,11 @@ export const tokenRoutes: readonly Route[] = serve(tokens, {
   revoke: byAccounts((known, { by, part }) => known.revokeToken(part("id"), actorOf(by), ownerSeen(by))),
 });
 
-function byAccounts<R extends RouteDefinition>(
-  act: (known: Accounts, request: RouteRequest<R>) => Promise<Source<R["answer"]>>,
-): (request: RouteRequest<R>) => Promise<Response | Source<R["answer"]>> {
-  return (request) => withAccounts(request, (known) => act(known, request));
+/** What accounts and tokens are has no data inside, so all of it takes the contract's names. */
+function byAccounts<R extends RouteDefinition, Found>(
+  act: (known: Accounts, request: RouteRequest<R>) => Promise<Found>,
+): (request: RouteRequest<R>) => Promise<Response | SnakeCased<Found>> {
+  return (request) => withAccounts(request, async (known) => toSnakeCase(await act(known, request), noOpaqueFields));
 }
 
 /** The token travels behind `#`, which no browser sends to a server: not in a log, not in a referrer. */

@@ -10,8 +10,8 @@ import { accountProblems } from "../../identity/accounts.ts";
 import { channelProblems } from "../../observe/notify/decisions.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { each } from "../contract/fields.ts";
-import { outcomeToWire } from "../contract/wire.ts";
 import type { Identified } from "../credentials.ts";
+import { outcomeToWire } from "../wire.ts";
 
 /** What the server itself refuses, with the HTTP number. A call's own refusals are in core/refusals.ts. */
 const serverProblems = {

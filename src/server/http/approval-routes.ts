@@ -1,33 +1,37 @@
 import { type DecisionRequest, type Eligible, noApproval } from "../../approvals/decision.ts";
 import { isAsker } from "../../approvals/eligibility.ts";
+import { noOpaqueFields, toCamelCase } from "../../core/case.ts";
 import { defined } from "../../core/defined.ts";
 import type { ApprovalRecord } from "../../core/records.ts";
 import { rolesWith } from "../../core/roles.ts";
 import type { Decider, DecisionAnswer, Runtime } from "../../runtime/api.ts";
 import { approval, approvals, type DecisionVerb, type ViewerInput } from "../contract/approvals.ts";
-import { shape } from "../contract/route.ts";
+import { type BodyOf, type Input, shape } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
+import { approvalToWire, grantToWire } from "../wire.ts";
 import { answerOutcome, problem } from "./answers.ts";
-import { type ApprovalAnswer, approvalAnswer } from "./approval-view.ts";
 import { spendOne } from "./budget.ts";
 import { actorOf, askerOf, deciderOf, visibleApproval } from "./caller.ts";
-import { grantAnswer, rememberOf } from "./grant-routes.ts";
+import { rememberOf } from "./grant-routes.ts";
 import { type Route, type RouteRequest, refusePermission, serve } from "./route.ts";
 
 export const approvalRoutes: readonly Route[] = serve(approvals, {
   list: async ({ runtime, by, query: { mine, ...where } }) => {
     const { tenant } = by.principal;
     const decider = mine === true ? deciderOf(by) : undefined;
-    const page = await runtime.approvals.page({ tenant, ...askerOf(by), ...where }, decider);
-    return { ...page, approvals: await answersFor(runtime, by, page.approvals) };
+    const filter = { tenant, ...askerOf(by), ...toCamelCase(where, noOpaqueFields) };
+    const page = await runtime.approvals.page(filter, decider);
+    const shown = await answersFor(runtime, by, page.approvals);
+    return { approvals: shown, next_after: page.nextAfter, waiting: page.waiting };
   },
   show: (request) => withApproval(request, (found) => wholeAnswer(request.runtime, request.by, found)),
-  approve: (request) => decide(request, { decision: "approved", ...yesOf(request.body) }),
-  deny: (request) => decide(request, { decision: "denied", ...request.body }),
-  skip: (request) => decide(request, { decision: "skipped", ...request.body }),
-  modify: (request) => decide(request, { decision: "modified", ...yesOf(request.body) }),
-  batch: async ({ runtime, by, body: { ids, ...request }, refused }) => {
-    const made = await runtime.approvals.decideMany(ids, { ...request, by: deciderOf(by) });
+  approve: (request) => decide(request, { decision: "approved", ...decisionOf(request.body) }),
+  deny: (request) => decide(request, { decision: "denied", ...decisionOf(request.body) }),
+  skip: (request) => decide(request, { decision: "skipped", ...decisionOf(request.body) }),
+  modify: (request) => decide(request, { decision: "modified", ...decisionOf(request.body) }),
+  batch: async ({ runtime, by, body: { ids, decision, reason, expected_digests: expectedDigests }, refused }) => {
+    const request = { decision, ...defined({ reason, expectedDigests }), by: deciderOf(by) };
+    const made = await runtime.approvals.decideMany(ids, request);
     if (!made.taken) return problem(made.code, made.message);
     const found = made.answers.flatMap(({ decided }) => decided.approval ?? []);
     const answers = await answersFor(runtime, by, found);
@@ -36,7 +40,7 @@ export const approvalRoutes: readonly Route[] = serve(approvals, {
       answers: made.answers.map(({ id, decided }) => {
         if (!decided.decided) refused();
         return {
-          approvalId: id,
+          approval_id: id,
           decided: decided.decided,
           approval: shown.get(id),
           error: decided.decided ? undefined : { code: decided.code, message: decided.message },
@@ -57,6 +61,8 @@ export const approvalRoutes: readonly Route[] = serve(approvals, {
     }),
   resume: (request) => withApproval(request, (found) => resume(request, found)),
 });
+
+type ApprovalAnswer = Input<typeof approval>;
 
 /** The call of an approved request was counted when it arrived; any other resume is a new question. */
 async function resume(
@@ -92,11 +98,12 @@ function decide(request: RouteRequest, decision: Omit<DecisionRequest, "by">): P
   });
 }
 
-function yesOf<Body extends RouteRequest<typeof approvals.approve>["body"]>({
+function decisionOf({
+  expected_digest: expectedDigest,
   remember,
   ...body
-}: Body): Omit<Body, "remember"> & Pick<DecisionRequest, "remember"> {
-  return { ...body, ...(remember !== undefined && { remember: rememberOf(remember) }) };
+}: BodyOf<typeof approvals.approve>): Omit<DecisionRequest, "by" | "decision"> {
+  return { ...body, ...defined({ expectedDigest, remember: remember && rememberOf(remember) }) };
 }
 
 async function answerDecided(runtime: Runtime, by: Who, decided: DecisionAnswer): Promise<Response | ApprovalAnswer> {
@@ -105,7 +112,7 @@ async function answerDecided(runtime: Runtime, by: Who, decided: DecisionAnswer)
     const { grant } = decided;
     return grant === undefined
       ? shown
-      : { ...shown, grant: grantAnswer(grant, runtime.approvals.grants.stateOf(grant)) };
+      : { ...shown, grant: grantToWire(grant, runtime.approvals.grants.stateOf(grant)) };
   }
   const shown = decided.approval && shape(approval, await wholeAnswer(runtime, by, decided.approval));
   return problem(decided.code, decided.message, {
@@ -124,14 +131,14 @@ async function answersFor(
   return records.map((record, i) => {
     const { requirement, ...may } = eligible[i] ?? { may: [], requirement: undefined };
     const viewer = by.permissions.has("approvals:decide") ? viewerOf(may) : onlyReads;
-    return approvalAnswer(record, { requirement, viewer: { ...viewer, ...withdrawing(by, record) } });
+    return approvalToWire(record, requirement, { ...viewer, ...withdrawing(by, record) });
   });
 }
 
 /** With the schema of the tool as it is now, from which a form is made. */
 async function wholeAnswer(runtime: Runtime, by: Who, record: ApprovalRecord): Promise<ApprovalAnswer> {
-  const [shown = approvalAnswer(record)] = await answersFor(runtime, by, [record]);
-  return { ...shown, inputSchema: runtime.tools.offer(record.tool, record.action)?.inputSchema };
+  const [shown = approvalToWire(record)] = await answersFor(runtime, by, [record]);
+  return { ...shown, input_schema: runtime.tools.offer(record.tool, record.action)?.inputSchema };
 }
 
 /** A caller that may make calls may withdraw any; a person who decides, only what an agent of theirs asked. */

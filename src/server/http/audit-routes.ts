@@ -1,9 +1,12 @@
+import type { AuditFilter, LatestFilter } from "../../audit/log.ts";
+import { noOpaqueFields, toCamelCase } from "../../core/case.ts";
 import { defined } from "../../core/defined.ts";
 import { isJsonObject } from "../../core/json.ts";
 import { counted } from "../../core/shown.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { audit, type checked } from "../contract/audit.ts";
-import type { QueryOf, Source } from "../contract/route.ts";
+import type { Input, QueryOf } from "../contract/route.ts";
+import { verificationToWire } from "../wire.ts";
 import { problem } from "./answers.ts";
 import { actorOf, seesEntry, tenantSeen } from "./caller.ts";
 import { type Route, serve } from "./route.ts";
@@ -14,14 +17,17 @@ export const auditRoutes: readonly Route[] = serve(audit, {
   list: async ({ runtime, by, query }) => {
     const { limit = 200 } = query;
     const events = await runtime.audit.query({ ...(await filterOf(runtime, query)), limit, ...tenantSeen(by) });
-    const nextAfter = events.length === limit ? events.at(-1)?.seq : undefined;
-    return { events, nextAfter, checked: lastChecked(runtime) };
+    const next = events.length === limit ? events.at(-1)?.seq : undefined;
+    return { events, next_after: next, checked: lastChecked(runtime) };
   },
   latest: async ({ runtime, by, query }) => {
-    const page = await runtime.audit.latest({ ...(await filterOf(runtime, query)), ...tenantSeen(by) });
-    return { ...page, size: runtime.audit.size, checked: lastChecked(runtime) };
+    const { events, nextBefore } = await runtime.audit.latest({
+      ...(await filterOf(runtime, query)),
+      ...tenantSeen(by),
+    });
+    return { events, next_before: nextBefore, size: runtime.audit.size, checked: lastChecked(runtime) };
   },
-  verify: ({ runtime, query }) => runtime.audit.verify(query.against),
+  verify: async ({ runtime, query }) => verificationToWire(await runtime.audit.verify(query.against)),
   export: ({ runtime }) =>
     new Response(ReadableStream.from(linesAsBytes(runtime.audit.export())), {
       headers: {
@@ -38,7 +44,7 @@ export const auditRoutes: readonly Route[] = serve(audit, {
         "event_unknown",
         `There is no event \`${seq.slice(0, 40)}\` in the log; it has ${runtime.audit.size}.`,
       );
-    return proof;
+    return { ...proof, public_key: proof.publicKey };
   },
   keepHead: async ({ runtime, by, part, body: { note } }) => {
     const name = part("name");
@@ -62,23 +68,23 @@ export const auditRoutes: readonly Route[] = serve(audit, {
   },
 });
 
-type Named = Pick<QueryOf<typeof audit.list>, "type" | "callId">;
+type Query = QueryOf<typeof audit.list> & QueryOf<typeof audit.latest>;
 
 /** A recorded call has a key and arrivals: the name of any of them finds the events of all. */
-async function filterOf<Query extends Named>(
+async function filterOf(
   { calls }: Pick<Runtime, "calls">,
-  { callId: named, type: types, ...where }: Query,
-): Promise<Omit<Query, keyof Named> & { readonly type?: readonly string[]; readonly callId?: readonly string[] }> {
+  { call_id: named, type: types, ...query }: Query,
+): Promise<AuditFilter & LatestFilter> {
   const type = types?.split(",").filter((one) => one !== "");
-  if (named === undefined) return { ...where, ...defined({ type }) };
+  const where = { ...toCamelCase(query, noOpaqueFields), ...defined({ type }) };
+  if (named === undefined) return where;
   const record = await calls.get(named);
-  const callId = [...new Set([named, record?.key ?? named, record?.call.id ?? named])];
-  return { ...where, ...defined({ type }), callId };
+  return { ...where, callId: [...new Set([named, record?.key ?? named, record?.call.id ?? named])] };
 }
 
 /** Returns undefined when the log was never verified. */
-function lastChecked({ audit: { checked: last } }: Runtime): Source<typeof checked> | undefined {
-  return last && { ...last.found, at: last.at };
+function lastChecked({ audit: { checked: last } }: Runtime): Input<typeof checked> | undefined {
+  return last && { ...verificationToWire(last.found), at: last.at };
 }
 
 async function* linesAsBytes(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {

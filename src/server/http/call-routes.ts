@@ -1,3 +1,4 @@
+import { noOpaqueFields, toCamelCase } from "../../core/case.ts";
 import { defined } from "../../core/defined.ts";
 import { newTraceId } from "../../core/ids.ts";
 import type { ToolOutcome } from "../../core/outcome.ts";
@@ -6,9 +7,9 @@ import type { CallContext, CallRequest, Runtime, SettledAnswer } from "../../run
 import { call as callSchema, calls } from "../contract/calls.ts";
 import { chains } from "../contract/chains.ts";
 import { name } from "../contract/fields.ts";
-import { type Source, shape } from "../contract/route.ts";
-import { callToWire, explanationToWire } from "../contract/wire.ts";
+import { type Input, shape } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
+import { callToWire, chainToWire, explanationToWire } from "../wire.ts";
 import { answerOutcome, problem } from "./answers.ts";
 import { inBudget, spendOne } from "./budget.ts";
 import { actorOf, askerOf, visibleCall, visibleCalls } from "./caller.ts";
@@ -29,9 +30,9 @@ export const callRoutes: readonly Route[] = serve(calls, {
   },
   list: async ({ runtime, by, query }) => {
     const { limit = 100 } = query;
-    const records = await visibleCalls(runtime, by, { ...query, limit });
-    const nextBefore = records.length === limit ? records.at(-1)?.call.id : undefined;
-    return { calls: records.map(callToWire), nextBefore };
+    const records = await visibleCalls(runtime, by, { ...toCamelCase(query, noOpaqueFields), limit });
+    const next = records.length === limit ? records.at(-1)?.call.id : undefined;
+    return { calls: records.map(callToWire), next_before: next };
   },
   show: async ({ runtime, by, part }) => {
     const record = await visibleCall(runtime, by, part("id"));
@@ -59,11 +60,12 @@ export const chainRoutes: readonly Route[] = serve(chains, {
     if (runtime.chains === undefined) return { chains: [], engines: [] };
     const { tenant } = by.principal;
     const { limit = 100 } = query;
-    const listed = await runtime.chains.list({ tenant, ...query, limit, ...askerOf(by) });
+    const where = { tenant, ...toCamelCase(query, noOpaqueFields), limit, ...askerOf(by) };
+    const listed = await runtime.chains.list(where);
     const engines = await runtime.chains.engines();
     return {
-      chains: listed.map((script) => ({ ...script, requestedBy: script.principal })),
-      nextBefore: listed.length === limit ? listed.at(-1)?.callId : undefined,
+      chains: listed.map(chainToWire),
+      next_before: listed.length === limit ? listed.at(-1)?.callId : undefined,
       engines: engines.map((engine) => ({ ...engine, down: engine.isDown })),
     };
   },
@@ -108,8 +110,8 @@ export function requestOf({
   tool,
   action,
   arguments: input,
-  textArguments,
-}: Pick<CallRequested["body"], "tool" | "action" | "arguments" | "textArguments">): CallRequest {
+  text_arguments: textArguments,
+}: Pick<CallRequested["body"], "tool" | "action" | "arguments" | "text_arguments">): CallRequest {
   return defined({ tool, action, arguments: input, textArguments });
 }
 
@@ -120,9 +122,9 @@ function callIn(request: CallRequested, context: CallContext): Promise<ToolOutco
 
 /** The caller comes from the token alone; what the body claims can only narrow what the token grants. */
 function contextOf({ body, by, headers, signal }: CallRequested): CallContext | Response {
-  const { tool: _tool, action: _action, arguments: _arguments, textArguments: _texts, ...claims } = body;
+  const { tool: _tool, action: _action, arguments: _arguments, text_arguments: _texts, ...claims } = body;
   const header = headers.get("idempotency-key") ?? undefined;
-  if (header !== undefined && body.idempotencyKey !== undefined && header !== body.idempotencyKey) {
+  if (header !== undefined && body.idempotency_key !== undefined && header !== body.idempotency_key) {
     return problem(
       "request_invalid",
       "The `Idempotency-Key` header and `idempotency_key` name two different keys; send one.",
@@ -135,10 +137,11 @@ function contextOf({ body, by, headers, signal }: CallRequested): CallContext | 
     );
   }
   const scopes = (body.scopes ?? []).filter((scope) => by.scopes.includes(scope) || by.scopes.includes("*"));
-  return { ...claims, ...defined({ idempotencyKey: header }), principal: by.principal, scopes, signal };
+  const claimed = toCamelCase(claims, noOpaqueFields);
+  return { ...claimed, ...defined({ idempotencyKey: header }), principal: by.principal, scopes, signal };
 }
 
-function answerSettled(settled: SettledAnswer): Response | Source<typeof callSchema> {
+function answerSettled(settled: SettledAnswer): Response | Input<typeof callSchema> {
   if (settled.settled) return callToWire(settled.call);
   const beside = settled.call && { beside: { call: shape(callSchema, callToWire(settled.call)) } };
   return problem(settled.why, settled.message, beside);

@@ -1,8 +1,9 @@
 import type { Feed, FeedReader, FeedSubscription, ResetReason } from "../../observe/feed.ts";
 import type { FeedEvent, FeedFilter } from "../../observe/feed-event.ts";
-import { events, feedEvent } from "../contract/events.ts";
-import { type QueryOf, toContractNames } from "../contract/route.ts";
+import { events } from "../contract/events.ts";
+import type { QueryOf } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
+import { feedEventToWire } from "../wire.ts";
 import { problem } from "./answers.ts";
 import { askerOf } from "./caller.ts";
 import { type Route, serve } from "./route.ts";
@@ -25,7 +26,7 @@ export const eventRoutes: readonly Route[] = serve(events, {
 });
 
 /** Acts of operators and accounts are only for readers of the audit log. Others get calls and alarms. */
-function filterOf(by: Who, { type, runId, traceId }: QueryOf<typeof events.follow>): FeedFilter {
+function filterOf(by: Who, { type, run_id: runId, trace_id: traceId }: QueryOf<typeof events.follow>): FeedFilter {
   return {
     tenant: by.principal.tenant,
     ...askerOf(by),
@@ -154,5 +155,5 @@ const resetWords: Readonly<Record<ResetReason, string>> = {
 };
 
 function frame(event: FeedEvent): string {
-  return `id: ${event.id}\ndata: ${JSON.stringify(toContractNames(feedEvent, event))}\n\n`;
+  return `id: ${event.id}\ndata: ${JSON.stringify(feedEventToWire(event))}\n\n`;
 }

@@ -1,13 +1,13 @@
-import type { Grant, GrantState, Remember } from "../../approvals/grant.ts";
-import { toCamelCase, toSnakeCase } from "../../core/case.ts";
+import type { Grant, Remember } from "../../approvals/grant.ts";
+import { toCamelCase } from "../../core/case.ts";
 import { defined } from "../../core/defined.ts";
-import type { JsonObject } from "../../core/json.ts";
 import type { Conditions } from "../../policy/rules/condition.ts";
 import { policyOpaque } from "../../policy/schema.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { type grant, grants, type RememberBody } from "../contract/grants.ts";
-import type { Source } from "../contract/route.ts";
+import type { Input } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
+import { grantToWire } from "../wire.ts";
 import { problem } from "./answers.ts";
 import { deciderOf, sees } from "./caller.ts";
 import { type Route, serve } from "./route.ts";
@@ -27,24 +27,10 @@ export const grantRoutes: readonly Route[] = serve(grants, {
 });
 
 /** An agent does not learn why a person's grant is silent. */
-async function shownTo({ kind }: Who, one: Grant, { approvals }: Runtime): Promise<Source<typeof grant>> {
+async function shownTo({ kind }: Who, one: Grant, { approvals }: Runtime): Promise<Input<typeof grant>> {
   const state = approvals.grants.stateOf(one);
   const silent = state === "live" ? await approvals.grants.problem(one) : undefined;
-  return grantAnswer(one, state, silent === undefined || kind === "person" ? silent : "it counts no more");
-}
-
-export function grantAnswer(one: Grant, status: GrantState, silent?: string): Source<typeof grant> {
-  const { tool, action, arguments: conditions } = one;
-  return {
-    ...one,
-    grantId: one.id,
-    status,
-    silent,
-    scope: { tool, action, arguments: conditions && (toSnakeCase(conditions, policyOpaque) as JsonObject) }, // conditions are plain JSON
-    grantedTo: one.principal,
-    riskLevel: one.risk,
-    answers: one.asks,
-  };
+  return grantToWire(one, state, silent === undefined || kind === "person" ? silent : "it counts no more");
 }
 
 /** What a decision is to be remembered for. Its conditions are checked where they are compiled. */

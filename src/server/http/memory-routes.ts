@@ -8,7 +8,8 @@ import type {
 import { defined } from "../../core/defined.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { candidate, memory } from "../contract/memory.ts";
-import { type Source, shape } from "../contract/route.ts";
+import { type Input, shape } from "../contract/route.ts";
+import { candidateToWire } from "../wire.ts";
 import { answer, problem } from "./answers.ts";
 import { actorOf } from "./caller.ts";
 import { type Route, type RouteRequest, serve } from "./route.ts";
@@ -16,14 +17,14 @@ import { type Route, type RouteRequest, serve } from "./route.ts";
 /** What agents proposed to remember, and a person's decision on it. */
 export const memoryRoutes: readonly Route[] = serve(memory, {
   candidates: async (request) => {
-    const { runId: run, state, limit = 100 } = request.query;
+    const { run_id: run, state, limit = 100 } = request.query;
     if (request.memory === undefined) return memoryOff();
     const found: CandidateRecord[] = [];
     for await (const record of candidates(request.memory, request, run)) {
       if (state === undefined || state === record.state) found.push(record);
       if (found.length === limit) break;
     }
-    return { candidates: found.map(shown) };
+    return { candidates: found.map(candidateToWire) };
   },
   accept: (request) =>
     decide(request, (service, name) =>
@@ -40,19 +41,19 @@ type CandidateDecisionRequest = Pick<
 async function decide(
   request: CandidateDecisionRequest,
   rule: (service: CandidateService, name: CandidateName) => Promise<CandidateDecided>,
-): Promise<Response | Source<typeof candidate>> {
+): Promise<Response | Input<typeof candidate>> {
   const { memory: service, by, body, part } = request;
   if (service === undefined) return memoryOff();
   const { tenant } = by.principal;
-  const run = body.runId ?? (await runOf(service, request, part("id")));
+  const run = body.run_id ?? (await runOf(service, request, part("id")));
   if (run === undefined) return problem("candidate_unknown", `There is no memory candidate \`${part("id")}\`.`);
   const decided = await rule(service, { tenant, runId: run, id: part("id") });
   if (decided.decided) {
     await noteDecision(request, decided.candidate);
-    return shown(decided.candidate);
+    return candidateToWire(decided.candidate);
   }
   const { code, message } = decided;
-  const record = decided.candidate && shape(candidate, shown(decided.candidate));
+  const record = decided.candidate && shape(candidate, candidateToWire(decided.candidate));
   if (code === "candidate_waiting" && record !== undefined) return answer(record, 202);
   const beside = record && { beside: { candidate: record } };
   return problem(code === "candidate_waiting" ? "candidate_unclear" : code, message, beside);
@@ -122,10 +123,6 @@ async function* candidates(
     before = page.at(-1)?.call.id;
     if (page.length < where.limit) return;
   }
-}
-
-function shown({ at, id, decision, ...record }: CandidateRecord): Source<typeof candidate> {
-  return { ...record, ...decision, candidateId: id, proposedAt: at, decidedAt: decision?.at, decidedBy: decision?.by };
 }
 
 function memoryOff(): Response {

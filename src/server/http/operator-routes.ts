@@ -2,16 +2,14 @@
 import type { SkillRun, Skills } from "../../builtin/skills/skills.ts";
 import type { Actor } from "../../core/actor.ts";
 import { counted } from "../../core/shown.ts";
-import type { Alarm, AlarmChange } from "../../observe/alarms/alarms.ts";
-import type { ChannelState } from "../../observe/notify/channel.ts";
+import type { AlarmChange } from "../../observe/alarms/alarms.ts";
 import type { Received } from "../../observe/notify/decisions.ts";
-import type { ControlState } from "../../policy/controls.ts";
 import { type alarm as alarmSchema, alarms } from "../contract/alarms.ts";
-import { type channel, channels } from "../contract/channels.ts";
-import { type controlState, controls, secrets } from "../contract/controls.ts";
-import type { Source } from "../contract/route.ts";
+import { channels } from "../contract/channels.ts";
+import { controls, secrets } from "../contract/controls.ts";
+import type { Input } from "../contract/route.ts";
 import { skills } from "../contract/skills.ts";
-import { skillsToWire } from "../contract/wire.ts";
+import { alarmToWire, channelToWire, controlsToWire, skillsToWire } from "../wire.ts";
 import { answered, problem } from "./answers.ts";
 import { actorOf, isOfOwnTenant } from "./caller.ts";
 import { type Route, type RouteRequest, serve } from "./route.ts";
@@ -20,22 +18,18 @@ import { type Route, type RouteRequest, serve } from "./route.ts";
 export const controlRoutes: readonly Route[] = serve(controls, {
   show: ({ runtime, by }) => {
     const { pausedBy, ...state } = runtime.controls.state;
-    return controlAnswer(isOfOwnTenant(by) ? { ...state, pausedBy } : state);
+    return controlsToWire(isOfOwnTenant(by) ? { ...state, pausedBy } : state);
   },
   history: async ({ runtime, by }) => ({ changes: isOfOwnTenant(by) ? await runtime.controls.history() : [] }),
-  pause: async ({ runtime, by, body }) => controlAnswer(await runtime.controls.pause(actorOf(by), body.reason)),
-  resume: async ({ runtime, by, body }) => controlAnswer(await runtime.controls.resume(actorOf(by), body.reason)),
+  pause: async ({ runtime, by, body }) => controlsToWire(await runtime.controls.pause(actorOf(by), body.reason)),
+  resume: async ({ runtime, by, body }) => controlsToWire(await runtime.controls.resume(actorOf(by), body.reason)),
   autonomy: async ({ runtime, by, body }) =>
-    controlAnswer(await runtime.controls.setAutonomy(body.level, actorOf(by), body.reason)),
+    controlsToWire(await runtime.controls.setAutonomy(body.level, actorOf(by), body.reason)),
   tool: async ({ runtime, by, part, body }) =>
-    controlAnswer(await runtime.controls.setTool(part("name"), body.enabled, actorOf(by), body.reason)),
+    controlsToWire(await runtime.controls.setTool(part("name"), body.enabled, actorOf(by), body.reason)),
   server: async ({ runtime, by, part, body }) =>
-    controlAnswer(await runtime.controls.setServer(part("name"), body.enabled, actorOf(by), body.reason)),
+    controlsToWire(await runtime.controls.setServer(part("name"), body.enabled, actorOf(by), body.reason)),
 });
-
-function controlAnswer({ paused, pausedBy, autonomy, ...off }: ControlState): Source<typeof controlState> {
-  return { ...off, paused, pausedBy: paused ? pausedBy : undefined, autonomy: autonomy ?? null };
-}
 
 export const secretRoutes: readonly Route[] = serve(secrets, {
   changed: async ({ runtime, by, learnSecret, body: { connector, key, act } }) => {
@@ -62,14 +56,14 @@ export const skillRoutes: readonly Route[] = serve(skills, {
 async function changeSkill(
   { runtime, by, body, part }: Pick<RouteRequest<typeof skills.activate>, "runtime" | "by" | "body" | "part">,
   make: (library: Skills, run: SkillRun) => Promise<unknown>,
-): Promise<Response | Source<typeof skills.activate.answer>> {
+): Promise<Response | Input<typeof skills.activate.answer>> {
   const library = runtime.skills;
   if (library === undefined)
     return problem("skill_unknown", `There is no skill \`${part("name")}\`: skills are off here.`);
-  const run = { tenant: by.principal.tenant, runId: body.runId };
+  const run = { tenant: by.principal.tenant, runId: body.run_id };
   return answered(async () => {
     await make(library, run);
-    return { runId: run.runId, active: library.active(run) };
+    return { run_id: run.runId, active: library.active(run) };
   }, refusedSkill);
 }
 
@@ -80,7 +74,7 @@ function refusedSkill(code: string): "skill_unknown" | "skill_refused" | undefin
 export const alarmRoutes: readonly Route[] = serve(alarms, {
   list: ({ runtime, by, query }) => {
     const page = runtime.alarms.page({ tenant: by.principal.tenant, limit: 200, ...query });
-    return { ...page, alarms: page.alarms.map(alarmAnswer) };
+    return { alarms: page.alarms.map(alarmToWire), next_after: page.nextAfter };
   },
   ack: (request) =>
     changeAlarm(request, (id, actor) => request.runtime.alarms.acknowledge(id, actor, request.body.reason)),
@@ -91,22 +85,18 @@ export const alarmRoutes: readonly Route[] = serve(alarms, {
 async function changeAlarm(
   { runtime, by, part }: RouteRequest,
   make: (id: string, actor: Actor) => Promise<AlarmChange>,
-): Promise<Response | Source<typeof alarmSchema>> {
+): Promise<Response | Input<typeof alarmSchema>> {
   const id = part("id");
   if (runtime.alarms.get(id)?.tenant !== by.principal.tenant)
     return problem("alarm_unknown", `There is no alarm \`${id.slice(0, 64)}\`.`);
   const changed = await make(id, actorOf(by));
-  return changed.changed ? alarmAnswer(changed.alarm) : problem(changed.why, changed.message);
-}
-
-function alarmAnswer(alarm: Alarm): Source<typeof alarmSchema> {
-  return { ...alarm, alarmId: alarm.id, dedupeKey: alarm.key };
+  return changed.changed ? alarmToWire(changed.alarm) : problem(changed.why, changed.message);
 }
 
 export const channelRoutes: readonly Route[] = serve(channels, {
   list: ({ runtime, by }) => {
     const listed = isOfOwnTenant(by) ? (runtime.channels?.list() ?? []) : [];
-    return { channels: listed.map(channelAnswer) };
+    return { channels: listed.map(channelToWire) };
   },
   test: async ({ runtime, by, part }) => {
     const name = part("name");
@@ -140,10 +130,6 @@ export const channelRoutes: readonly Route[] = serve(channels, {
   },
 });
 
-function channelAnswer({ dead, ...state }: ChannelState): Source<typeof channel> {
-  return { ...state, dead: dead.map((letter) => ({ ...letter, entry: letter.seq })) };
-}
-
 /** A decision is a few words. */
 const mostBytes = 16 * 1024;
 
@@ -153,12 +139,12 @@ const signatureRefused: Received = {
   message: "The signature, its id or its timestamp is not good for this channel.",
 };
 
-function answerReceived(received: Received): Response | Source<typeof channels.decide.answer> {
+function answerReceived(received: Received): Response | Input<typeof channels.decide.answer> {
   if (!received.taken) return problem(received.code, received.message);
   const { decided } = received;
   if (!decided.decided) return problem(decided.code, decided.message);
   const { id, state, decision } = decided.approval; // no more: what would run is shown in the console
-  return { approvalId: id, status: state, decidedAs: decision?.as };
+  return { approval_id: id, status: state, decided_as: decision?.as };
 }
 
 function unknownChannel(name: string): Response {

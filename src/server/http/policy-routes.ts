@@ -1,24 +1,25 @@
 import type { Principal } from "../../core/call.ts";
+import { noOpaqueFields, toSnakeCase } from "../../core/case.ts";
 import { defined } from "../../core/defined.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { policy } from "../contract/policy.ts";
 import type { BodyOf } from "../contract/route.ts";
-import { decisionToWire, explanationToWire } from "../contract/wire.ts";
 import type { Who } from "../credentials.ts";
 import type { PolicyReader } from "../policy-reader.ts";
+import { decisionToWire, explanationToWire, verdictChangeToWire } from "../wire.ts";
 import { answered, problem } from "./answers.ts";
 import { requestOf, unknownCall } from "./call-routes.ts";
 import { actorOf, isOfOwnTenant, visibleCall } from "./caller.ts";
 import { type Route, serve } from "./route.ts";
 
 export const policyRoutes: readonly Route[] = serve(policy, {
-  show: ({ runtime, by, query: { runId, autonomy, ...who } }) => {
+  show: ({ runtime, by, query: { run_id: runId, autonomy, ...who } }) => {
     const principal = principalOf(by, who);
     const found = runtime.policy.effective({ principal, ...defined({ runId, autonomy }) });
     return {
-      policyVersion: runtime.policy.version,
-      lines: found?.lines ?? null,
-      unknownRequests: found?.unknownRequests ?? [],
+      policy_version: runtime.policy.version,
+      lines: toSnakeCase(found?.lines, noOpaqueFields) ?? null,
+      unknown_requests: found?.unknownRequests ?? [],
       warnings: runtime.policy.warnings(),
     };
   },
@@ -28,21 +29,18 @@ export const policyRoutes: readonly Route[] = serve(policy, {
     const explanation = seen && (await runtime.policy.explainCall(seen.key));
     return explanation === undefined ? unknownCall(part("id")) : explanationToWire(explanation);
   },
-  simulate: ({ runtime, by, body: { configuration, ...where }, policies }) =>
+  simulate: ({ runtime, by, body: { configuration, run_id: runId, ...where }, policies }) =>
     reading(policies, async (read) => {
       const edited = (await read.policy(configuration)).policy;
       const { tenant } = by.principal;
-      const found = await runtime.policy.simulate(edited, { ...where, tenant });
+      const found = await runtime.policy.simulate(edited, { ...where, ...defined({ runId }), tenant });
       return {
-        ...found,
-        beforeVersion: found.before,
-        afterVersion: found.after,
-        changes: found.changes.map((change) => ({
-          ...change,
-          requestedBy: change.principal,
-          before: decisionToWire(change.before),
-          after: decisionToWire(change.after),
-        })),
+        before_version: found.before,
+        after_version: found.after,
+        replayed: found.replayed,
+        unknown_tools: found.unknownTools,
+        past_is_cut: found.pastIsCut,
+        changes: found.changes.map(verdictChangeToWire),
         warnings: runtime.policy.warnings(edited),
       };
     }),
@@ -62,10 +60,10 @@ export const policyRoutes: readonly Route[] = serve(policy, {
     if (!isOfOwnTenant(by))
       return problem("permission_missing", "The policy's text is for people of the installation's own tenant.");
     if (policies?.file === undefined) return noFile();
-    const document = await policies.file.read();
-    return { ...document, editable: document.whyNot === undefined };
+    const { whyNot, ...document } = await policies.file.read();
+    return { ...document, editable: whyNot === undefined, why_not: whyNot };
   },
-  save: ({ runtime, by, body: { text, expectedDigest, reason }, policies }) => {
+  save: ({ runtime, by, body: { text, expected_digest: expectedDigest, reason }, policies }) => {
     const file = policies?.file;
     if (file === undefined) return noFile();
     return answered(async () => {
@@ -90,7 +88,7 @@ function principalOf(
 }
 
 function explain(runtime: Runtime, by: Who, body: BodyOf<typeof policy.explain>): ReturnType<Runtime["explain"]> {
-  const { tool, action = "default", scopes, runId, autonomy } = body;
+  const { tool, action = "default", scopes, run_id: runId, autonomy } = body;
   const found = runtime.offered().find((one) => one.tool === tool && one.name === action);
   return runtime.explain(requestOf(body), {
     principal: principalOf(by, body),

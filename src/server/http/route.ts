@@ -9,13 +9,11 @@ import type { Windows } from "../../runtime/windows.ts";
 import {
   type BodyOf,
   fromSearch,
+  type Input,
   noFields,
   type QueryOf,
   type RouteDefinition,
   type RouteGroup,
-  type Source,
-  toContractNames,
-  toFields,
 } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
 import type { PolicyReader } from "../policy-reader.ts";
@@ -88,7 +86,7 @@ export interface Route extends RouteDefinition {
 
 /** A handler gives the answer of its route, or a response where it refuses or has a status of its own. */
 type Handler<R extends RouteDefinition> = (request: RouteRequest<R>) => Handled<R> | Promise<Handled<R>>;
-type Handled<R extends RouteDefinition> = Response | (R["answer"] extends string ? never : Source<R["answer"]>);
+type Handled<R extends RouteDefinition> = Response | (R["answer"] extends string ? never : Input<R["answer"]>);
 
 /** Binds each route of a group to its handler. */
 export function serve<G extends RouteGroup>(
@@ -126,7 +124,7 @@ function shaped(
   onWrong: ServerContext["onWrongAnswer"],
 ): object {
   if (typeof schema === "string") return given;
-  const read = schema.safeParse(toContractNames(schema, given));
+  const read = schema.safeParse(given);
   if (read.success) return read.data as object; // all answers are objects
   onWrong(`${method.toUpperCase()} ${path}`, z.prettifyError(read.error));
   return given;
@@ -149,7 +147,7 @@ export async function readRequest(
   if (twice !== undefined) return problem("request_invalid", `The query names \`${twice}\` more than once.`);
   const query = querySchema.safeParse(fromSearch(querySchema, search));
   if (!query.success) return invalid("query", query.error);
-  if (rawBody === true) return { query: toFields(querySchema, query.data), body: {} };
+  if (rawBody === true) return { query: query.data, body: {} };
   const ended = endedMeanwhile(by);
   const given = await read();
   const refused = ended();
@@ -157,7 +155,7 @@ export async function readRequest(
   if ("refused" in given) return given.refused;
   const body = readBody(bodySchema, given.value);
   if (!body.success) return invalid("body", body.error);
-  return { query: toFields(querySchema, query.data), body: toFields(bodySchema, body.data) as object }; // all bodies are objects
+  return { query: query.data, body: body.data as object }; // all bodies are objects
 }
 
 /** Null stands for an optional member that is not given, where the member itself cannot be null. */

@@ -1,9 +1,11 @@
 import type { Actor } from "../../core/actor.ts";
 import type { AgentRunId } from "../../core/agent-runs.ts";
+import { defined } from "../../core/defined.ts";
 import type { Json } from "../../core/json.ts";
-import type { RunName, RunSummary, Runs } from "../../observe/runs/runs.ts";
+import type { RunAbout, RunName, RunSummary, Runs } from "../../observe/runs/runs.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { runId } from "../contract/fields.ts";
+import type { BodyOf } from "../contract/route.ts";
 import { agentRuns, runs } from "../contract/runs.ts";
 import type { Who } from "../credentials.ts";
 import { answered, problem } from "./answers.ts";
@@ -16,15 +18,15 @@ export const runRoutes: readonly Route[] = serve(runs, {
   list: async ({ runtime, by, query }) => {
     if (runtime.runs === undefined) return runsOff();
     const { tenant } = by.principal;
-    const found = await runtime.runs.page({ tenant, limit: 50, ...query, ...askerOf(by) });
-    return found;
+    const { runs: found, nextAfter } = await runtime.runs.page({ tenant, limit: 50, ...query, ...askerOf(by) });
+    return { runs: found, next_after: nextAfter };
   },
   show: (request) => withRun(request, async (_runs, _name, summary) => summary),
   events: (request) =>
     withRun(request, async (kept, name) => {
       const { limit = 200, ...where } = request.query;
       const events = (await kept.events(name, { limit, ...where })) ?? [];
-      return { events, nextAfter: events.length === limit ? events.at(-1)?.sequence : undefined };
+      return { events, next_after: events.length === limit ? events.at(-1)?.sequence : undefined };
     }),
   timeline: async (request) => {
     const id = request.part("id");
@@ -32,13 +34,19 @@ export const runRoutes: readonly Route[] = serve(runs, {
   },
   begin: (request) => {
     const who = request.by.kind === "person" ? byHand(request.by) : { principal: request.by.principal };
-    return change(request, "begun", (kept, name) => kept.begin(name, { ...request.body, ...who }));
+    return change(request, "begun", (kept, name) => kept.begin(name, { ...aboutOf(request.body), ...who }));
   },
   describe: (request) =>
-    change(request, "described", (kept, name) => kept.describe(name, { ...request.body, ...byHand(request.by) })),
+    change(request, "described", (kept, name) =>
+      kept.describe(name, { ...aboutOf(request.body), ...byHand(request.by) }),
+    ),
   finish: (request) =>
     change(request, "finished", (kept, name) => kept.finish(name, { ...request.body, ...byHand(request.by) })),
 });
+
+function aboutOf({ task_id: taskId, system_prompt: systemPrompt, ...body }: BodyOf<typeof runs.begin>): RunAbout {
+  return { ...body, ...defined({ taskId, systemPrompt }) };
+}
 
 function byHand(by: Who): { readonly by?: Actor } {
   return by.kind === "person" ? { by: actorOf(by) } : {};
@@ -95,7 +103,7 @@ const mostStateBytes = 1_000_000;
 export const agentRunRoutes: readonly Route[] = serve(agentRuns, {
   list: async ({ runtime, by, query }) => {
     const ids = await runtime.agentRuns.list(by.principal);
-    return { runIds: ids.slice(-(query.limit ?? 100)).toReversed() };
+    return { run_ids: ids.slice(-(query.limit ?? 100)).toReversed() };
   },
   show: async ({ runtime, by, part }) => {
     const run = runOf(by, part("id"));
@@ -103,16 +111,16 @@ export const agentRunRoutes: readonly Route[] = serve(agentRuns, {
     if (run === undefined || found === undefined) return unknownRun(part("id"));
     const { tenant, agent } = by.principal;
     const instructions = runtime.skills?.instructions({ tenant, agent, runId: run.runId }) ?? "";
-    return { runId: run.runId, ...found, instructions };
+    return { run_id: run.runId, ...found, instructions };
   },
   save: async (request) => {
     const { runtime, by, part, body } = request;
     const run = runOf(by, part("id"));
     if (run === undefined) return unknownRun(part("id"));
-    const { state, expectedVersion: expected } = body;
+    const { state, expected_version: expected } = body;
     const refused = stateTooLarge(state) ?? (await spendOne(request)) ?? (await tooManyRuns(runtime, run, expected));
     if (refused !== undefined) return refused;
-    if (await runtime.agentRuns.save(run, state, expected)) return { runId: run.runId, version: expected + 1 };
+    if (await runtime.agentRuns.save(run, state, expected)) return { run_id: run.runId, version: expected + 1 };
     return problem(
       "run_contended",
       `The run \`${run.runId}\` is not at version ${expected}: another process goes on with it. Read it again.`,

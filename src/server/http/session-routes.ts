@@ -1,6 +1,6 @@
 import { roles as allRoles } from "../../core/roles.ts";
 import { type Accounts, accountProblems, type SignIn } from "../../identity/accounts.ts";
-import { type CamelFields, shape } from "../contract/route.ts";
+import { type Input, shape } from "../contract/route.ts";
 import { openId as routes, session, signedIn as signedInAnswer } from "../contract/session.ts";
 import type { Who } from "../credentials.ts";
 import { answered, type ProblemCode, problem } from "./answers.ts";
@@ -25,7 +25,7 @@ export const sessionRoutes: readonly Route[] = serve(session, {
   show: ({ by, command, runtime }) => ({
     ...shownSession(by),
     command: by.kind === "person" && isOfOwnTenant(by) ? command?.full : command?.withoutValues,
-    lastEventId: by.permissions.has("events:read") ? runtime.feed.last : undefined,
+    last_event_id: by.permissions.has("events:read") ? runtime.feed.last : undefined,
   }),
   signOut: async ({ accounts, headers, origin, by }) => {
     const cookie = readCookie(headers, sessionCookie, origin);
@@ -74,8 +74,8 @@ async function signingIn(
       ...personOf(account),
       permissions: [...(found?.permissions ?? [])],
       csrf,
-      expiresAt: live.expiresAt,
-      signedIn: true,
+      expires_at: live.expiresAt,
+      signed_in: true,
       credential: "session",
     });
     const maxAgeSeconds = (live.expiresAt - context.now()) / 1000;
@@ -91,24 +91,24 @@ function shownSession({
   credential,
   principal,
   decider,
-}: Who): Omit<CamelFields<typeof session.show.answer>, "expiresAt"> & { readonly expiresAt: number | null } {
+}: Who): Input<typeof session.show.answer> {
   const { user, tenant = principal.tenant, groups = [] } = decider;
   const roles = credential === "operator-token" ? allRoles : []; // who holds the data folder has every permission
-  const builtIn = { user: { id: user, name: user, displayName: user }, tenant, roles, groups };
+  const builtIn = { user: { id: user, name: user, display_name: user }, tenant, roles, groups };
   return {
     ...(account === undefined ? builtIn : personOf(account)),
     permissions: [...permissions],
-    expiresAt: live?.expiresAt ?? null,
-    signedIn: live !== undefined,
+    expires_at: live?.expiresAt ?? null,
+    signed_in: live !== undefined,
     credential,
   };
 }
 
 function personOf(
   account: NonNullable<Who["account"]>,
-): Pick<CamelFields<typeof session.show.answer>, "user" | "tenant" | "roles" | "groups"> {
+): Pick<Input<typeof session.show.answer>, "user" | "tenant" | "roles" | "groups"> {
   const { id, name, displayName, tenant, roles, groups } = account;
-  return { user: { id, name, displayName }, tenant, roles, groups };
+  return { user: { id, name, display_name: displayName }, tenant, roles, groups };
 }
 
 function tooMany(): Response {

@@ -6,19 +6,19 @@ import type { ApprovalRecord, CallRecord } from "../../core/records.ts";
 import type { ChainSummary } from "../../core/scripts.ts";
 import type { RunSummary, ToolRecord } from "../../observe/runs/runs.ts";
 import type { Runtime } from "../../runtime/api.ts";
-import type { Source } from "../contract/route.ts";
+import type { Input } from "../contract/route.ts";
 import type { runs, timelineCall } from "../contract/runs.ts";
 import type { Who } from "../credentials.ts";
 import { askerOf, visibleCall, visibleCalls, visibleRun } from "./caller.ts";
 import type { RouteRequest } from "./route.ts";
 
-type TimelineRow = Extract<Source<typeof timelineCall>, { readonly callId: string }>;
+type TimelineRow = Input<typeof timelineCall>;
 
 /** Returns undefined when there is no such run, or when the caller may not know of it. */
 export async function timelineOf(
   { runtime, by, query }: RouteRequest<typeof runs.timeline>,
   id: string,
-): Promise<Source<typeof runs.timeline.answer> | undefined> {
+): Promise<Input<typeof runs.timeline.answer> | undefined> {
   const { before, limit = 200 } = query;
   const records = await visibleCalls(runtime, by, { runId: id, limit, ...defined({ before }) });
   const summary = await visibleRun(runtime, by, id);
@@ -40,9 +40,9 @@ export async function timelineOf(
   const elsewhere = await shown(scripts.filter(({ call }) => !here.has(call.id)));
   const calls = [
     ...(await shown(records)),
-    ...refused.filter(({ callId }) => (before === undefined || callId < before) && callId > (next ?? "")),
-  ].sort((one, other) => (one.callId < other.callId ? 1 : -1));
-  return { runId: id, calls, ...(elsewhere.length > 0 && { scripts: elsewhere }), nextBefore: next };
+    ...refused.filter(({ call_id: of }) => (before === undefined || of < before) && of > (next ?? "")),
+  ].sort((one, other) => (one.call_id < other.call_id ? 1 : -1));
+  return { run_id: id, calls, ...(elsewhere.length > 0 && { scripts: elsewhere }), next_before: next };
 }
 
 /** Of scripts whose outcome does not list their calls yet. */
@@ -86,14 +86,18 @@ export function shownCall(
   const { id, tool, action, parentId, arrivedAt, authority } = call;
   return {
     ...record,
-    ...{ tool, action, parentId, arrivedAt, line },
-    callId: id,
+    ...{ tool, action, line },
+    call_id: id,
     agent: authority.principal.agent,
     user: authority.principal.user,
-    riskLevel: risk,
+    parent_id: parentId,
+    risk_level: risk,
     code: outcome?.refusal?.code,
     message: outcome?.refusal?.message,
     approval: approval && shownApproval(approval),
+    arrived_at: arrivedAt,
+    started_at: record.startedAt,
+    ended_at: record.endedAt,
     artifacts: artifactsOf(outcome),
   };
 }
@@ -146,26 +150,26 @@ function traceOf({ outcome }: CallRecord): TracedCall[] {
 
 function shownApproval({ id, state, requestedAt, expiresAt, decision }: ApprovalRecord): TimelineRow["approval"] {
   return {
-    approvalId: id,
+    approval_id: id,
     status: state,
-    askedAt: requestedAt,
-    expiresAt,
-    decidedAt: decision?.at,
-    decidedAs: decision?.as,
-    decidedBy: decision?.by,
+    asked_at: requestedAt,
+    expires_at: expiresAt,
+    decided_at: decision?.at,
+    decided_as: decision?.as,
+    decided_by: decision?.by,
   };
 }
 
 function shownRefusal(line: ToolRecord): TimelineRow {
   return {
-    callId: line.call_id,
+    call_id: line.call_id,
     state: "refused",
     tool: line.tool_name,
     action: line.action,
     code: line.error?.code,
     message: line.error?.message,
-    arrivedAt: Date.parse(line.completed_at) - line.duration_ms,
-    endedAt: line.completed_at,
+    arrived_at: Date.parse(line.completed_at) - line.duration_ms,
+    ended_at: line.completed_at,
     artifacts: [],
   };
 }
@@ -178,7 +182,7 @@ function artifactsOf(outcome: ToolOutcome | undefined): readonly TimelineArtifac
   const found = new Map<string, TimelineArtifact>();
   if (outcome.artifact !== undefined) found.set(outcome.artifact, { digest: outcome.artifact, name: "whole result" });
   for (const { artifact, mediaType, path } of outcome.files ?? [])
-    found.set(artifact, { digest: artifact, mediaType, name: path });
+    found.set(artifact, { digest: artifact, media_type: mediaType, name: path });
   for (const block of outcome.content) {
     const artifact = artifactIn(block);
     if (artifact !== undefined && !found.has(artifact.digest)) found.set(artifact.digest, artifact);
@@ -190,7 +194,7 @@ function artifactIn(block: ContentBlock): TimelineArtifact | undefined {
   if (!("artifact" in block) || block.artifact === undefined) return undefined;
   return {
     digest: block.artifact,
-    mediaType: block.mediaType,
+    media_type: block.mediaType,
     name: block.type === "resource" ? block.uri : block.name,
   };
 }

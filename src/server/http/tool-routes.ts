@@ -1,20 +1,20 @@
+import { noOpaqueFields, toSnakeCase } from "../../core/case.ts";
 import { defined } from "../../core/defined.ts";
 import { RuntimeFault } from "../../core/fault.ts";
 import { nearest } from "../../core/nearest.ts";
-import type { ToolChanges } from "../../mcp/client/pins.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import type { Offer } from "../../tools/tool.ts";
-import type { Source } from "../contract/route.ts";
-import { artifacts, health, type tool, type toolChanges, tools } from "../contract/tools.ts";
-import { toolToWire } from "../contract/wire.ts";
+import type { Input } from "../contract/route.ts";
+import { artifacts, health, type tool, tools } from "../contract/tools.ts";
 import type { Who } from "../credentials.ts";
+import { toolChangesToWire, toolToWire } from "../wire.ts";
 import { problem } from "./answers.ts";
 import { actorOf } from "./caller.ts";
 import { type Route, serve } from "./route.ts";
 
 export const toolRoutes: readonly Route[] = serve(tools, {
   list: ({ runtime, by, query }) => ({
-    tools: offeredTo(runtime, by, query.runId).map((action) => shown(runtime, action)),
+    tools: offeredTo(runtime, by, query.run_id).map((action) => shown(runtime, action)),
   }),
   show: ({ runtime, by, part }) => {
     const offered = offeredTo(runtime, by);
@@ -24,11 +24,11 @@ export const toolRoutes: readonly Route[] = serve(tools, {
   },
   changes: ({ runtime, part }) => {
     const changes = runtime.pins.changes(part("name"));
-    return changes === undefined ? unpinned(runtime, part("name")) : shownChanges(changes);
+    return changes === undefined ? unpinned(runtime, part("name")) : toolChangesToWire(changes);
   },
   approve: async ({ runtime, by, part, body }) => {
     const approved = await runtime.pins.approve(part("name"), { ...body, ...actorOf(by) });
-    if (approved.approved) return shownChanges(approved.changes);
+    if (approved.approved) return toolChangesToWire(approved.changes);
     return approved.why === "tool_unknown" ? unpinned(runtime, part("name")) : problem(approved.why, approved.message);
   },
   statistics: ({ runtime, by }) => {
@@ -36,7 +36,7 @@ export const toolRoutes: readonly Route[] = serve(tools, {
     const { tenant } = by.principal;
     return {
       since: statistics.since,
-      tools: statistics.actions(tenant),
+      tools: toSnakeCase(statistics.actions(tenant), noOpaqueFields),
       minutes: statistics.minutes(tenant),
     };
   },
@@ -82,12 +82,13 @@ function offeredTo(runtime: Runtime, by: Who, run?: string): readonly Offer[] {
   return by.kind === "person" ? runtime.offered() : runtime.offered(by.principal, run);
 }
 
-function shown(runtime: Runtime, action: Offer): Source<typeof tool> {
-  return toolToWire(action, {
-    health: runtime.tools.get(action.tool)?.health,
+function shown(runtime: Runtime, action: Offer): Input<typeof tool> {
+  return {
+    ...toolToWire(action),
+    health: toSnakeCase(runtime.tools.get(action.tool)?.health, noOpaqueFields),
     unavailable: runtime.tools.unavailable(action),
     blocked: runtime.tools.blocked(action.tool)?.why,
-  });
+  };
 }
 
 function unknownTool(named: string, offered: readonly Offer[]): Response {
@@ -105,14 +106,6 @@ function unpinned(runtime: Runtime, name: string): Response {
     "tool_unknown",
     `\`${name}\` comes from no server: its definition is your own, and nothing to approve.`,
   );
-}
-
-function shownChanges({ pinned, offered, ...changes }: ToolChanges): Source<typeof toolChanges> {
-  return {
-    ...changes,
-    pinned: pinned && { ...pinned, definition: pinned.digest },
-    offered: offered && { ...offered, definition: offered.digest },
-  };
 }
 
 /** Header values are ASCII. */

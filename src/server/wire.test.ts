@@ -1,10 +1,9 @@
 import { expect, it } from "vitest";
-import { anApproval, anOutcome, aRecord } from "../../../test/fakes/stub-runtime.ts";
-import { refusal } from "../../core/refusals.ts";
-import { shownApproval } from "../http/approval-view.ts";
-import { outcome as outcomeSchema } from "./outcome.ts";
-import { shape } from "./route.ts";
-import { callToWire, outcomeToWire } from "./wire.ts";
+import { anApproval, anOutcome, aRecord } from "../../test/fakes/stub-runtime.ts";
+import { refusal } from "../core/refusals.ts";
+import { outcome as outcomeSchema } from "./contract/outcome.ts";
+import { shape } from "./contract/route.ts";
+import { callToWire, feedEventToWire, outcomeToWire, shownApproval } from "./wire.ts";
 
 const at = Date.UTC(2026, 10, 20);
 const outcome = anOutcome({
@@ -32,6 +31,9 @@ it("leaves a tool's own names and values untouched", () => {
   expect(outcomeToWire(outcome, "t").structured).toBe(outcome.structured);
   const record = aRecord();
   expect(callToWire(record).arguments).toBe(record.call.arguments);
+  const data = { itsOwnName: 1 };
+  const event = { id: "1", type: "t", at: "", tenant: "", agent: "", traceId: "", summary: "", data };
+  expect(feedEventToWire(event).data).toBe(data);
 });
 
 it("says times as ISO 8601 in UTC", () => {
