@@ -1,5 +1,5 @@
 /** How a run of `agent run` goes on, kept with the run; and the model that `--model` names. */
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { scriptedTurns } from "../config/agent-script.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import type { Json, JsonObject } from "../core/json.ts";

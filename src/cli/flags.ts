@@ -1,6 +1,7 @@
 /** The flags of a command, made from the fields of its route: their names, their help and what they accept. */
-import type { z } from "@hono/zod-openapi";
+
 import { type Command, Option } from "commander";
+import type { z } from "zod";
 import { fromText, type Input } from "../server/contract/route.ts";
 import { objectOf } from "./commands/arguments.ts";
 import { UsageProblem } from "./usage-problem.ts";

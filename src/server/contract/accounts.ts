@@ -1,4 +1,4 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { roles } from "../../core/roles.ts";
 import { component, each, flag, name, optional, text, texts, when } from "./fields.ts";
 import { route, type View } from "./route.ts";
@@ -80,7 +80,7 @@ const listedToken = token
     why: text.optional().describe("Why it is dead."),
     lost: texts.describe("Permissions that its owner has no more."),
   })
-  .openapi("ListedToken");
+  .meta({ id: "ListedToken" });
 export type ListedTokenAnswer = View<typeof listedToken>;
 
 const longestTokenSeconds = 366 * 86_400;

@@ -1,4 +1,4 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { component, cursor, jsonObject, limit, optional, reasonFields, search, text, when, whole } from "./fields.ts";
 import { route, type View } from "./route.ts";
 

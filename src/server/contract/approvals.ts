@@ -1,4 +1,4 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { largestBatch } from "../../core/decision-text.ts";
 import { approvalStates } from "../../core/states.ts";
 import {
@@ -41,15 +41,17 @@ const vote = component("Vote", {
   reason: text.optional(),
 });
 
-const viewer = component("ApprovalViewer", {
-  may: z.array(verb),
-  why_not: z
-    .enum(["over", "requester", "credential", "not_asked", "sign_in", "voted", "role"])
-    .optional()
-    .describe("Why you may not approve it; `message` says it in a sentence."),
-  message: text.optional(),
-  withdraws: z.literal(true).optional().describe("You or an agent of yours asked for it, and you may withdraw it."),
-});
+const viewer = z
+  .object({
+    may: z.array(verb),
+    why_not: z
+      .enum(["over", "requester", "credential", "not_asked", "sign_in", "voted", "role"])
+      .optional()
+      .describe("Why you may not approve it; `message` says it in a sentence."),
+    message: text.optional(),
+    withdraws: z.literal(true).optional().describe("You or an agent of yours asked for it, and you may withdraw it."),
+  })
+  .meta({ id: "ApprovalViewer", description: "What you may decide." });
 export type ViewerView = View<typeof viewer>;
 export type ViewerInput = Input<typeof viewer>;
 
@@ -85,7 +87,7 @@ export const approval = component("Approval", {
       artifacts: z.array(artifact).optional().describe("What the artifacts hold that the arguments name."),
     })
     .describe("Exactly what runs if it is approved."),
-  asked: jsonObject.optional().openapi({ description: "The arguments as they were sent, where they were edited." }),
+  asked: jsonObject.optional().meta({ description: "The arguments as they were sent, where they were edited." }),
   asked_preview: preview.optional(),
   why: z.array(decisionReason),
   ...optional({ summary: text, preview, preview_digest: text }),
@@ -96,7 +98,7 @@ export const approval = component("Approval", {
   ...each(text, "policy_version", "definition", "binding"),
   digest: text.describe("SHA-256 over the RFC 8785 text of `what.arguments`."),
   shown_digest: text.describe("Of all that is shown of what would run; a decision carries it as `expected_digest`."),
-  input_schema: jsonObject.optional().openapi({ description: "Of the tool as it is now. Not in lists." }),
+  input_schema: jsonObject.optional().meta({ description: "Of the tool as it is now. Not in lists." }),
   routed: routed.describe("What a decision needs."),
   votes: z.array(vote),
   quorum_left: whole.describe("How many different people must still approve."),
@@ -106,7 +108,7 @@ export const approval = component("Approval", {
   ...optional({ edited: z.object(author), reminded_at: when, escalated_at: when }),
   on_expiry: z.literal("denied"),
   how_to_approve: text,
-  ...optional({ decision: vote, viewer: viewer.describe("What you may decide."), grant }),
+  ...optional({ decision: vote, viewer, grant }),
 });
 export type ApprovalView = View<typeof approval>;
 

@@ -1,4 +1,4 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import {
   component,
   digest,
@@ -46,7 +46,7 @@ export const auditEvent = z
     decided_via: text.optional().describe("The credential: `session:ann`, `token:tok_…`."),
     ...optional({ reason: text, data: json }),
   })
-  .openapi("AuditEvent");
+  .meta({ id: "AuditEvent" });
 export type AuditEventView = View<typeof auditEvent>;
 
 const verdict = optional({
@@ -74,12 +74,12 @@ const broken = z.object({
     .describe("The log cannot be read from `first_broken` on; `failing`: another try may read it."),
   ...verdict,
 });
-export const verification = z.discriminatedUnion("intact", [intact, broken]).openapi("Verification");
+export const verification = z.discriminatedUnion("intact", [intact, broken]).meta({ id: "Verification" });
 export type VerificationView = View<typeof verification>;
 /** The result of the last verification: of a request, or of the check in the background. */
 export const checked = z
   .discriminatedUnion("intact", [intact.extend({ at: when }), broken.extend({ at: when })])
-  .openapi("Checked");
+  .meta({ id: "Checked" });
 export type CheckedView = View<typeof checked>;
 
 const filter = {

@@ -1,4 +1,4 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { callId, component, limit, optional, principal, runId, search, text, when, whole } from "./fields.ts";
 import { outcome } from "./outcome.ts";
 import { route, type View } from "./route.ts";

@@ -1,4 +1,4 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { secretPathPattern } from "../../core/secret-name.ts";
 import { autonomy, component, flag, optional, reason, reasonFields, text, texts, when } from "./fields.ts";
 import { route, type View } from "./route.ts";

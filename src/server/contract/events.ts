@@ -1,4 +1,4 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { eventTypes, jsonObject, name, optional, runId, search, text, traceId, when } from "./fields.ts";
 import { route, type View } from "./route.ts";
 

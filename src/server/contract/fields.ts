@@ -1,5 +1,5 @@
 /** Fields that many routes share. Requests are strict objects: an unknown field is refused by its name. */
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { autonomies, risks, verdicts } from "../../core/risk.ts";
 
@@ -8,7 +8,7 @@ export function component<Fields extends z.core.$ZodLooseShape>(
   name: string,
   fields: Fields,
 ): z.ZodObject<Fields, z.core.$strip> {
-  return z.object(fields).openapi(name);
+  return z.object(fields).meta({ id: name });
 }
 
 /** The fields of an address. Each may be left out. */
@@ -46,14 +46,14 @@ export const reasonFields = z.strictObject({ reason: reason.optional().describe(
 /** Any JSON object, untouched: it was read strictly, and the tool's own schema judges it. `.describe` would take its OpenAPI type. */
 export const jsonObject = z
   .custom<JsonObject>(isJsonObject, "must be a JSON object")
-  .openapi({ type: "object", additionalProperties: true });
+  .meta({ type: "object", additionalProperties: true });
 /** An object of texts. Its names stay as they are. */
 export const textObject = z
   .custom<Readonly<Record<string, string>>>(
     (value) => isJsonObject(value) && Object.values(value).every((text) => typeof text === "string"),
     "must be an object whose values are texts",
   )
-  .openapi({
+  .meta({
     type: "object",
     additionalProperties: { type: "string" },
     description:
@@ -62,7 +62,7 @@ export const textObject = z
 /** Any JSON value. */
 export const json = z
   .custom<Json>((value) => value !== undefined, "is missing")
-  .openapi({ type: ["object", "array", "string", "number", "boolean", "null"], description: "Any JSON." });
+  .meta({ type: ["object", "array", "string", "number", "boolean", "null"], description: "Any JSON." });
 
 /** A filter by the types of events. */
 export const eventTypes = z
@@ -71,8 +71,8 @@ export const eventTypes = z
   .max(1_000)
   .describe("Types, separated by commas. A type that ends in `.` is a prefix.");
 
-export const risk = z.enum(risks).openapi("Risk");
-export const autonomy = z.enum(autonomies, "must be A0, A1, A2, A3 or A4").openapi("Autonomy");
+export const risk = z.enum(risks).meta({ id: "Risk" });
+export const autonomy = z.enum(autonomies, "must be A0, A1, A2, A3 or A4").meta({ id: "Autonomy" });
 export const runId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 of A-Z a-z 0-9 _ -");
 export const traceId = z.string().regex(/^[0-9a-f]{32}$/, "must be 32 lower-case hex digits");
 export const callId = z.string().regex(/^call_[0-9a-f-]{36}$/, "must be the id of a call (call_…)");
@@ -97,7 +97,7 @@ export const time = z
       .regex(/^\d{1,15}$/)
       .transform(Number),
   ])
-  .openapi({ type: "string", format: "date-time" });
+  .meta({ type: "string", format: "date-time" });
 
 export const text = z.string();
 export const texts = z.array(text);
@@ -107,7 +107,7 @@ export const flag = z.boolean();
 export const when = z
   .union([z.number(), z.string()])
   .transform((at) => (typeof at === "number" ? iso(at) : at))
-  .openapi({ type: "string", format: "date-time" });
+  .meta({ type: "string", format: "date-time" });
 
 /** Wall clock milliseconds as ISO 8601, UTC. A time beyond what a Date can say becomes the last one it can. */
 export function iso(ms: number): string {

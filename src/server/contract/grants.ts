@@ -1,4 +1,4 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import {
   author,
   component,
@@ -49,7 +49,7 @@ export const remember = z
     for: z.union([z.enum(["run", "session"]), z.strictObject({ until: time })]),
     reason,
   })
-  .openapi("Remember");
+  .meta({ id: "Remember" });
 export type RememberBody = View<typeof remember>;
 
 export const grants = {

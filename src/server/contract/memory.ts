@@ -1,4 +1,4 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { component, flag, limit, optional, reason, runId, search, text, texts, when } from "./fields.ts";
 import { route, type View } from "./route.ts";
 

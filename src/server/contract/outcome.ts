@@ -1,4 +1,4 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { component, flag, json, jsonObject, optional, text, texts, when } from "./fields.ts";
 import type { View } from "./route.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { verdicts } from "../../core/risk.ts";
 import {
   autonomy,
@@ -27,7 +27,7 @@ import {
 import { refusal } from "./outcome.ts";
 import { route, type View } from "./route.ts";
 
-const verdict = z.enum([...verdicts, "DENY"]).openapi("Verdict");
+const verdict = z.enum([...verdicts, "DENY"]).meta({ id: "Verdict" });
 export type VerdictView = View<typeof verdict>;
 
 export const decision = component("Decision", {
@@ -76,7 +76,7 @@ export const explanation = z
     }),
     z.object({ reached: z.literal("refused"), refusal, ...optional({ decision, recorded }) }),
   ])
-  .openapi("Explanation");
+  .meta({ id: "Explanation" });
 export type ExplanationView = View<typeof explanation>;
 
 const warning = component("PolicyWarning", {

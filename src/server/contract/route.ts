@@ -4,8 +4,9 @@
  *
  * Next: contract.ts (all routes), approvals.ts (an example), ../http/route.ts (the server), ../client/client.ts (the client).
  */
-import { z } from "@hono/zod-openapi";
+
 import type { ZodType } from "zod";
+import { z } from "zod";
 import type { Json } from "../../core/json.ts";
 import type { Permission } from "../../core/roles.ts";
 

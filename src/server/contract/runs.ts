@@ -1,4 +1,4 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { approvalStates, callStates } from "../../core/states.ts";
 import {
   callId,
@@ -175,7 +175,7 @@ export const agentRuns = {
     answer: component("AgentRun", {
       run_id: text,
       version: whole,
-      state: json.openapi({ description: "What the loop keeps: the conversation, and how it goes on." }),
+      state: json.meta({ description: "What the loop keeps: the conversation, and how it goes on." }),
       instructions: text.describe("What the run's skills add to the system prompt now."),
     }),
   }),

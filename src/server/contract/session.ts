@@ -1,4 +1,4 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { password } from "./accounts.ts";
 import { component, each, flag, name, optional, search, text, texts, when } from "./fields.ts";
 import { route, type View } from "./route.ts";
@@ -24,14 +24,14 @@ const current = shown
       ),
     }),
   })
-  .openapi("Session");
+  .meta({ id: "Session" });
 export type SessionAnswer = View<typeof current>;
 
 export const signedIn = shown
   .extend({
     csrf: text.describe("For `x-postern-csrf`, with every request. This is the only answer that has it."),
   })
-  .openapi("SignedIn");
+  .meta({ id: "SignedIn" });
 
 const ways = component("SignInWays", {
   ...each(flag, "password", "accounts"),

@@ -1,4 +1,4 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import {
   component,
   digest,
@@ -38,14 +38,14 @@ export const tool = z
       .object({ readOnlyHint: hint, destructiveHint: hint, idempotentHint: hint, openWorldHint: hint })
       .describe("As MCP names them."),
     icons: z.array(jsonObject).optional().describe("As MCP has them."),
-    meta: jsonObject.optional().openapi({ description: "MCP's `_meta`." }),
+    meta: jsonObject.optional().meta({ description: "MCP's `_meta`." }),
     ui: z
       .object({ resource_uri: text, csp: jsonObject.optional(), permissions: texts, prefers_border: flag })
       .optional()
       .describe("The page that MCP clients show for it."),
     provider_specs: jsonObject
       .optional()
-      .openapi({ description: "What each provider is sent for a hosted or provider-defined tool, verbatim." }),
+      .meta({ description: "What each provider is sent for a hosted or provider-defined tool, verbatim." }),
     call_types: texts.optional().describe("The types under which its provider's calls arrive."),
     risk,
     risk_source: riskSource,
@@ -74,7 +74,7 @@ export const tool = z
       })
       .optional(),
   })
-  .openapi("Tool", { description: "One action of a tool." });
+  .meta({ id: "Tool", description: "One action of a tool." });
 export type ToolView = View<typeof tool>;
 
 const definition = component("Definition", {

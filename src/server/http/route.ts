@@ -1,5 +1,5 @@
-import { z } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
+import { z } from "zod";
 import type { CandidateService } from "../../builtin/memory/candidate-service.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
 import { type Permission, rolesWith } from "../../core/roles.ts";
