@@ -5,6 +5,7 @@ import { expect, it } from "vitest";
 /** Lowest first. A file knows its own folder and the layers before it; a folder of its own layer only through its port file. */
 const layers: readonly (readonly string[])[] = [
   ["core"],
+  ["system", "call", "checks"],
   ["store", "mcp/protocol"],
   ["secrets", "audit", "identity"],
   ["policy", "results"],

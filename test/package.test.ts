@@ -61,7 +61,7 @@ it("the entry loads at most 30 of our files: the first call loads what only call
     "files/reads.ts",
     "secrets/sealed-file.ts",
     "src/runtime/runtime.ts",
-    "src/runtime/options.ts",
+    "src/runtime/options/options.ts",
   ])
     expect(ours.filter((url) => url.endsWith(late))).toEqual([]);
 });

@@ -2,8 +2,7 @@
  * Google's Agent Development Kit: Postern's tools for an `LlmAgent`, and the gate around tools you have. The caller
  * passes `FunctionTool` in, so that the package itself is not needed here.
  */
-import { defined } from "../core/defined.ts";
-import type { JsonObject } from "../core/json.ts";
+import { defined, type JsonObject } from "../core/json.ts";
 import type { Runtime, ToolContext } from "../index.ts";
 import type { AgentContext, ToolUse } from "./agent-tools.ts";
 import {

@@ -5,12 +5,12 @@
  * Next: model.ts (what a model is), run-tools.ts (how calls are made), run-record.ts (the state), hooks.ts.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { AgentRunId, AgentRuns } from "../core/agent-runs.ts";
-import { defined } from "../core/defined.ts";
 import type { ProgressSink } from "../core/event.ts";
 import { messageOf } from "../core/fault.ts";
-import { digestOf, isJsonObject } from "../core/json.ts";
+import { defined, isJsonObject } from "../core/json.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
+import type { AgentRunId, AgentRuns } from "../core/records.ts";
+import { digestOf } from "../core/system/digest.ts";
 import { type AgentHooks, type HookRun, hookRun } from "./hooks.ts";
 import { withoutBytes } from "./images.ts";
 import type { AgentMessage, AgentModel, AnsweredUse, ModelRequest, ModelTool, ModelTurn } from "./model.ts";

@@ -6,18 +6,16 @@
  * Next: names.ts (names that providers accept), library-tools.ts (tools that a library user already has),
  * results/render.ts (an outcome as a model reads it).
  */
-import { defaultPrincipal } from "../core/authority.ts";
+
 import type { Principal } from "../core/call.ts";
-import { defined } from "../core/defined.ts";
 import { RuntimeFault } from "../core/fault.ts";
-import type { JsonObject } from "../core/json.ts";
+import { defined, type JsonObject } from "../core/json.ts";
 import { isNamedBy, modelCallOf, statedRunOf } from "../core/model-call.ts";
+import { defaultPrincipal } from "../core/names.ts";
 import type { ApprovalRecord } from "../core/records.ts";
 import { rankOf, risks, thresholdBelow } from "../core/risk.ts";
-import type { Limits } from "../core/session.ts";
-import type { CallContext, Explanation, Runtime, RuntimeSession } from "../index.ts";
-import type { Offer } from "../tools/index.ts";
-import { Toolbox } from "../tools/index.ts";
+import type { CallContext, Explanation, Limits, Runtime, RuntimeSession } from "../index.ts";
+import { type Offer, Toolbox } from "../tools/index.ts";
 import { AttachedSkills } from "./attached-skills.ts";
 import { withImages } from "./images.ts";
 import { commonNames, type NameRule } from "./names.ts";

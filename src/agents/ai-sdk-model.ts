@@ -1,6 +1,5 @@
 /** Any language model of the AI SDK (provider interface v4) as the model of an agent. */
-import type { Json, JsonObject } from "../core/json.ts";
-import { isRecord } from "../core/json.ts";
+import { isRecord, type Json, type JsonObject } from "../core/json.ts";
 import type { AgentMessage, AgentModel, AnsweredUse, ModelRequest, ModelTool, ModelTurn } from "./model.ts";
 
 /** The members of a `LanguageModelV4` that are used. */

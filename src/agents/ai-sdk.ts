@@ -3,8 +3,7 @@
  * have.
  * The types are those of the AI SDK, written here so that the package itself is not needed.
  */
-import { defined } from "../core/defined.ts";
-import { isRecord } from "../core/json.ts";
+import { defined, isRecord } from "../core/json.ts";
 import type { ContentBlock } from "../core/outcome.ts";
 import type { Runtime, ToolContext } from "../index.ts";
 import type { AgentContext, AgentTools, RenderedToolAnswer } from "./agent-tools.ts";

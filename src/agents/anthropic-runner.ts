@@ -3,7 +3,7 @@
  * tools you have. With `runToolsEagerly` the runner starts a tool while the message still streams: each start is a call
  * through every gate, so that an eager start runs nothing that a person must approve first.
  */
-import { defined } from "../core/defined.ts";
+import { defined } from "../core/json.ts";
 import type { Runtime, ToolContext } from "../index.ts";
 import type { AgentContext } from "./agent-tools.ts";
 import { type AnthropicContent, anthropicContent } from "./anthropic.ts";

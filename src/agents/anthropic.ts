@@ -2,8 +2,7 @@
  * Anthropic: tools → declarations, the model's calls → tool uses, answers → result blocks of the Messages API.
  * The types are Anthropic's own, written here so that the package `@anthropic-ai/sdk` is not needed.
  */
-import type { Json, JsonObject } from "../core/json.ts";
-import { isRecord } from "../core/json.ts";
+import { isRecord, type Json, type JsonObject } from "../core/json.ts";
 import type { ContentBlock, MediaBlock } from "../core/outcome.ts";
 import type { AgentTool, RenderedToolAnswer, ToolUse } from "./agent-tools.ts";
 import { type DeclareOptions, declareTools, type FunctionDeclarationParts, type ProviderRules } from "./declare.ts";

@@ -1,8 +1,7 @@
 import type { SkillRun, Skills } from "../builtin/index.ts";
 import type { Principal } from "../core/call.ts";
 import { RuntimeFault } from "../core/fault.ts";
-import type { ActiveSkills, ToolFacts } from "../policy/index.ts";
-import { skillsForbid } from "../policy/index.ts";
+import { type ActiveSkills, skillsForbid, type ToolFacts } from "../policy/index.ts";
 
 /** The skills of one run of an agent: active before its first call, and applied at once to the tools it is shown. */
 export class AttachedSkills {

@@ -9,8 +9,13 @@ import type { Browser } from "playwright-core";
 import type { Principal } from "../core/call.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { ToolContext } from "../index.ts";
-import type { JudgedCall, PreviewContext, ProviderDefinedTool, StandardSchema } from "../tools/index.ts";
-import { Toolbox } from "../tools/index.ts";
+import {
+  type JudgedCall,
+  type PreviewContext,
+  type ProviderDefinedTool,
+  type StandardSchema,
+  Toolbox,
+} from "../tools/index.ts";
 import { type BrowserCall, type ReadCall, readCall, type Viewport } from "./browser/actions.ts";
 import { browserSpecs, type ComputerDeclarations, computerSpecs } from "./browser/declarations.ts";
 import { urlProblem } from "./browser/egress.ts";

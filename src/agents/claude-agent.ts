@@ -6,8 +6,9 @@
  * Next: host-calls.ts (how a tool that the host runs becomes a call).
  */
 import { type CallToolResult, type ContentBlock as McpBlock, Server } from "@modelcontextprotocol/server";
-import { digestOf, isRecord, type JsonObject } from "../core/json.ts";
+import { isRecord, type JsonObject } from "../core/json.ts";
 import type { ContentBlock } from "../core/outcome.ts";
+import { digestOf } from "../core/system/digest.ts";
 import type { Runtime } from "../index.ts";
 import {
   type AgentContext,

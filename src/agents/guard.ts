@@ -1,5 +1,5 @@
-import { CallRefused } from "../core/call-refused.ts";
 import type { JsonObject } from "../core/json.ts";
+import { CallRefused } from "../core/outcome.ts";
 import type { CallContext, Runtime, ToolContext } from "../index.ts";
 import type { ArgumentsOf, ToolInput } from "../tools/index.ts";
 import { registerLibraryTools, type ToolStatement } from "./library-tools.ts";

@@ -5,7 +5,8 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { messageOf } from "../core/fault.ts";
-import { digestOf, isRecord, type JsonObject } from "../core/json.ts";
+import { isRecord, type JsonObject } from "../core/json.ts";
+import { digestOf } from "../core/system/digest.ts";
 import type { Runtime } from "../index.ts";
 import type { AgentTools, RenderedToolAnswer, ToolUse } from "./agent-tools.ts";
 import { type LibraryTool, registerLibraryTools, type ToolStatements } from "./library-tools.ts";

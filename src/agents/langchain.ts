@@ -2,8 +2,7 @@
  * LangChain and LangGraph: Postern's tools for agents and tool nodes, and the gate around tools you have. The caller
  * passes the library's own functions in, so that its packages are not needed here.
  */
-import { defined } from "../core/defined.ts";
-import { isRecord } from "../core/json.ts";
+import { defined, isRecord } from "../core/json.ts";
 import type { ContentBlock } from "../core/outcome.ts";
 import type { ApprovalRecord } from "../core/records.ts";
 import type { Runtime, ToolContext } from "../index.ts";

@@ -2,13 +2,12 @@
  * Both directions between the runtime and an agent library: the runtime's tools in the library's form, and tools that a
  * user of the library already has, registered with the runtime.
  */
-import { CallRefused } from "../core/call-refused.ts";
+
 import { RuntimeFault } from "../core/fault.ts";
-import type { JsonObject } from "../core/json.ts";
-import { isRecord } from "../core/json.ts";
-import { type ContentBlock, lineOfBytes, textOf } from "../core/outcome.ts";
+import { isRecord, type JsonObject } from "../core/json.ts";
+import { CallRefused, type ContentBlock, lineOfBytes, textOf } from "../core/outcome.ts";
 import type { ApprovalRecord } from "../core/records.ts";
-import { asSentence } from "../core/sentence.ts";
+import { asSentence } from "../core/shown.ts";
 import type { LocalTool, Runtime, ToolContext } from "../index.ts";
 import type { RenderedOutcome } from "../results/index.ts";
 import type { ActionSpec, ToolInput } from "../tools/index.ts";

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { Runtime } from "../runtime/api.ts";
+import type { Runtime } from "../runtime/api/api.ts";
 import { createRuntime } from "../runtime/create.ts";
 import type { LocalTool } from "../tools/kinds.ts";
 import { Toolbox } from "../tools/toolbox.ts";

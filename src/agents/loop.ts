@@ -1,5 +1,5 @@
 /** `postern/agents/loop`: an agent of this process, with Postern's own loop (agent-run.ts). */
-import { defined } from "../core/defined.ts";
+import { defined } from "../core/json.ts";
 import type { AnyTool, Runtime } from "../index.ts";
 import { isLocalTool, Toolbox } from "../tools/index.ts";
 import { type Agent, type AgentPlace, type AgentSettings, agentAt } from "./agent-run.ts";

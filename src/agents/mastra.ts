@@ -2,8 +2,7 @@
  * Mastra: Postern's tools for an `Agent`, and the gate around tools you have. The caller passes `createTool` in, so
  * that the package itself is not needed here.
  */
-import { defined } from "../core/defined.ts";
-import { isRecord } from "../core/json.ts";
+import { defined, isRecord } from "../core/json.ts";
 import type { Runtime, ToolContext } from "../index.ts";
 import { openRequestOf } from "../results/index.ts";
 import type { AgentContext, ToolUse } from "./agent-tools.ts";

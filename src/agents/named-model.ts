@@ -2,9 +2,9 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { withHiddenShown } from "../core/card-text.ts";
 import { messageOf, RuntimeFault } from "../core/fault.ts";
 import { isRecord } from "../core/json.ts";
-import { withHiddenShown } from "../core/system/card-text.ts";
 import { type AiSdkLanguageModel, aiSdkModel } from "./ai-sdk-model.ts";
 import type { AgentModel } from "./model.ts";
 

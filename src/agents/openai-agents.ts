@@ -3,7 +3,7 @@
  * The types are those of the library, written here so that the package itself is not needed.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import { defined } from "../core/defined.ts";
+import { defined } from "../core/json.ts";
 import { modelCallsOf } from "../core/model-call.ts";
 import type { ContentBlock } from "../core/outcome.ts";
 import type { Runtime, ToolContext } from "../index.ts";

@@ -2,8 +2,7 @@
  * OpenAI: tools → declarations, the model's calls → tool uses, answers → result items. Responses and Chat Completions.
  * The types are OpenAI's own, written here so that the package `openai` is not needed.
  */
-import type { Json, JsonObject } from "../core/json.ts";
-import { isRecord } from "../core/json.ts";
+import { isRecord, type Json, type JsonObject } from "../core/json.ts";
 import type { ContentBlock, MediaBlock } from "../core/outcome.ts";
 import type { AgentTool, RenderedToolAnswer, ToolUse } from "./agent-tools.ts";
 import { type DeclareOptions, declareTools, type FunctionDeclarationParts, type ProviderRules } from "./declare.ts";

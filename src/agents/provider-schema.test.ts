@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
-import type { Runtime } from "../runtime/api.ts";
+import type { Runtime } from "../runtime/api/api.ts";
 import { createRuntime } from "../runtime/create.ts";
 import { type AgentTools, openAgentTools, type ToolUse } from "./agent-tools.ts";
 import { anthropicTools, anthropicToolUses } from "./anthropic.ts";

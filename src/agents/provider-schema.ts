@@ -6,8 +6,8 @@
  * Next: names.ts (names of tools), strict.ts (strict mode), run-tools.ts (the one place that calls `ownArguments`).
  */
 
-import { referenceKey } from "../core/artifact.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import { referenceKey } from "../core/names.ts";
 import { isData, mapKeywords, pointedTo, unescaped } from "../core/schema-walk.ts";
 import { shortened } from "../core/shown.ts";
 import type { Offer } from "../tools/index.ts";

@@ -1,7 +1,7 @@
 import fastCheck from "fast-check";
 import { expect, it } from "vitest";
 import type { JsonObject } from "../core/json.ts";
-import type { Runtime } from "../runtime/api.ts";
+import type { Runtime } from "../runtime/api/api.ts";
 import { createRuntime } from "../runtime/create.ts";
 import { openAgentTools } from "./agent-tools.ts";
 import { anthropicResult, anthropicTools, anthropicToolUses } from "./anthropic.ts";

@@ -1,7 +1,6 @@
 import type { Autonomy } from "../core/call.ts";
 import { noOpaqueFields, opaqueFields, toCamelCase, toSnakeCase } from "../core/case.ts";
-import { defined } from "../core/defined.ts";
-import type { JsonObject } from "../core/json.ts";
+import { defined, type JsonObject } from "../core/json.ts";
 import { refusedOutcome, type ToolOutcome } from "../core/outcome.ts";
 import { refusal } from "../core/refusals.ts";
 import type { CallRequest, SessionCall } from "../index.ts";

@@ -2,7 +2,7 @@
 import fastCheck from "fast-check";
 import { expect, it } from "vitest";
 import type { JsonObject } from "../core/json.ts";
-import type { Runtime } from "../runtime/api.ts";
+import type { Runtime } from "../runtime/api/api.ts";
 import { createRuntime } from "../runtime/create.ts";
 import type { LocalTool } from "../tools/kinds.ts";
 import { openAgentTools, type RenderedToolAnswer, type ToolUse } from "./agent-tools.ts";

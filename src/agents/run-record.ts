@@ -1,9 +1,8 @@
 import type { SpanContext } from "@opentelemetry/api";
-import type { AgentRunId, AgentRuns } from "../core/agent-runs.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { newId } from "../core/ids.ts";
-import type { Json } from "../core/json.ts";
-import { isRecord } from "../core/json.ts";
+import { isRecord, type Json } from "../core/json.ts";
+import type { AgentRunId, AgentRuns } from "../core/records.ts";
 import type { AgentMessage } from "./model.ts";
 import type { ToolUse } from "./run-tools.ts";
 import { toolSearchName } from "./tool-search.ts";

@@ -5,9 +5,9 @@
  * Invariant: every use ends in the session's `invoke`, also of an unknown tool and of arguments that cannot be read.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import { readArtifactName } from "../core/artifact.ts";
 import { runBatch } from "../core/batch.ts";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
+import { readArtifactName } from "../core/names.ts";
 import type { ContentBlock, ToolOutcome } from "../core/outcome.ts";
 import { parseStrict } from "../core/strict-json.ts";
 import type { RuntimeSession, SessionCall } from "../index.ts";

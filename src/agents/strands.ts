@@ -2,7 +2,7 @@
  * Strands Agents: Postern's tools for an `Agent`, and the gate around tools you have. The caller passes `tool` in, so
  * that the package itself is not needed here.
  */
-import { defined } from "../core/defined.ts";
+import { defined } from "../core/json.ts";
 import type { Runtime } from "../index.ts";
 import { openRequestOf } from "../results/index.ts";
 import type { AgentContext, AgentTools, ToolUse } from "./agent-tools.ts";

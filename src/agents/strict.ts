@@ -1,5 +1,4 @@
-import type { Json, JsonObject } from "../core/json.ts";
-import { isJsonObject } from "../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 
 /** Whether a provider can be told to generate only arguments that fit the schema. The gate validates them anyway. */
 export type StrictDecision =

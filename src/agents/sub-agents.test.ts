@@ -1,6 +1,6 @@
 /** What an agent may use, in its own calls, its scripts and its sub-agents. */
 import { expect, it } from "vitest";
-import type { Runtime } from "../runtime/api.ts";
+import type { Runtime } from "../runtime/api/api.ts";
 import { createRuntime } from "../runtime/create.ts";
 import type { LocalTool } from "../tools/kinds.ts";
 import { Toolbox } from "../tools/toolbox.ts";

@@ -1,10 +1,10 @@
 /** The `approvals` section of a configuration file (snake_case) and what it becomes. Only src/config imports this. */
 import { z } from "zod";
+import type { Patience } from "../call/session.ts";
 import type { CamelCased } from "../core/case.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { risks } from "../core/risk.ts";
 import { isRole, roles } from "../core/roles.ts";
-import type { Patience } from "../core/session.ts";
 import { type ApprovalRoute, Routing } from "./routes.ts";
 
 export interface ApprovalSettings {

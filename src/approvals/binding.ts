@@ -1,10 +1,11 @@
+import type { Caller } from "../call/session.ts";
 import type { Authority, Risk, ToolCall } from "../core/call.ts";
 import type { Weighing } from "../core/event.ts";
 import { newId } from "../core/ids.ts";
-import { digestOf, type Json, type JsonObject, sha256 } from "../core/json.ts";
+import type { Json, JsonObject } from "../core/json.ts";
 import type { Preview } from "../core/outcome.ts";
 import type { ApprovalRecord, ReferencedArtifact } from "../core/records.ts";
-import type { Caller } from "../core/session.ts";
+import { digestOf, sha256 } from "../core/system/digest.ts";
 import { type Routing, routedBy } from "./routes.ts";
 
 /** What an approval is bound to: exactly what was shown, for whom, and until when. */

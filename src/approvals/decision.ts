@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
+import { isElsewhere } from "../call/authority.ts";
 import { type Actor, checkActorFields } from "../core/actor.ts";
-import { isElsewhere } from "../core/authority.ts";
 import { checkMembers } from "../core/checked-members.ts";
 import { largestBatch } from "../core/decision-text.ts";
 import { RuntimeFault } from "../core/fault.ts";

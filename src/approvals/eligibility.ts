@@ -6,12 +6,11 @@
  * further vote.
  */
 
+import { isElsewhere } from "../call/authority.ts";
 import type { Actor } from "../core/actor.ts";
-import { isElsewhere } from "../core/authority.ts";
-import { isDirectCall } from "../core/own-agents.ts";
+import { isDirectCall, isSamePerson } from "../core/names.ts";
 import type { ApprovalRecord, DeciderState, Routed } from "../core/records.ts";
 import { builtInName } from "../core/roles.ts";
-import { isSamePerson } from "../core/same-person.ts";
 import type { Audience } from "../store/audience.ts";
 import { shownDigest } from "./binding.ts";
 import {

@@ -1,8 +1,9 @@
 /** The events of requests in the audit log. */
 import type { ToolCall } from "../core/call.ts";
 import type { DurableEvent, NotedEvent } from "../core/event.ts";
-import { digestOf, type JsonObject } from "../core/json.ts";
+import type { JsonObject } from "../core/json.ts";
 import type { ApprovalRecord } from "../core/records.ts";
+import { digestOf } from "../core/system/digest.ts";
 import type { DueStep } from "./expiry.ts";
 import { type DatedDecision, votesLeft, type WrittenDecision } from "./quorum.ts";
 import { isOpen } from "./routes.ts";

@@ -1,5 +1,5 @@
 import type { Authority, Risk } from "../core/call.ts";
-import { checkId } from "../core/checked-id.ts";
+import { checkId } from "../core/checked-members.ts";
 import type { Reason, Weighing } from "../core/event.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import type { JsonObject } from "../core/json.ts";

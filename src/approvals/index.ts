@@ -4,8 +4,7 @@
  * @packageDocumentation
  */
 
-export type { Addressees, ApprovalRecord, Routed, Vote } from "../core/records.ts";
-export type { ApprovalState } from "../core/states.ts";
+export type { Addressees, ApprovalRecord, ApprovalState, Routed, Vote } from "../core/records.ts";
 export type { Approver, ApproverAnswer } from "./approver.ts";
 export { autoApprover, callbackApprover, policyApprover } from "./approver.ts";
 export { shownDigest } from "./binding.ts";

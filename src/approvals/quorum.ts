@@ -2,10 +2,9 @@
 import type { Risk } from "../core/call.ts";
 import type { ApprovalEndName, Weighing } from "../core/event.ts";
 import type { JsonObject } from "../core/json.ts";
+import { isSamePerson } from "../core/names.ts";
 import type { Preview } from "../core/outcome.ts";
-import type { ApprovalRecord, ReferencedArtifact, Vote } from "../core/records.ts";
-import { isSamePerson } from "../core/same-person.ts";
-import type { ApprovalState } from "../core/states.ts";
+import type { ApprovalRecord, ApprovalState, ReferencedArtifact, Vote } from "../core/records.ts";
 import { previewDigest } from "./binding.ts";
 import type { NewGrant } from "./grant.ts";
 import { approverNow, type People } from "./people.ts";

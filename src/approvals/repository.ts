@@ -7,22 +7,20 @@
  * binding.ts (what an approval is bound to), expiry.ts (reminder, escalation, expiry), grants.ts (remembered approvals),
  * wait.ts (callers that wait), approver.ts (a port: an approver in code).
  */
-import { arrivalOf } from "../core/arrival.ts";
+import { arrivalOf } from "../call/arrival.ts";
+import { type Ending, outcomeOf, refuse } from "../call/ending.ts";
+import type { Caller } from "../call/session.ts";
 import type { ToolCall } from "../core/call.ts";
-import { checkId } from "../core/checked-id.ts";
-import { checkMembers, type Kind } from "../core/checked-members.ts";
+import { checkId, checkMembers, type Kind } from "../core/checked-members.ts";
 import type { Clock } from "../core/clock.ts";
-import { type Ending, outcomeOf, refuse } from "../core/ending.ts";
 import { RuntimeFault } from "../core/fault.ts";
-import { canonical, sha256 } from "../core/json.ts";
+import { canonical } from "../core/json.ts";
+import { isRepeatable } from "../core/model-call.ts";
 import type { Preview, ToolOutcome } from "../core/outcome.ts";
-import type { ApprovalRecord, CallRecord } from "../core/records.ts";
-import { isRepeatable } from "../core/repeatable.ts";
+import { type ApprovalRecord, approvalStates, type CallRecord } from "../core/records.ts";
 import { risks } from "../core/risk.ts";
-import { asSentence } from "../core/sentence.ts";
-import type { Caller } from "../core/session.ts";
-import { counted } from "../core/shown.ts";
-import { approvalStates } from "../core/states.ts";
+import { asSentence, counted } from "../core/shown.ts";
+import { sha256 } from "../core/system/digest.ts";
 import { commitAndTake } from "../store/commit-and-take.ts";
 import type { ApprovalFilter, Store } from "../store/store.ts";
 import { stateAt, type WaitingApproval } from "../store/urgency.ts";

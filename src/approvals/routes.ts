@@ -1,8 +1,8 @@
 import type { Principal, Risk } from "../core/call.ts";
 import { RuntimeFault } from "../core/fault.ts";
+import { isSamePerson, normalizedName } from "../core/names.ts";
 import type { Addressees, Routed } from "../core/records.ts";
 import { parseRisk, risks } from "../core/risk.ts";
-import { isSamePerson, normalizedName } from "../core/same-person.ts";
 import { globMatcher } from "../policy/rules/glob.ts";
 
 /**

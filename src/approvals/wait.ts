@@ -1,6 +1,6 @@
+import type { Caller } from "../call/session.ts";
 import type { Clock } from "../core/clock.ts";
 import type { ApprovalRecord } from "../core/records.ts";
-import type { Caller } from "../core/session.ts";
 import type { Store } from "../store/store.ts";
 
 /** How a wait for a person ended. After `decided`, read the request. */

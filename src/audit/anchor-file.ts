@@ -2,7 +2,7 @@ import { appendFile, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { codeOf } from "../core/system/error-code.ts";
 
-import { syncFolder } from "../core/system/sync-folder.ts";
+import { syncFolder } from "../system/sync-folder.ts";
 
 /**
  * Checkpoints outside the database: one signed note a line, as a JSON string. Someone who cuts off the table and its

@@ -3,8 +3,9 @@ import { describe, expect, it } from "vitest";
 import { aCall, aWeighing as weighing } from "../../test/fakes/call.ts";
 import type { ToolCall } from "../core/call.ts";
 import { type DurableEvent, endEvents } from "../core/event.ts";
-import { type Json, sha256 } from "../core/json.ts";
+import type { Json } from "../core/json.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
+import { sha256 } from "../core/system/digest.ts";
 import { serializeWith } from "./entry.ts";
 import { auditBody, Timestamps } from "./fields.ts";
 

@@ -1,7 +1,8 @@
 import type { Principal, ToolCall } from "../core/call.ts";
 import { type DurableEvent, endEvents, momentNames, type NotedEvent, type Weighing } from "../core/event.ts";
-import { canonical, type Json, maxDepth, sha256 } from "../core/json.ts";
+import { canonical, type Json, maxDepth } from "../core/json.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
+import { sha256 } from "../core/system/digest.ts";
 import { attemptedEnds, attemptedSummary, decisionOutcomes, endSummary, openSummary, stageOf } from "./audit-words.ts";
 import type { AuditEvent } from "./log.ts";
 

@@ -3,9 +3,10 @@ import { describe, expect, it } from "vitest";
 import { aCall } from "../../test/fakes/call.ts";
 import type { ToolCall } from "../core/call.ts";
 import { type DurableEvent, endEvents, type Weighing } from "../core/event.ts";
-import { canonical, type Json, sha256 } from "../core/json.ts";
+import { canonical, type Json } from "../core/json.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
 import { refusals } from "../core/refusals.ts";
+import { sha256 } from "../core/system/digest.ts";
 import { serializeWith } from "./entry.ts";
 
 const clean = (text: string): string => text.replaceAll("hunter2-hunter2", "[redacted]").toWellFormed();

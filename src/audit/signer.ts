@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { messageOf, RuntimeFault } from "../core/fault.ts";
 import { codeOf } from "../core/system/error-code.ts";
 import { makeOwnFolder } from "../core/system/own-folder.ts";
-import { createWhole } from "../core/system/whole-file.ts";
+import { createWhole } from "../system/whole-file.ts";
 
 /** Signs a log's checkpoints with one Ed25519 key. */
 export interface Signer {

@@ -1,6 +1,6 @@
-import { readArtifactName, referenceKey } from "../core/artifact.ts";
 import { messageOf } from "../core/fault.ts";
 import type { JsonObject } from "../core/json.ts";
+import { readArtifactName, referenceKey } from "../core/names.ts";
 import { counted } from "../core/shown.ts";
 import { cut } from "../results/cut.ts";
 import { withBrief } from "../results/raw-result.ts";

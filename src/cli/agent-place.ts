@@ -1,5 +1,5 @@
-import type { AgentRunId } from "../core/agent-runs.ts";
-import { ownAgents } from "../core/own-agents.ts";
+import { ownAgents } from "../core/names.ts";
+import type { AgentRunId } from "../core/records.ts";
 import { unless } from "../server/contract/client.ts";
 import type { AgentRunRecord, AgentsPackage } from "./agents-port.ts";
 import type { Work } from "./output/print.ts";

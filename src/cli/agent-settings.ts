@@ -2,8 +2,7 @@
 import { z } from "zod";
 import { scriptedTurns } from "../config/agent-script.ts";
 import { RuntimeFault } from "../core/fault.ts";
-import type { Json, JsonObject } from "../core/json.ts";
-import { isRecord } from "../core/json.ts";
+import { isRecord, type Json, type JsonObject } from "../core/json.ts";
 import { autonomies } from "../core/risk.ts";
 import type { AgentsPackage, LoadedModel } from "./agents-port.ts";
 import { UsageProblem } from "./usage-problem.ts";

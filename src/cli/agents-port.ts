@@ -5,10 +5,10 @@
 import type { FileToolOptions } from "../builtin/files/files.ts";
 import type { WrittenTurn } from "../config/agent-script.ts";
 import type { ProvidedSettings } from "../config/provided-config.ts";
-import type { AgentRunId } from "../core/agent-runs.ts";
 import type { Autonomy } from "../core/call.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
+import type { AgentRunId } from "../core/records.ts";
 import type { PosternClient } from "../server/contract/client.ts";
 import type { ProviderDefinedTool } from "../tools/kinds.ts";
 

@@ -1,6 +1,6 @@
 import type { AuditEvent } from "../audit/log.ts";
-import type { AgentRunId } from "../core/agent-runs.ts";
 import { canonical, type JsonObject } from "../core/json.ts";
+import type { AgentRunId } from "../core/records.ts";
 import { counted } from "../core/shown.ts";
 import { parseStrict } from "../core/strict-json.ts";
 import { ClientProblem } from "../server/client/client.ts";

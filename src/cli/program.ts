@@ -1,5 +1,5 @@
 import { Command, CommanderError } from "commander";
-import { nearest } from "../core/nearest.ts";
+import { nearest } from "../core/shown.ts";
 import { type Act, CommandGroup } from "./command.ts";
 import { commandName } from "./command-name.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";

@@ -3,9 +3,9 @@
  * preview; for a question that no tool answers (help, progress, artifacts) Postern's own answer, without an effect outside.
  */
 
-import { referenceKey } from "../core/artifact.ts";
 import { messageOf, RuntimeFault } from "../core/fault.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import { referenceKey } from "../core/names.ts";
 import type { Cut, ToolOutcome } from "../core/outcome.ts";
 import { nextStepOf, type RefusalCode, refusals } from "../core/refusals.ts";
 import { codeOf } from "../core/system/error-code.ts";

@@ -1,6 +1,6 @@
-import { narrower } from "../core/authority.ts";
+import { narrower } from "../call/authority.ts";
+import { chainLimits, checkedLimits, type Limits } from "../call/session.ts";
 import { RuntimeFault } from "../core/fault.ts";
-import { chainLimits, checkedLimits, type Limits } from "../core/session.ts";
 import type { EngineSettings } from "../engines/known-engines.ts";
 import { usualArgumentBytes, usualArgumentValues } from "../engines/large-arguments.ts";
 import type { SandboxDriver } from "../engines/sandbox.ts";

@@ -5,8 +5,9 @@
  * Invariant: a script has an effect only by a call here. The key of every call is made of the script's key and the call's
  * number, so a script that is thawed, sent again or moved to another engine finds what it did (replay.ts).
  */
+
+import type { Limits, SessionMark } from "../call/session.ts";
 import { messageOf } from "../core/fault.ts";
-import type { Limits, SessionMark } from "../core/session.ts";
 import type { AskedCall, SandboxSession, ScriptStep } from "../engines/sandbox.ts";
 import type { HaltedScript } from "./frozen.ts";
 import { type JournalMark, mostHostCalls } from "./journal.ts";

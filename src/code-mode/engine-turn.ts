@@ -5,8 +5,9 @@
  * nothing behind: no session, no pin, no process.
  * Next: run-script.ts (which engines), script-end.ts (what the ends mean for the caller), drive.ts (the loop).
  */
+
+import { Session } from "../call/session.ts";
 import { messageOf } from "../core/fault.ts";
-import { Session } from "../core/session.ts";
 import type { SandboxDriver, SandboxSession, ScriptProgram } from "../engines/sandbox.ts";
 import { releasePins } from "../results/releases.ts";
 import { drive, stoppedEnd } from "./drive.ts";

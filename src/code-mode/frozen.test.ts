@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { FakeClock } from "../../test/fakes/clock.ts";
 import { aLogStore } from "../../test/fakes/log-store.ts";
+import { chainLimits } from "../call/session.ts";
 import type { DurableEvent } from "../core/event.ts";
-import { chainLimits } from "../core/session.ts";
 import { FrozenScripts, type HaltedScript } from "./frozen.ts";
 import { Journal } from "./journal.ts";
 

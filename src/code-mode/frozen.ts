@@ -7,13 +7,13 @@
 
 import { setImmediate } from "node:timers/promises";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import type { SessionState } from "../call/session.ts";
 import type { Clock } from "../core/clock.ts";
-import { defined } from "../core/defined.ts";
 import type { DurableEvent } from "../core/event.ts";
-import { canonical, isJsonObject, type Json, type JsonObject, sha256 } from "../core/json.ts";
+import { canonical, defined, isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import type { CallRecord } from "../core/records.ts";
 import type { ChainSummary } from "../core/scripts.ts";
-import type { SessionState } from "../core/session.ts";
+import { sha256 } from "../core/system/digest.ts";
 import type { AskedCall } from "../engines/sandbox.ts";
 import type { Ledger } from "../pipeline/ledger.ts";
 import { Collection } from "../store/collection.ts";

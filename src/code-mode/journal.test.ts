@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { FakeClock } from "../../test/fakes/clock.ts";
-import { chainLimits, Session } from "../core/session.ts";
+import { chainLimits, Session } from "../call/session.ts";
 import { Journal } from "./journal.ts";
 
 const line = { tool: "t", argumentsDigest: "d", status: "ok", durationMs: 1, callId: "c" } as const;

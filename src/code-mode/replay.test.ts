@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { callOf, recordOf } from "../../test/contracts/records.ts";
 import { FakeClock } from "../../test/fakes/clock.ts";
-import { childKey } from "../core/child-key.ts";
+import { childKey } from "../core/model-call.ts";
 import type { Parts } from "../pipeline/dependencies.ts";
 import { keyOf } from "../pipeline/gates/call-names.ts";
 import { Journal } from "./journal.ts";

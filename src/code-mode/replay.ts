@@ -4,11 +4,11 @@
  * was refused stays refused. A call that did not run does not run once a later one has, because the script may have
  * handled that; unless the script had no result of it yet.
  */
-import { arrivalOf } from "../core/arrival.ts";
+import { arrivalOf } from "../call/arrival.ts";
+import { type Ending, isEnding, refuse } from "../call/ending.ts";
 import type { ToolCall } from "../core/call.ts";
-import { childNumber } from "../core/child-key.ts";
-import { type Ending, isEnding, refuse } from "../core/ending.ts";
 import { RuntimeFault } from "../core/fault.ts";
+import { childNumber } from "../core/model-call.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
 import type { CallRecord } from "../core/records.ts";
 import type { AskedCall } from "../engines/sandbox.ts";

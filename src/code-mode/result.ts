@@ -1,8 +1,7 @@
+import { chainLimits } from "../call/session.ts";
 import type { ToolCall } from "../core/call.ts";
-import { defined } from "../core/defined.ts";
-import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import { defined, isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import type { ContentBlock, MediaBlock, ToolOutcome } from "../core/outcome.ts";
-import { chainLimits } from "../core/session.ts";
 import type { ScriptStep } from "../engines/sandbox.ts";
 import { cut, cutMiddle } from "../results/cut.ts";
 import { withBrief } from "../results/raw-result.ts";

@@ -1,9 +1,9 @@
-import { narrower } from "../core/authority.ts";
+import { narrower } from "../call/authority.ts";
+import type { Caller } from "../call/session.ts";
 import type { Authority, Risk } from "../core/call.ts";
-import { defined } from "../core/defined.ts";
 import { messageOf, RuntimeFault } from "../core/fault.ts";
-import { sha256 } from "../core/json.ts";
-import type { Caller } from "../core/session.ts";
+import { defined } from "../core/json.ts";
+import { sha256 } from "../core/system/digest.ts";
 import type { SandboxDriver, ScriptProgram } from "../engines/sandbox.ts";
 import { ToolCallContext } from "../pipeline/context.ts";
 import type { ClaimedCall } from "../pipeline/gates/stages.ts";

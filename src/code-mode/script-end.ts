@@ -5,8 +5,9 @@
  * nothing. The trace has all known calls in either case.
  * Next: run-script.ts (which engines), result.ts (the answer), pipeline/settle.ts (the row).
  */
-import { defined } from "../core/defined.ts";
+
 import { messageOf } from "../core/fault.ts";
+import { defined } from "../core/json.ts";
 import type { SandboxDriver } from "../engines/sandbox.ts";
 import { mediaPath } from "../results/media.ts";
 import { cutShort, suspended } from "../tools/define.ts";

@@ -1,10 +1,10 @@
-import { arrivalOf } from "../core/arrival.ts";
+import { arrivalOf } from "../call/arrival.ts";
+import { type Ending, isEnding, outcomeOf, refuse } from "../call/ending.ts";
+import type { Caller, Limits, Session } from "../call/session.ts";
 import type { Authority, ToolCall } from "../core/call.ts";
-import { type Ending, isEnding, outcomeOf, refuse } from "../core/ending.ts";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
 import { refusedOutcome, type ToolOutcome } from "../core/outcome.ts";
 import { refusal } from "../core/refusals.ts";
-import type { Caller, Limits, Session } from "../core/session.ts";
 import { tooLarge } from "../engines/large-arguments.ts";
 import type { AskedCall, ScriptProgram } from "../engines/sandbox.ts";
 import type { Parts } from "../pipeline/dependencies.ts";

@@ -2,7 +2,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { RuntimeFault } from "../core/fault.ts";
-import { type KeyFile, readOrMakeKeyFile } from "../core/system/key-file.ts";
+import { type KeyFile, readOrMakeKeyFile } from "../system/key-file.ts";
 
 /** The key that frozen scripts are sealed with. */
 export interface ImageKey {

@@ -1,5 +1,5 @@
 /** What the text of a script says before and after it runs: its fences, and functions that nothing calls. */
-import { defined } from "../core/defined.ts";
+import { defined } from "../core/json.ts";
 import type { ScriptProgram } from "../engines/sandbox.ts";
 
 export type ScriptLanguage = ScriptProgram["language"];

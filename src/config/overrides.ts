@@ -1,5 +1,5 @@
-import { nearest } from "../core/nearest.ts";
 import { autonomies } from "../core/risk.ts";
+import { nearest } from "../core/shown.ts";
 import { logLevels, loopbackHosts, onlyLoopback } from "./config-schema.ts";
 import type { ConfigProblem } from "./problem.ts";
 

@@ -1,11 +1,11 @@
 import { access, chmod, constants, copyFile, readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, extname } from "node:path";
 import type { Clock } from "../core/clock.ts";
-import { defined } from "../core/defined.ts";
 import { RuntimeFault } from "../core/fault.ts";
-import { sha256 } from "../core/json.ts";
-import { writeWhole } from "../core/system/whole-file.ts";
+import { defined } from "../core/json.ts";
+import { sha256 } from "../core/system/digest.ts";
 import type { EditablePolicyFile, PolicyDocument, PolicySaved } from "../server/policy-reader.ts";
+import { writeWhole } from "../system/whole-file.ts";
 import { atSameLine, findSection, type PolicySection, withSection } from "./policy-section.ts";
 import { readPolicyText } from "./policy-text.ts";
 

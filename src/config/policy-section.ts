@@ -1,6 +1,7 @@
 import { isMap, isScalar, parseDocument } from "yaml";
 import { messageOf, RuntimeFault } from "../core/fault.ts";
-import { canonical, type Json, sha256 } from "../core/json.ts";
+import { canonical, type Json } from "../core/json.ts";
+import { sha256 } from "../core/system/digest.ts";
 import { readSource } from "./source.ts";
 
 /** The lines of a configuration that are its policy. */

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { type JsonSchemaKeys, type KeyPath, schemaProblems } from "../core/schema-problems.ts";
+import { type JsonSchemaKeys, type KeyPath, schemaProblems } from "../checks/schema-problems.ts";
 import { fixForOtherClients } from "../mcp/client/server-config-schema.ts";
 
 /** One mistake in a configuration: where it is, what is there, and what to write instead. */

@@ -1,6 +1,6 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, visit, type YAMLError } from "yaml";
+import type { KeyPath } from "../checks/schema-problems.ts";
 import { messageOf } from "../core/fault.ts";
-import type { KeyPath } from "../core/schema-problems.ts";
 import { type ConfigProblem, ConfigProblems } from "./problem.ts";
 
 /** A configuration's text, with the place of every key. */

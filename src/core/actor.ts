@@ -1,5 +1,4 @@
-import { RuntimeFault } from "./fault.ts";
-import type { FaultCode } from "./fault-codes.ts";
+import { type FaultCode, RuntimeFault } from "./fault.ts";
 import { shown } from "./shown.ts";
 
 /**

@@ -1,6 +1,5 @@
 /** Checks values that application code passes in. The fault names the member and its value. */
-import { RuntimeFault } from "./fault.ts";
-import type { FaultCode } from "./fault-codes.ts";
+import { type FaultCode, RuntimeFault } from "./fault.ts";
 import { shown } from "./shown.ts";
 
 type MemberText =
@@ -89,4 +88,10 @@ export function checkedLimits<Name extends string>(
     throw new RuntimeFault(code, `\`${name}\` is \`${String(limit)}\`; it is a whole number from 1 to ${most}.`);
   });
   return Object.fromEntries(limits) as Readonly<Record<Name, number>>; // the names of the table
+}
+
+/** @throws RuntimeFault `request_invalid` */
+export function checkId(id: unknown, of: "alarm" | "call" | "approval" | "grant" | "skill"): void {
+  if (typeof id !== "string")
+    throw new RuntimeFault("request_invalid", `The id of the ${of} is ${shown(id)}; it must be a text.`);
 }

@@ -217,3 +217,11 @@ export type ProgressSink = (progress: AgentProgress) => void | Promise<void>;
 
 /** Announces an event to the watchers, after it happened. A watcher that throws is logged; it cannot stop a call. */
 export type Announce = (event: CallEvent) => void;
+
+/**
+ * Sees every moment of every call, after the moment, and cannot stop a call: an error that it throws is logged and changes
+ * nothing.
+ *
+ * @public
+ */
+export type Watcher = (event: CallEvent) => void;

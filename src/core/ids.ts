@@ -52,3 +52,8 @@ function random32(): number {
 function hex(value: number, width: number): string {
   return value.toString(16).padStart(width, "0");
 }
+
+/** Ids of this form are reserved, so that a caller cannot take the next run of another principal. */
+export function isRunOfTheDay(runId: string): boolean {
+  return /^run_\d{8}_[0-9a-f]{12}$/.test(runId);
+}

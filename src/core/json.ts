@@ -1,5 +1,3 @@
-import { hash } from "node:crypto";
-
 /** Anything that can be written as JSON. Never `undefined`, a function, a bigint or a cycle. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export interface JsonObject {
@@ -28,16 +26,6 @@ export function canonical(value: Json, look?: (value: unknown) => void): string 
     throw new TypeError("The text holds half of a surrogate pair.");
   }
   return text;
-}
-
-/** SHA-256 of canonical JSON, as 64 hex digits. */
-export function digestOf(value: Json): string {
-  return sha256(canonical(value));
-}
-
-/** SHA-256 as 64 hex digits. A text is hashed as UTF-8. */
-export function sha256(bytes: string | Uint8Array): string {
-  return hash("sha256", bytes, "hex");
 }
 
 /**
@@ -132,4 +120,16 @@ function sorted(value: Json, depth: number): string {
       fields.push(`${JSON.stringify(name)}:${sorted(inner, depth + 1)}`);
   }
   return `{${fields.join()}}`;
+}
+
+/** The same fields, but a field that may be undefined is optional instead. */
+export type Defined<Fields> = {
+  readonly [Name in keyof Fields as undefined extends Fields[Name] ? never : Name]: Fields[Name];
+} & {
+  readonly [Name in keyof Fields as undefined extends Fields[Name] ? Name : never]?: Exclude<Fields[Name], undefined>;
+};
+
+/** Leaves out the fields that are undefined. Too slow for the path of a call, because it makes a list of the fields. */
+export function defined<Fields extends object>(fields: Fields): Defined<Fields> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<Fields>; // the same fields without the undefined ones
 }

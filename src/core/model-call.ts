@@ -1,5 +1,5 @@
-import { isRunOfTheDay } from "./authority.ts";
 import type { Authority, ToolCall } from "./call.ts";
+import { isRunOfTheDay } from "./ids.ts";
 
 /** A call as the model made it: its id within a turn. A turn is one response of the model. */
 export interface ModelCall {
@@ -36,4 +36,36 @@ export function modelCallsOf({ call, joined = [] }: AnsweringRow): readonly Mode
 /** Whether the row answers this call of the model. */
 export function isNamedBy(row: AnsweringRow, modelCall: ModelCall | undefined): boolean {
   return modelCall !== undefined && modelCallsOf(row).some((one) => isSameModelCall(one, modelCall));
+}
+
+/** The key of a child call: its parent's key and its number among the parent's calls. */
+export function childKey(parentKey: string, number: number): string {
+  return `${parentKey}/${number}`;
+}
+
+/** The parent's key, from a key that `childKey` made. */
+export function parentKeyOf(key: string): string {
+  return key.slice(0, key.lastIndexOf("/"));
+}
+
+/** The number of a child call among the calls of this parent. Returns undefined when it is not one of them. */
+export function childNumber(
+  { idempotencyKey = "" }: Pick<ToolCall, "idempotencyKey">,
+  parentKey: string,
+): number | undefined {
+  const number = Number(idempotencyKey.slice(parentKey.length + 1));
+  return idempotencyKey === childKey(parentKey, number) ? number : undefined;
+}
+
+/** A script has no effect except through its calls. They are recorded under its key, so a script that is sent again continues from them. */
+export function isOnRecord({ tool }: Pick<ToolCall, "tool">): boolean {
+  return tool === "tool_chain";
+}
+
+/** Whether a second run does no harm: the tool only reads, or is idempotent. The risk does not matter. */
+export function isRepeatable(
+  call: Pick<ToolCall, "tool">,
+  found: { readonly idempotent: boolean; readonly facts: { readonly effects: "read" | "write" | "destructive" } },
+): boolean {
+  return !isOnRecord(call) && (found.idempotent || found.facts.effects === "read");
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { nearest } from "./nearest.ts";
+import { nearest } from "./shown.ts";
 
 it("is the one known word that is near enough to be what was meant", () => {
   expect(nearest("listn", ["listen", "limits"])).toBe("listen");

@@ -10,7 +10,6 @@ import type { DurableEvent, Reason } from "./event.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { ModelCall } from "./model-call.ts";
 import type { Preview, ToolOutcome } from "./outcome.ts";
-import type { ApprovalState, CallState } from "./states.ts";
 
 export interface CallRecord {
   /** At most one execution starts for each: H(principal, tool, action, caller's key), H(parent key, position), or the first arrival's id. */
@@ -239,3 +238,39 @@ type OneWrite =
       readonly expectedVersion: number;
       readonly event?: DurableEvent;
     };
+
+/**
+ * `held` waits for a person, `suspended` has started and waits for one, `queued` waits for a worker; `attempted` without an
+ * end becomes `unknown` at start-up. The store keeps a state by its position here, so a new state goes to the end.
+ */
+export const callStates = ["held", "queued", "attempted", "suspended", "ok", "failed", "denied", "unknown"] as const;
+export type CallState = (typeof callStates)[number];
+
+/** An approved request becomes `used` with its one call. */
+export const approvalStates = ["pending", "approved", "denied", "skipped", "expired", "withdrawn", "used"] as const;
+export type ApprovalState = (typeof approvalStates)[number];
+
+/** Which agent run: an id is unique among the runs of one agent (and user) of a tenant. */
+export interface AgentRunId {
+  readonly principal: Pick<Principal, "tenant" | "agent" | "user">;
+  readonly runId: string;
+}
+
+/**
+ * Where an agent's conversation is kept, so that a run that waits for a person goes on after a restart.
+ *
+ * @public
+ */
+export interface AgentRuns {
+  /** The newest state and its version, or undefined when the run has none. */
+  load(run: AgentRunId): Promise<{ readonly version: number; readonly state: Json } | undefined>;
+  /**
+   * Replaces the state of version `expected` (0: there is none yet). Secrets that Postern knows are masked before it is
+   * written. False when another process has written since.
+   */
+  save(run: AgentRunId, state: Json, expected: number): Promise<boolean>;
+  /** Deletes the state. False when there is none. A deleted run begins again at version 0. */
+  remove(run: AgentRunId): Promise<boolean>;
+  /** Ids of the principal's runs, in the order of their characters. */
+  list(principal: AgentRunId["principal"]): Promise<readonly string[]>;
+}

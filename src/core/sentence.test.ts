@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { asSentence } from "./sentence.ts";
+import { asSentence } from "./shown.ts";
 
 it.each([
   ["wrong account", "wrong account."],

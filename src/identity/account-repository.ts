@@ -1,9 +1,9 @@
 import type { Actor } from "../core/actor.ts";
-import { defined } from "../core/defined.ts";
 import { newId } from "../core/ids.ts";
-import { type JsonObject, sha256 } from "../core/json.ts";
+import { defined, type JsonObject } from "../core/json.ts";
+import { normalizedName } from "../core/names.ts";
 import { builtInName, isRole, type Role, roles } from "../core/roles.ts";
-import { normalizedName } from "../core/same-person.ts";
+import { sha256 } from "../core/system/digest.ts";
 import type { Collection } from "../store/collection.ts";
 import { type AccountNote, type AccountNotes, accountFault, mayTouch, type NotedChange } from "./account-notes.ts";
 import type { Account, AccountChange, NewAccount } from "./accounts.ts";

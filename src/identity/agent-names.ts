@@ -1,5 +1,5 @@
 /** Which agent a token may name. */
-import { ownAgents } from "../core/own-agents.ts";
+import { ownAgents } from "../core/names.ts";
 import type { Permission } from "../core/roles.ts";
 import type { Account } from "./accounts.ts";
 

@@ -1,7 +1,8 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Actor } from "../core/actor.ts";
-import { isJsonObject, type Json, sha256 } from "../core/json.ts";
+import { isJsonObject, type Json } from "../core/json.ts";
+import { sha256 } from "../core/system/digest.ts";
 import type { Collection } from "../store/collection.ts";
 import type { AccountNotes } from "./account-notes.ts";
 import type { Account } from "./accounts.ts";

@@ -1,7 +1,7 @@
 import type { Actor } from "../core/actor.ts";
-import { defined } from "../core/defined.ts";
+import { defined } from "../core/json.ts";
+import { normalizedName } from "../core/names.ts";
 import { builtInName, permissionsOf } from "../core/roles.ts";
-import { normalizedName } from "../core/same-person.ts";
 import { AccountNotes, type AccountNotesOptions, accountFault, mayTouch } from "./account-notes.ts";
 import { type AccountRecord, AccountRepository, accountOf, checkedName } from "./account-repository.ts";
 import type {

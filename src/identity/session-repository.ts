@@ -1,7 +1,7 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { newId } from "../core/ids.ts";
-import { sha256 } from "../core/json.ts";
+import { sha256 } from "../core/system/digest.ts";
 import { type Collection, untilWon } from "../store/collection.ts";
 import type { AccountNote, AccountNotes } from "./account-notes.ts";
 import type { Account, LiveSession, SignedIn } from "./accounts.ts";

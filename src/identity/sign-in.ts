@@ -1,6 +1,6 @@
 import type { Actor } from "../core/actor.ts";
 import { RuntimeFault } from "../core/fault.ts";
-import { normalizedName } from "../core/same-person.ts";
+import { normalizedName } from "../core/names.ts";
 import type { AccountNote, AccountNotes } from "./account-notes.ts";
 import { type AccountRecord, type AccountRepository, accountOf, checkedName } from "./account-repository.ts";
 import {

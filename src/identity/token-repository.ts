@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import type { Actor } from "../core/actor.ts";
-import { defined } from "../core/defined.ts";
-import { type Json, sha256 } from "../core/json.ts";
+import { defined, type Json } from "../core/json.ts";
+import { isSamePerson } from "../core/names.ts";
 import { agentPermissions, isPermission, type Permission, permissions, permissionsOf } from "../core/roles.ts";
-import { isSamePerson } from "../core/same-person.ts";
+import { sha256 } from "../core/system/digest.ts";
 import type { Collection } from "../store/collection.ts";
 import { type AccountNote, type AccountNotes, accountFault, mayTouch } from "./account-notes.ts";
 import type { Account, ApiToken, NewToken } from "./accounts.ts";

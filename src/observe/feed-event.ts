@@ -1,5 +1,5 @@
 import type { AuditEvent } from "../audit/log.ts";
-import { isForeign } from "../core/authority.ts";
+import { isForeign } from "../call/authority.ts";
 import type { Principal } from "../core/call.ts";
 import type { CallEvent } from "../core/event.ts";
 import { deepFrozen, isJsonObject, type Json, type JsonObject } from "../core/json.ts";

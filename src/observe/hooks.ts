@@ -1,6 +1,6 @@
 import type { ToolCall } from "../core/call.ts";
+import type { Watcher } from "../core/event.ts";
 import type { CallStatus } from "../core/outcome.ts";
-import type { Watcher } from "../core/watcher.ts";
 
 /** For `TOOL_START`. It has no arguments, because a hook's author may not be allowed to see them. */
 export interface ToolStart {

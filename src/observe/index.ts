@@ -11,10 +11,10 @@ export type {
   EndName,
   NotedEvent,
   Reason,
+  Watcher,
   Weighing,
 } from "../core/event.ts";
-export type { RunFolders } from "../core/run-folders.ts";
-export type { Watcher } from "../core/watcher.ts";
+export type { RunFolders } from "../system/run-folders.ts";
 export type {
   Alarm,
   AlarmChange,

@@ -1,7 +1,6 @@
 import type { Clock } from "../core/clock.ts";
-import type { CallEvent } from "../core/event.ts";
+import type { CallEvent, Watcher } from "../core/event.ts";
 import { messageOf } from "../core/fault.ts";
-import type { Watcher } from "../core/watcher.ts";
 import type { Store } from "../store/store.ts";
 import { checkOpening, type Feed, type FeedReader, type FeedSubscription } from "./feed.ts";
 import {

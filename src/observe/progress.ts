@@ -1,6 +1,5 @@
 import type { ToolCall } from "../core/call.ts";
-import { type AgentProgress, type CallEvent, momentNames, type ProgressSink } from "../core/event.ts";
-import type { Watcher } from "../core/watcher.ts";
+import { type AgentProgress, type CallEvent, momentNames, type ProgressSink, type Watcher } from "../core/event.ts";
 import type { Stream } from "./stream.ts";
 
 /** Of more runs or open calls, the oldest is forgotten and its count begins again. */

@@ -1,4 +1,4 @@
-import { dataOf } from "../core/arrival.ts";
+import { dataOf } from "../call/arrival.ts";
 import type { CallEvent, Weighing } from "../core/event.ts";
 import { copyOf, deepFrozen } from "../core/json.ts";
 

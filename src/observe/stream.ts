@@ -1,6 +1,5 @@
-import type { Announce, CallEvent } from "../core/event.ts";
+import type { Announce, CallEvent, Watcher } from "../core/event.ts";
 import { messageOf } from "../core/fault.ts";
-import type { Watcher } from "../core/watcher.ts";
 
 export interface Stream {
   readonly announce: Announce;

@@ -1,11 +1,11 @@
-import { referenceKey } from "../core/artifact.ts";
+import type { Caller } from "../call/session.ts";
 import type { Autonomy, Principal, ToolCall } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Announce, ProgressCount } from "../core/event.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { copyOf, type JsonObject } from "../core/json.ts";
+import { referenceKey } from "../core/names.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
-import type { Caller } from "../core/session.ts";
 import { coversTool, type Guardrails } from "../policy/guardrails/guardrails.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 import { lend } from "../secrets/lend.ts";

@@ -5,8 +5,8 @@ import { type AdmittedDecision, admit, isApproving, overProblem } from "../appro
 import { rememberProblem } from "../approvals/grant.ts";
 import { alreadyVoted, type EditedArguments, type WrittenDecision } from "../approvals/quorum.ts";
 import type { DecisionResult } from "../approvals/repository.ts";
-import { arrivalOf, readArguments } from "../core/arrival.ts";
-import { type Ending, isEnding } from "../core/ending.ts";
+import { arrivalOf, readArguments } from "../call/arrival.ts";
+import { type Ending, isEnding } from "../call/ending.ts";
 import type { ApprovalRecord } from "../core/records.ts";
 import { refusal } from "../core/refusals.ts";
 import type { Parts } from "./dependencies.ts";

@@ -1,7 +1,7 @@
+import type { Caller } from "../call/session.ts";
 import type { ToolCall } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Announce } from "../core/event.ts";
-import type { Caller } from "../core/session.ts";
 import type { Guardrails } from "../policy/guardrails/guardrails.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 import { mostAnswerBytes } from "../results/raw-result.ts";

@@ -4,9 +4,9 @@
  * Invariant: the process that claims a call also runs and settles it, so one process owns an attempted row. After the
  * claim there are only outcomes.
  */
-import type { Ending } from "../core/ending.ts";
+import type { Ending } from "../call/ending.ts";
+import type { Caller } from "../call/session.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
-import type { Caller } from "../core/session.ts";
 import type { Again, ApprovedCall } from "./gates/stages.ts";
 
 export interface Executor {

@@ -1,14 +1,15 @@
 /** Explains what would be decided about a call, and what was decided about a recorded one. It counts, writes and runs nothing. */
 import { grantReason, silentReason } from "../approvals/grants.ts";
 import type { AuditLog } from "../audit/log.ts";
-import { arrivalOf, readArguments } from "../core/arrival.ts";
+import { arrivalOf, readArguments } from "../call/arrival.ts";
+import { isEnding } from "../call/ending.ts";
+import { approvedFor } from "../call/ran-with.ts";
 import type { ToolCall } from "../core/call.ts";
-import { isEnding } from "../core/ending.ts";
 import { momentNames, type Reason } from "../core/event.ts";
-import { digestOf, type JsonObject } from "../core/json.ts";
-import { approvedFor } from "../core/ran-with.ts";
+import type { JsonObject } from "../core/json.ts";
 import type { ApprovalRecord, CallRecord } from "../core/records.ts";
 import { type Refusal, refusal } from "../core/refusals.ts";
+import { digestOf } from "../core/system/digest.ts";
 import type { Decision, ToolFacts } from "../policy/policy.ts";
 import type { Parts } from "./dependencies.ts";
 import { grantFor } from "./gates/approval.ts";

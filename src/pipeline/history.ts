@@ -6,13 +6,12 @@
  * again. An added call is in the past at once; `confirm` keeps it, `remove` takes it out. The comparison is made here,
  * because one process writes an embedded store.
  */
-import { runOfTheDay } from "../core/authority.ts";
+import { runOfTheDay } from "../call/authority.ts";
 import type { Authority, Principal, Risk } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
-import type { CallRecord } from "../core/records.ts";
-import type { CallState } from "../core/states.ts";
+import type { CallRecord, CallState } from "../core/records.ts";
 import type { Histories, History, HistoryScope, PastCall, Reads, ToolFacts } from "../policy/policy.ts";
 import type { CallFilter, Store } from "../store/store.ts";
 import type { RunOwners } from "./run-owners.ts";

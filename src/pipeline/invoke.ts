@@ -8,11 +8,12 @@
  * A gate returns an Ending, or the call at its next stage. It never receives `next`, and only `claim` makes what
  * `execute` takes. A step writes what must be true in a transaction; it announces what is only of interest.
  */
+
+import { type Ending, isEnding, outcomeOf, refuse } from "../call/ending.ts";
+import type { Caller } from "../call/session.ts";
 import type { ToolCall } from "../core/call.ts";
-import { type Ending, isEnding, outcomeOf, refuse } from "../core/ending.ts";
 import { messageOf, RuntimeFault } from "../core/fault.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
-import type { Caller } from "../core/session.ts";
 import type { Parts } from "./dependencies.ts";
 import { execute } from "./execute.ts";
 import { approve } from "./gates/approval.ts";

@@ -5,17 +5,16 @@
  * composes writes; the store decides and commits them.
  * Next: recovery.ts (at start), settlement.ts (an operator, or a tool's reconcile hook).
  */
+
+import type { Ending } from "../call/ending.ts";
 import type { Risk, ToolCall } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
-import type { Ending } from "../core/ending.ts";
 import type { DurableEvent, EndName, Weighing } from "../core/event.ts";
 import { deepFrozen, type JsonObject } from "../core/json.ts";
-import type { ModelCall } from "../core/model-call.ts";
+import { isOnRecord, isRepeatable, type ModelCall } from "../core/model-call.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
-import type { ApprovalRecord, CallRecord, StoreWrite } from "../core/records.ts";
+import type { ApprovalRecord, CallRecord, CallState, StoreWrite } from "../core/records.ts";
 import type { RefusalCode } from "../core/refusals.ts";
-import { isOnRecord, isRepeatable } from "../core/repeatable.ts";
-import type { CallState } from "../core/states.ts";
 import type { Suggestion, ToolFacts } from "../policy/policy.ts";
 import type { CallName, Committed, Durability, Store } from "../store/store.ts";
 import { type CallBeginning, type CallHistory, isFromOutside, type Past } from "./history.ts";

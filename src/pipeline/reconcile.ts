@@ -1,11 +1,11 @@
+import { isEnding } from "../call/ending.ts";
+import type { Session } from "../call/session.ts";
 import type { Clock } from "../core/clock.ts";
-import { isEnding } from "../core/ending.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { isRecord } from "../core/json.ts";
 import { refusedOutcome, type ToolOutcome } from "../core/outcome.ts";
 import type { CallRecord } from "../core/records.ts";
 import { refusal } from "../core/refusals.ts";
-import type { Session } from "../core/session.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 import { shape } from "../results/shape.ts";
 import { lend } from "../secrets/lend.ts";

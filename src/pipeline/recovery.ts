@@ -1,7 +1,7 @@
+import { outcomeOf, refuse } from "../call/ending.ts";
 import type { Clock } from "../core/clock.ts";
-import { outcomeOf, refuse } from "../core/ending.ts";
+import { isOnRecord } from "../core/model-call.ts";
 import type { CallRecord, RowEnd } from "../core/records.ts";
-import { isOnRecord } from "../core/repeatable.ts";
 import type { Store } from "../store/store.ts";
 
 /**

@@ -1,10 +1,10 @@
+import type { Ending } from "../call/ending.ts";
+import type { Session } from "../call/session.ts";
 import type { ToolCall } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
-import type { Ending } from "../core/ending.ts";
 import type { NotedEvent } from "../core/event.ts";
 import { messageOf } from "../core/fault.ts";
 import type { RefusalCode } from "../core/refusals.ts";
-import type { Session } from "../core/session.ts";
 import { counted } from "../core/shown.ts";
 import type { Store } from "../store/store.ts";
 

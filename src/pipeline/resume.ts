@@ -1,9 +1,9 @@
-import { arrivalOf } from "../core/arrival.ts";
-import { isForeign } from "../core/authority.ts";
+import { arrivalOf } from "../call/arrival.ts";
+import { isForeign } from "../call/authority.ts";
+import type { Caller } from "../call/session.ts";
 import type { ToolCall } from "../core/call.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
 import type { ApprovalRecord } from "../core/records.ts";
-import type { Caller } from "../core/session.ts";
 import type { Parts } from "./dependencies.ts";
 import { invoke } from "./invoke.ts";
 

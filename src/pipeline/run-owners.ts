@@ -1,8 +1,8 @@
-import { isFromOperator, isRunOfTheDay, isRunOfTheDayOf, runOfTheDay } from "../core/authority.ts";
+import { isFromOperator, isRunOfTheDayOf, runOfTheDay } from "../call/authority.ts";
 import type { Authority, Principal } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import type { NotedEvent } from "../core/event.ts";
-import { newTraceId } from "../core/ids.ts";
+import { isRunOfTheDay, newTraceId } from "../core/ids.ts";
 import { isJsonObject, type Json } from "../core/json.ts";
 import { Collection } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";

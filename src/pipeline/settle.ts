@@ -1,11 +1,11 @@
+import { type Ending, outcomeOf, refuse } from "../call/ending.ts";
+import type { Caller } from "../call/session.ts";
 import type { Clock } from "../core/clock.ts";
-import { type Ending, outcomeOf, refuse } from "../core/ending.ts";
 import type { EndName } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
+import { isOnRecord, isRepeatable } from "../core/model-call.ts";
 import { refusedOutcome, type ToolOutcome } from "../core/outcome.ts";
 import { type RefusalCode, refusal } from "../core/refusals.ts";
-import { isOnRecord, isRepeatable } from "../core/repeatable.ts";
-import type { Caller } from "../core/session.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 import { noArtifacts } from "../results/own-artifacts.ts";
 import type { RawResult } from "../results/raw-result.ts";

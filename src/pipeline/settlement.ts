@@ -1,11 +1,11 @@
+import { outcomeOf, refuse } from "../call/ending.ts";
 import type { Actor } from "../core/actor.ts";
 import type { Clock } from "../core/clock.ts";
-import { outcomeOf, refuse } from "../core/ending.ts";
 import type { EndName } from "../core/event.ts";
 import { deepFrozen } from "../core/json.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
 import type { CallRecord, RowEnd } from "../core/records.ts";
-import { asSentence } from "../core/sentence.ts";
+import { asSentence } from "../core/shown.ts";
 import type { Store } from "../store/store.ts";
 
 /** The result for an `unknown` call: it succeeded, it failed, or it may be run again. */

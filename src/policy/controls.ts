@@ -1,11 +1,11 @@
 /** The operator's switches: durable, audited, read by the gates on every call. */
 import type { z } from "zod";
+import { lazySchema } from "../checks/zod.ts";
 import type { Actor } from "../core/actor.ts";
 import type { Autonomy } from "../core/call.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import type { Json } from "../core/json.ts";
 import { autonomies } from "../core/risk.ts";
-import { lazySchema } from "../core/zod.ts";
 
 /** The documents in the store: the state with the change that made it, and each earlier change. */
 const documents = lazySchema((zod) => {

@@ -1,7 +1,7 @@
 import { toCamelCase } from "../core/case.ts";
-import { defined } from "../core/defined.ts";
-import { digestOf, type Json } from "../core/json.ts";
+import { defined, type Json } from "../core/json.ts";
 import { shown } from "../core/shown.ts";
+import { digestOf } from "../core/system/digest.ts";
 import type { PolicyTerms } from "./layers.ts";
 import type { ExtraLayer } from "./policy.ts";
 import { invalid } from "./problem.ts";

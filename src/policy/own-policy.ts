@@ -1,9 +1,10 @@
 /** Checks every answer of a policy in the application's code before Postern uses it. */
+
+import { keyText } from "../checks/schema-problems.ts";
+import { lazySchema } from "../checks/zod.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { risks, verdicts } from "../core/risk.ts";
-import { keyText } from "../core/schema-problems.ts";
 import { shown } from "../core/shown.ts";
-import { lazySchema } from "../core/zod.ts";
 import type { Decision, Policy } from "./policy.ts";
 
 const decisionSchema = lazySchema((zod) => {

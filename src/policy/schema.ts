@@ -4,12 +4,12 @@
  * It checks names, types and ranges. What needs more (a path, a host, a time zone) is checked where it is compiled.
  */
 import type { z } from "zod";
+import { keysOf, schemaProblems } from "../checks/schema-problems.ts";
+import { lazySchema, type Zod } from "../checks/zod.ts";
 import { type OpaqueFields, opaqueFields, toCamelCase, toSnakeCase } from "../core/case.ts";
 import { messageOf } from "../core/fault.ts";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
 import { autonomies, risks, verdicts } from "../core/risk.ts";
-import { keysOf, schemaProblems } from "../core/schema-problems.ts";
-import { lazySchema, type Zod } from "../core/zod.ts";
 import { type CedarKind, cedarKinds } from "./cedar/cedar-kinds.ts";
 import type { ExtraLayer } from "./policy.ts";
 import { invalid } from "./problem.ts";

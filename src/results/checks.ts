@@ -1,5 +1,5 @@
 /** Checks the arguments of an artifact store. */
-import { checkPrincipal } from "../core/authority.ts";
+import { checkPrincipal } from "../call/authority.ts";
 import type { Principal } from "../core/call.ts";
 import { checkMember } from "../core/checked-members.ts";
 import { RuntimeFault } from "../core/fault.ts";

@@ -1,5 +1,5 @@
-import { referenceKey } from "../core/artifact.ts";
 import { isJsonObject } from "../core/json.ts";
+import { referenceKey } from "../core/names.ts";
 import type { ContentBlock, Cut, ToolOutcome } from "../core/outcome.ts";
 
 const encoder = new TextEncoder();

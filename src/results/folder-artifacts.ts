@@ -5,7 +5,7 @@ import type { Principal } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import { codeOf } from "../core/system/error-code.ts";
 import { Locks } from "../core/system/locks.ts";
-import { makeFolder, placeDraft, writeDraft, writeWhole } from "../core/system/whole-file.ts";
+import { makeFolder, placeDraft, writeDraft, writeWhole } from "../system/whole-file.ts";
 import type { ArtifactMeta, ArtifactStream, ByteRange, FindNeeded, SharedArtifactStore } from "./artifact-store.ts";
 import { checkDigest, checkJudge, checkNeeded, checkPut, checkPutStream, checkUse } from "./checks.ts";
 import { ArtifactHolds } from "./holds.ts";

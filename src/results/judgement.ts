@@ -1,4 +1,4 @@
-import { defined } from "../core/defined.ts";
+import { defined } from "../core/json.ts";
 import type { Mark } from "../core/outcome.ts";
 
 /** What is known of an artifact beside its bytes: where they come from, and what the result guardrails found in them. */

@@ -1,8 +1,8 @@
-import { referenceKey } from "../core/artifact.ts";
+import type { Session } from "../call/session.ts";
 import type { Principal } from "../core/call.ts";
 import { isJsonObject, type Json } from "../core/json.ts";
+import { referenceKey } from "../core/names.ts";
 import { type ContentBlock, type Cut, type MediaBlock, type ResultFile, textOf } from "../core/outcome.ts";
-import type { Session } from "../core/session.ts";
 import type { ArtifactMeta, ArtifactStore } from "./artifact-store.ts";
 import type { CleanJson, CleanResult } from "./clean.ts";
 import { describeWhole } from "./describe-outcome.ts";

@@ -1,6 +1,5 @@
-import { referenceKey } from "../core/artifact.ts";
-import { defined } from "../core/defined.ts";
-import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import { defined, isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import { referenceKey } from "../core/names.ts";
 import { cut } from "./cut.ts";
 import { describe } from "./describe.ts";
 

@@ -1,6 +1,6 @@
+import { showHidden } from "../core/invisible.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import type { ContentBlock, ToolOutcome } from "../core/outcome.ts";
-import { showHidden } from "../core/system/invisible.ts";
 import { cut } from "./cut.ts";
 
 const byteOrderMark = "\u{feff}";

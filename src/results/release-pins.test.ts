@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { FakeClock } from "../../test/fakes/clock.ts";
-import { directLimits, Session } from "../core/session.ts";
+import { directLimits, Session } from "../call/session.ts";
 import { releasePins } from "./releases.ts";
 
 function pinned(...digests: readonly string[]): Session {

@@ -1,7 +1,7 @@
+import type { Session } from "../call/session.ts";
 import type { Principal } from "../core/call.ts";
-import { defined } from "../core/defined.ts";
 import { messageOf, RuntimeFault } from "../core/fault.ts";
-import type { Session } from "../core/session.ts";
+import { defined } from "../core/json.ts";
 import type { ArtifactMeta, ArtifactStore } from "./artifact-store.ts";
 import { type Judgement, stricter } from "./judgement.ts";
 

@@ -1,5 +1,5 @@
-import { referenceKey } from "../core/artifact.ts";
 import { isJsonObject, type Json } from "../core/json.ts";
+import { referenceKey } from "../core/names.ts";
 import { type ContentBlock, lineOfBytes, type ToolOutcome } from "../core/outcome.ts";
 import { nextStepOf, type Refusal, refusal } from "../core/refusals.ts";
 import { withCutNote } from "./cut.ts";

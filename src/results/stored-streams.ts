@@ -1,5 +1,5 @@
+import type { Session } from "../call/session.ts";
 import type { Principal } from "../core/call.ts";
-import type { Session } from "../core/session.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import type { ArtifactStore } from "./artifact-store.ts";
 import type { Judgement } from "./judgement.ts";

@@ -8,8 +8,8 @@ import { createSigner, loadSigner } from "../audit/signer.ts";
 import { type Witness, witnessFrom } from "../audit/witness.ts";
 import { type Clock, SystemClock } from "../core/clock.ts";
 import { RuntimeFault } from "../core/fault.ts";
-import { harmless } from "../core/harmless-log.ts";
 import { codeOf } from "../core/system/error-code.ts";
+import { harmless } from "../core/system/harmless-log.ts";
 import { makeOwnFolder } from "../core/system/own-folder.ts";
 import type { AlarmRaiser } from "../observe/alarms/alarms.ts";
 import { onAltered, onVerified, raiseAudit } from "../observe/alarms/open-alarms.ts";
@@ -23,7 +23,7 @@ import { openSecondLayer, type SecondLayer } from "../secrets/second-layer.ts";
 import { referencesIn, withSecrets } from "../secrets/secret-reference.ts";
 import { folderBeside, openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
-import type { RuntimeOptions } from "./options.ts";
+import type { RuntimeOptions } from "./options/options.ts";
 
 export interface RuntimeBase {
   readonly clock: Clock;

@@ -1,5 +1,5 @@
-import type { Runtime } from "./api.ts";
-import type { RuntimeOptions } from "./options.ts";
+import type { Runtime } from "./api/api.ts";
+import type { RuntimeOptions } from "./options/options.ts";
 
 /**
  * Opens the store, settles what a dead process left behind, and wires the path. The parts are loaded at the first call,
@@ -10,7 +10,10 @@ import type { RuntimeOptions } from "./options.ts";
  * @public
  */
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
-  const [{ openRuntime }, { warnOfOffTools }] = await Promise.all([import("./runtime.ts"), import("./off-tools.ts")]);
+  const [{ openRuntime }, { warnOfOffTools }] = await Promise.all([
+    import("./runtime.ts"),
+    import("./options/off-tools.ts"),
+  ]);
   const runtime = await openRuntime(options);
   warnOfOffTools(runtime, options);
   return runtime;

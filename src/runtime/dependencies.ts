@@ -4,9 +4,8 @@ import { openApprovals } from "../approvals/open-approvals.ts";
 import type { SkillsContext } from "../builtin/skills/library.ts";
 import { openSkills } from "../builtin/skills/open-skills.ts";
 import type { Skills } from "../builtin/skills/skills.ts";
-import { defined } from "../core/defined.ts";
-import type { JsonObject } from "../core/json.ts";
-import { finalArguments } from "../core/ran-with.ts";
+import { finalArguments } from "../call/ran-with.ts";
+import { defined, type JsonObject } from "../core/json.ts";
 import type { CallRecord } from "../core/records.ts";
 import type { Accounts } from "../identity/accounts.ts";
 import { openAccounts } from "../identity/open-accounts.ts";
@@ -29,7 +28,7 @@ import { completeStore, noArtifacts } from "../results/own-artifacts.ts";
 import { environmentSecrets } from "../secrets/backend.ts";
 import { internalsOf, type RegisteredTools, Registry } from "../tools/registry.ts";
 import type { RuntimeBase } from "./base.ts";
-import type { RuntimeOptions } from "./options.ts";
+import type { RuntimeOptions } from "./options/options.ts";
 
 /** The parts that do not need the path of a call. */
 type FixedParts = Omit<Parts, "announce" | "listen" | "visible" | "preview" | "consult" | "executor" | "child">;

@@ -11,8 +11,8 @@ import type { Parts } from "../pipeline/dependencies.ts";
 import { learnAhead, revealer } from "../secrets/lend.ts";
 import type { Store } from "../store/store.ts";
 import type { Registry } from "../tools/registry.ts";
-import type { Runtime } from "./api.ts";
-import type { RuntimeOptions } from "./options.ts";
+import type { Runtime } from "./api/api.ts";
+import type { RuntimeOptions } from "./options/options.ts";
 
 /** Closed before the store, which keeps their positions. */
 export async function openChannelsIn(

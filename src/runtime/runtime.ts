@@ -1,10 +1,10 @@
 /** The composition root: the one file that knows every part. It wires them in straight lines and decides nothing. */
 
 import { recordIndexed } from "../builtin/skills/indexed.ts";
+import { type Limits, limitsOf, limitsWarning } from "../call/session.ts";
 import { chainToolName } from "../code-mode/names.ts";
 import type { Principal } from "../core/call.ts";
 import { SystemClock } from "../core/clock.ts";
-import { type Limits, limitsOf, limitsWarning } from "../core/session.ts";
 import type { Servers } from "../mcp/client/servers.ts";
 import { openAlarms, secretAlarms } from "../observe/alarms/open-alarms.ts";
 import type { AlarmRepository } from "../observe/alarms/repository.ts";
@@ -21,21 +21,21 @@ import type { AnyTool } from "../tools/kinds.ts";
 import { internalsOf } from "../tools/registry.ts";
 import type { Offer } from "../tools/tool.ts";
 import { takeTools } from "../tools/toolsets/toolset.ts";
-import { StoredAgentRuns } from "./agent-runs.ts";
-import type { Runtime } from "./api.ts";
-import { ApprovalsApi } from "./approvals-api.ts";
+import { StoredAgentRuns } from "./api/agent-runs.ts";
+import type { Runtime } from "./api/api.ts";
+import { ApprovalsApi } from "./api/approvals-api.ts";
+import type { OpenChains } from "./api/chains.ts";
+import { RunningRuntime } from "./api/running.ts";
 import { openBase, type RuntimeBase } from "./base.ts";
-import { CallFactory } from "./call-factory.ts";
-import type { OpenChains } from "./chains.ts";
 import { openDependencies, type RuntimeDependencies } from "./dependencies.ts";
-import { InFlight } from "./in-flight.ts";
-import { recordNote } from "./note.ts";
 import { connect, openArchive, openChannelsIn } from "./on-demand.ts";
-import { checkOptions, type RuntimeOptions } from "./options.ts";
-import { PolicyService } from "./policy-service.ts";
-import { ReEntry } from "./re-entry.ts";
-import { RunningRuntime } from "./running.ts";
-import { visibleTo } from "./visible-tools.ts";
+import { checkOptions, type RuntimeOptions } from "./options/options.ts";
+import { CallFactory } from "./services/call-factory.ts";
+import { InFlight } from "./services/in-flight.ts";
+import { recordNote } from "./services/note.ts";
+import { PolicyService } from "./services/policy-service.ts";
+import { ReEntry } from "./services/re-entry.ts";
+import { visibleTo } from "./services/visible-tools.ts";
 
 /** The parts that are open when the path of a call is complete. */
 interface OpenPath extends RuntimeBase, Omit<RuntimeDependencies, "parts"> {
@@ -169,7 +169,7 @@ async function offerTools(options: RuntimeOptions, path: OpenPath): Promise<Open
   }
   let chains: OpenChains | undefined;
   if (options.chains !== undefined) {
-    const { openChains } = await import("./chains.ts");
+    const { openChains } = await import("./api/chains.ts");
     const visible = (principal: Principal): readonly Offer[] =>
       visibleTo({ principal, runId: undefined }, registry, parts);
     const opened = await openChains(options.chains, { ...path, running: { tools: registry, visible, entrance } });

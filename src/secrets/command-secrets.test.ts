@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { FakeClock } from "../../test/fakes/clock.ts";
-import { isAlive } from "../core/system/alive.ts";
+import { isAlive } from "../core/system/groups.ts";
 import { commandSecrets } from "./command-secrets.ts";
 import { createRedactor } from "./redactor.ts";
 

@@ -1,8 +1,8 @@
 import type { BigIntStats } from "node:fs";
 import { RuntimeFault } from "../core/fault.ts";
 import { codeOf } from "../core/system/error-code.ts";
-import { openIfThere } from "../core/system/plain-file.ts";
-import { writeWhole } from "../core/system/whole-file.ts";
+import { openIfThere } from "../system/plain-file.ts";
+import { writeWhole } from "../system/whole-file.ts";
 import { passphraseIdentity, passphraseRecipient } from "./passphrase.ts";
 import { type KeySource, keyVariable, readOrMakeSealingKey, readSealingKey, type SealingKey } from "./sealing-key.ts";
 import { checkSecretName } from "./secret-name.ts";

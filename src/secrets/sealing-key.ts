@@ -1,5 +1,5 @@
 import { RuntimeFault } from "../core/fault.ts";
-import { type KeyFile, readKeyFile, readOrMakeKeyFile } from "../core/system/key-file.ts";
+import { type KeyFile, readKeyFile, readOrMakeKeyFile } from "../system/key-file.ts";
 
 /** The key of the sealed file, and where it was found. */
 export interface SealingKey {

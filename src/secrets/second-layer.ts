@@ -1,9 +1,8 @@
 import type { Principal } from "../core/call.ts";
-import type { CallEvent, DurableEvent } from "../core/event.ts";
+import type { CallEvent, DurableEvent, Watcher } from "../core/event.ts";
 import { messageOf } from "../core/fault.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
-import type { Watcher } from "../core/watcher.ts";
 import type { SerializeEvent } from "../store/store.ts";
 import type { Suspect } from "./pattern-rules.ts";
 import { guessingRedactor, loadPatterns, type SecretPatterns, suspectMark } from "./patterns.ts";

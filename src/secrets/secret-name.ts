@@ -1,5 +1,5 @@
 import { RuntimeFault } from "../core/fault.ts";
-import { secretNamePattern } from "../core/secret-name.ts";
+import { secretNamePattern } from "../core/names.ts";
 
 /** A child process can hardly get more in one variable. */
 export const maxValueBytes: number = 64 * 1024;

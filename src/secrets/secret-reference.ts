@@ -1,5 +1,5 @@
 import { RuntimeFault } from "../core/fault.ts";
-import { secretPathPattern } from "../core/secret-name.ts";
+import { secretPathPattern } from "../core/names.ts";
 import type { ResolveSecret } from "./lend.ts";
 
 /** `secret://connector/key`: stands in a configuration instead of a value. */

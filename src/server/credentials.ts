@@ -2,17 +2,17 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { constants, type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Principal } from "../core/call.ts";
-import { defined } from "../core/defined.ts";
 import { RuntimeFault } from "../core/fault.ts";
-import { ownAgents } from "../core/own-agents.ts";
+import { defined } from "../core/json.ts";
+import { ownAgents } from "../core/names.ts";
 import { agentPermissions, allPermissions, builtInName, type Permission } from "../core/roles.ts";
 import { codeOf } from "../core/system/error-code.ts";
 import { namingFullDisk } from "../core/system/full-disk.ts";
 import { makeOwnFolder } from "../core/system/own-folder.ts";
-import { openIfThere } from "../core/system/plain-file.ts";
-import { createWhole } from "../core/system/whole-file.ts";
 import type { Account, Accounts, FoundSession, FoundToken, LiveSession } from "../identity/accounts.ts";
-import type { Decider } from "../runtime/api.ts";
+import type { Decider } from "../runtime/api/api.ts";
+import { openIfThere } from "../system/plain-file.ts";
+import { createWhole } from "../system/whole-file.ts";
 
 /** The caller that a credential stands for, and what it may do. Made for each request; nothing in a body adds to it. */
 export interface Who {

@@ -1,6 +1,6 @@
 import type { Principal, Risk } from "../core/call.ts";
-import { sha256 } from "../core/json.ts";
 import type { Routed, Vote } from "../core/records.ts";
+import { sha256 } from "../core/system/digest.ts";
 
 /** The part of an approval request that says who may decide it. Many requests share one. Every `ApprovalRecord` is one. */
 export interface Audience {

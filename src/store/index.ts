@@ -6,11 +6,11 @@
 export type {
   AddedDocument,
   CallRecord,
+  CallState,
   ReferencedArtifact,
   RowEnd,
   StoreWrite,
 } from "../core/records.ts";
-export type { CallState } from "../core/states.ts";
 export type { Audience } from "./audience.ts";
 export type { OpenStore, StoreContext } from "./open-store.ts";
 export type {

@@ -1,11 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { isForeign } from "../core/authority.ts";
+import { isForeign } from "../call/authority.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf, RuntimeFault } from "../core/fault.ts";
-import { harmless } from "../core/harmless-log.ts";
 import { newId } from "../core/ids.ts";
-import type { ApprovalRecord, CallRecord, StoreWrite } from "../core/records.ts";
-import type { ApprovalState } from "../core/states.ts";
+import type { ApprovalRecord, ApprovalState, CallRecord, StoreWrite } from "../core/records.ts";
+import { harmless } from "../core/system/harmless-log.ts";
 import { audienceKey } from "./audience.ts";
 import { answering, answersUntil } from "./equal-calls.ts";
 import { Followers, type Listener } from "./followers.ts";

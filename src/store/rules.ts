@@ -4,12 +4,11 @@
  * execution starts, and an approval ends once. A row keeps its first `call`; later arrivals appear in events only.
  */
 
-import { dataOf } from "../core/arrival.ts";
+import { dataOf } from "../call/arrival.ts";
 import type { DurableEvent } from "../core/event.ts";
 import { deepFrozen, type Json } from "../core/json.ts";
 import { modelCallOf, modelCallsOf, statedRunOf } from "../core/model-call.ts";
-import type { ApprovalRecord, CallRecord, RowEnd, StoreWrite } from "../core/records.ts";
-import type { ApprovalState } from "../core/states.ts";
+import type { ApprovalRecord, ApprovalState, CallRecord, RowEnd, StoreWrite } from "../core/records.ts";
 import { type EqualCall, mayHaveBegun } from "./equal-calls.ts";
 
 /** The rows as they are now. */

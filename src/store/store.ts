@@ -9,8 +9,7 @@
 import type { Principal, Risk } from "../core/call.ts";
 import type { DurableEvent } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
-import type { ApprovalRecord, CallRecord, StoreWrite } from "../core/records.ts";
-import type { ApprovalState, CallState } from "../core/states.ts";
+import type { ApprovalRecord, ApprovalState, CallRecord, CallState, StoreWrite } from "../core/records.ts";
 import type { Audience } from "./audience.ts";
 import type { EqualCall } from "./equal-calls.ts";
 

@@ -1,7 +1,6 @@
 import type { Risk } from "../core/call.ts";
-import type { ApprovalRecord, CallRecord } from "../core/records.ts";
+import type { ApprovalRecord, ApprovalState, CallRecord, CallState } from "../core/records.ts";
 import { rankOf } from "../core/risk.ts";
-import type { ApprovalState, CallState } from "../core/states.ts";
 
 /** How many requests wait, by risk. */
 export type WaitingApproval = Readonly<Record<Risk, number>>;

@@ -1,4 +1,4 @@
-import { defined } from "../core/defined.ts";
+import { defined } from "../core/json.ts";
 import type { ToolFacts } from "../policy/policy.ts";
 import { type ActionDraft, stated } from "./facts.ts";
 import type { ToolAnnotations } from "./tool.ts";

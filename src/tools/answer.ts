@@ -1,6 +1,5 @@
 import { messageOf } from "../core/fault.ts";
-import type { Json } from "../core/json.ts";
-import { isRecord } from "../core/json.ts";
+import { isRecord, type Json } from "../core/json.ts";
 import type { ContentBlock } from "../core/outcome.ts";
 import { fits } from "../results/cut.ts";
 import { LargeJson } from "../results/large-json.ts";

@@ -1,4 +1,4 @@
-import { defined } from "../core/defined.ts";
+import { defined } from "../core/json.ts";
 import type { Tools } from "./tool.ts";
 
 /** The action that a call means. */

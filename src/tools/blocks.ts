@@ -1,5 +1,4 @@
-import { defined } from "../core/defined.ts";
-import { isJsonObject, isRecord, type Json, type JsonObject } from "../core/json.ts";
+import { defined, isJsonObject, isRecord, type Json, type JsonObject } from "../core/json.ts";
 import type { ContentBlock } from "../core/outcome.ts";
 import { plain } from "./schema/plain.ts";
 

@@ -1,7 +1,6 @@
 import type { Risk } from "../core/call.ts";
-import { defined } from "../core/defined.ts";
 import { RuntimeFault } from "../core/fault.ts";
-import { deepFrozen, isRecord, type JsonObject } from "../core/json.ts";
+import { deepFrozen, defined, isRecord, type JsonObject } from "../core/json.ts";
 import { shown, visible } from "../core/shown.ts";
 import { readable, readableSchema } from "../results/readable.ts";
 import { declaredAnnotations } from "./annotations.ts";

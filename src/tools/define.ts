@@ -1,7 +1,6 @@
 import type { Risk } from "../core/call.ts";
-import { defined } from "../core/defined.ts";
 import { messageOf, RuntimeFault } from "../core/fault.ts";
-import type { JsonObject } from "../core/json.ts";
+import { defined, type JsonObject } from "../core/json.ts";
 import { visible } from "../core/shown.ts";
 import type { Suggestion } from "../policy/policy.ts";
 import type { ActionSpec, LocalTool } from "./kinds.ts";

@@ -1,6 +1,6 @@
 import { messageOf, RuntimeFault } from "../core/fault.ts";
-import { digestOf } from "../core/json.ts";
 import { visible } from "../core/shown.ts";
+import { digestOf } from "../core/system/digest.ts";
 import type { RiskGuess, ToolFacts } from "../policy/policy.ts";
 import type { ActionSpec, LocalTool } from "./kinds.ts";
 import type { Members } from "./members.ts";

@@ -1,6 +1,5 @@
-import { defined } from "../core/defined.ts";
 import { messageOf } from "../core/fault.ts";
-import type { Json } from "../core/json.ts";
+import { defined, type Json } from "../core/json.ts";
 import { shortened } from "../core/shown.ts";
 import { rpcDetailsOf } from "./rpc-error.ts";
 

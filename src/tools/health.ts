@@ -1,4 +1,4 @@
-import { defined } from "../core/defined.ts";
+import { defined } from "../core/json.ts";
 import type { ToolHealth } from "./tool.ts";
 
 /** From so many failures in a row a tool is `degraded`: it still runs, but is not listed as healthy. */

@@ -3,7 +3,7 @@
  * Next: legacy.ts (the designs' names of members).
  */
 import { camelName } from "../core/case.ts";
-import { nearest } from "../core/nearest.ts";
+import { nearest } from "../core/shown.ts";
 import type { CompileOptions, Override } from "./facts.ts";
 import type { ActionSpec, DeclaredUi, HostedTool, LocalTool, ProviderDefinedTool, ToolKind } from "./kinds.ts";
 import type { Members } from "./members.ts";

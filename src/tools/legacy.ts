@@ -1,8 +1,7 @@
 /** Tools as the three designs write them: members in snake_case, and other ways to be called. */
 
 import { camelName } from "../core/case.ts";
-import { defined } from "../core/defined.ts";
-import { isRecord } from "../core/json.ts";
+import { defined, isRecord } from "../core/json.ts";
 import {
   type ActionSpec,
   type AnyTool,

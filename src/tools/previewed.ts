@@ -1,7 +1,5 @@
-import { defined } from "../core/defined.ts";
 import { messageOf } from "../core/fault.ts";
-import type { Json } from "../core/json.ts";
-import { isRecord } from "../core/json.ts";
+import { defined, isRecord, type Json } from "../core/json.ts";
 import type { Preview } from "../core/outcome.ts";
 import { shortened } from "../core/shown.ts";
 import { plain } from "./schema/plain.ts";

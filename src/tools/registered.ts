@@ -1,6 +1,5 @@
 import type { Risk } from "../core/call.ts";
-import { defined } from "../core/defined.ts";
-import type { JsonObject } from "../core/json.ts";
+import { defined, type JsonObject } from "../core/json.ts";
 import { higherRisk, parseRisk } from "../core/risk.ts";
 import type { CompileOptions } from "./facts.ts";
 import type { AnyTool } from "./kinds.ts";

@@ -1,5 +1,5 @@
-import { defined } from "../core/defined.ts";
 import type { CallEvent } from "../core/event.ts";
+import { defined } from "../core/json.ts";
 
 /**
  * How the calls of one action ended since the start.

@@ -1,5 +1,4 @@
-import { defined } from "../core/defined.ts";
-import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import { defined, isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import type { AnyTool, DeclaredUi } from "./kinds.ts";
 import { refuseUnknownMembers } from "./known-members.ts";
 import type { Members } from "./members.ts";

@@ -1,5 +1,5 @@
 import { RuntimeFault } from "../core/fault.ts";
-import { sha256 } from "../core/json.ts";
+import { sha256 } from "../core/system/digest.ts";
 
 /** The longest tool name that every provider accepts. */
 const longest = 64;

@@ -5,7 +5,7 @@ import { MockLanguageModelV4 } from "ai/test";
 import { afterAll, describe, expect, it } from "vitest";
 import { aiSdkTools } from "../../src/agents/ai-sdk.ts";
 import type { ApprovalRecord } from "../../src/core/records.ts";
-import type { Runtime } from "../../src/runtime/api.ts";
+import type { Runtime } from "../../src/runtime/api/api.ts";
 import { createRuntime } from "../../src/runtime/create.ts";
 import { ownFolder, removeOwnFolders } from "../fakes/own-folder.ts";
 

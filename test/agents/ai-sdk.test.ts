@@ -3,7 +3,7 @@ import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { aiSdkTools, wrapAiSdkTools } from "../../src/agents/ai-sdk.ts";
-import type { Runtime } from "../../src/runtime/api.ts";
+import type { Runtime } from "../../src/runtime/api/api.ts";
 import { createRuntime } from "../../src/runtime/create.ts";
 
 const usage = {

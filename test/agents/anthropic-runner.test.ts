@@ -3,7 +3,7 @@ import { betaTool } from "@anthropic-ai/sdk/helpers/beta/json-schema";
 import { expect, it } from "vitest";
 import { anthropicRunnerTools, wrapAnthropicTools } from "../../src/agents/anthropic-runner.ts";
 import type { Risk } from "../../src/core/call.ts";
-import type { Runtime } from "../../src/runtime/api.ts";
+import type { Runtime } from "../../src/runtime/api/api.ts";
 import { createRuntime } from "../../src/runtime/create.ts";
 import { bytesTool, expectEachBlock } from "./bytes-tool.ts";
 

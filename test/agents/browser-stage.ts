@@ -5,8 +5,7 @@ import type { AddressInfo } from "node:net";
 import { openAgentTools, type RenderedToolAnswer } from "../../src/agents/agent-tools.ts";
 import { anthropicToolUses } from "../../src/agents/anthropic.ts";
 import { type BrowserToolsOptions, browserTools } from "../../src/agents/browser.ts";
-import type { RuntimeOptions } from "../../src/index.ts";
-import { createRuntime } from "../../src/index.ts";
+import { createRuntime, type RuntimeOptions } from "../../src/index.ts";
 
 const places = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 export const executablePath = places.find((place) => place !== undefined && existsSync(place));

@@ -6,7 +6,7 @@ import type { Server } from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
 import { type ClaudeAgent, claudeAgent, wrapClaudeTools } from "../../src/agents/claude-agent.ts";
 import type { Risk } from "../../src/core/call.ts";
-import type { Runtime } from "../../src/runtime/api.ts";
+import type { Runtime } from "../../src/runtime/api/api.ts";
 import { createRuntime } from "../../src/runtime/create.ts";
 import { defineTool } from "../../src/tools/define.ts";
 import { claudeProgram, claudeStub } from "./claude-stub.ts";

@@ -7,7 +7,7 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { type LangChainInterrupt, langchainTools, wrapLangchainTools } from "../../src/agents/langchain.ts";
 import type { Risk } from "../../src/core/call.ts";
-import type { Runtime } from "../../src/runtime/api.ts";
+import type { Runtime } from "../../src/runtime/api/api.ts";
 import { createRuntime } from "../../src/runtime/create.ts";
 import { bytesTool, expectEachBlock } from "./bytes-tool.ts";
 

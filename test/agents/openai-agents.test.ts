@@ -13,7 +13,7 @@ import { afterAll, expect, it } from "vitest";
 import { z } from "zod";
 import { openaiAgentsTools, wrapOpenaiAgentsTools } from "../../src/agents/openai-agents.ts";
 import type { Risk } from "../../src/core/call.ts";
-import type { Runtime } from "../../src/runtime/api.ts";
+import type { Runtime } from "../../src/runtime/api/api.ts";
 import { createRuntime } from "../../src/runtime/create.ts";
 import { ownFolder, removeOwnFolders } from "../fakes/own-folder.ts";
 import { bytesTool, expectEachBlock } from "./bytes-tool.ts";

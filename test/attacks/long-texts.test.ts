@@ -1,8 +1,8 @@
 /** A long argument must not stop the process: each step that reads it takes time in proportion to its length. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { withHiddenShown } from "../../src/core/system/card-text.ts";
-import { showHidden } from "../../src/core/system/invisible.ts";
+import { withHiddenShown } from "../../src/core/card-text.ts";
+import { showHidden } from "../../src/core/invisible.ts";
 import { patternGuardrail, personalData, promptInjection } from "../../src/policy/index.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
 import type { Redactor } from "../../src/secrets/secret-store.ts";

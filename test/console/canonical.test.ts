@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { canonical, sha256 } from "../../console/src/kit/canonical.ts";
-import { digestOf, type Json, canonical as kept } from "../../src/core/json.ts";
+import { type Json, canonical as kept } from "../../src/core/json.ts";
+import { digestOf } from "../../src/core/system/digest.ts";
 
 it("writes exactly the bytes that the server hashes", () => {
   const json = fc.jsonValue({ maxDepth: 3, noUnicodeString: false });

@@ -2,8 +2,8 @@ import { expect, it } from "vitest";
 import type { ApprovalView } from "../../console/src/api/approvals.ts";
 import { mismatchesOf, mismatchText } from "../../console/src/api/digests.ts";
 import { bind, previewDigest } from "../../src/approvals/binding.ts";
-import { digestOf } from "../../src/core/json.ts";
 import type { Preview } from "../../src/core/outcome.ts";
+import { digestOf } from "../../src/core/system/digest.ts";
 import { shownApproval } from "../../src/server/wire.ts";
 import { anApproval } from "../fakes/stub-runtime.ts";
 

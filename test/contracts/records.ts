@@ -2,10 +2,10 @@
 import type { Authority, ToolCall } from "../../src/core/call.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import type { DurableEvent } from "../../src/core/event.ts";
-import { canonical, type JsonObject, sha256 } from "../../src/core/json.ts";
+import { canonical, type JsonObject } from "../../src/core/json.ts";
 import type { ToolOutcome } from "../../src/core/outcome.ts";
-import type { ApprovalRecord, CallRecord, StoreWrite } from "../../src/core/records.ts";
-import type { ApprovalState } from "../../src/core/states.ts";
+import type { ApprovalRecord, ApprovalState, CallRecord, StoreWrite } from "../../src/core/records.ts";
+import { sha256 } from "../../src/core/system/digest.ts";
 import type { SerializeEvent, StoreEntry } from "../../src/store/store.ts";
 
 export const hourMs = 3_600_000;

@@ -1,6 +1,6 @@
 import type { ToolCall } from "../../src/core/call.ts";
 import type { Weighing } from "../../src/core/event.ts";
-import { sha256 } from "../../src/core/json.ts";
+import { sha256 } from "../../src/core/system/digest.ts";
 
 /** Returns an arrived call; a test names only the fields it needs. */
 export function aCall({

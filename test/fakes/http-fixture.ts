@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { afterAll, beforeEach } from "vitest";
 import type { SignedIn } from "../../src/identity/accounts.ts";
-import type { Runtime } from "../../src/runtime/api.ts";
+import type { Runtime } from "../../src/runtime/api/api.ts";
 import { openCredentials, readToken, type TokenRole } from "../../src/server/credentials.ts";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "../../src/server/http/http-server.ts";
 import { ownFolder } from "./own-folder.ts";

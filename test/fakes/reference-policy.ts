@@ -3,8 +3,9 @@
  * expressions for patterns, recursion for paths. The differential test compares the policy with it.
  */
 import type { Risk, Verdict } from "../../src/core/call.ts";
-import { digestOf, type Json } from "../../src/core/json.ts";
+import type { Json } from "../../src/core/json.ts";
 import { risks, verdicts } from "../../src/core/risk.ts";
+import { digestOf } from "../../src/core/system/digest.ts";
 import type { Condition, Facts, HistoryLimit, PolicyOptions, Rule } from "../../src/policy/index.ts";
 import { defaultMatrix } from "../../src/policy/risk/matrix.ts";
 

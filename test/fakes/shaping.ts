@@ -1,6 +1,6 @@
+import { directLimits, Session } from "../../src/call/session.ts";
 import type { Principal } from "../../src/core/call.ts";
 import type { ContentBlock, ToolOutcome } from "../../src/core/outcome.ts";
-import { directLimits, Session } from "../../src/core/session.ts";
 import type { ArtifactStore, FindNeeded, SharedArtifactStore } from "../../src/results/artifact-store.ts";
 import { MemoryArtifacts } from "../../src/results/memory-artifacts.ts";
 import type { RawResult } from "../../src/results/raw-result.ts";

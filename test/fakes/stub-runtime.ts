@@ -1,12 +1,12 @@
-import { isForeign } from "../../src/core/authority.ts";
+import { isForeign } from "../../src/call/authority.ts";
+import type { Limits } from "../../src/call/session.ts";
 import type { ToolOutcome } from "../../src/core/outcome.ts";
 import type { ApprovalRecord, CallRecord } from "../../src/core/records.ts";
-import type { Limits } from "../../src/core/session.ts";
 import type { ToolChanges } from "../../src/mcp/client/pins.ts";
 import type { Alarm } from "../../src/observe/alarms/alarms.ts";
 import type { RunName, RunSummary } from "../../src/observe/runs/runs.ts";
 import type { ControlState } from "../../src/policy/controls.ts";
-import type { CallContext, CallRequest, DecisionAnswer, Runtime, SettledAnswer } from "../../src/runtime/api.ts";
+import type { CallContext, CallRequest, DecisionAnswer, Runtime, SettledAnswer } from "../../src/runtime/api/api.ts";
 import type { ApprovalFilter } from "../../src/store/store.ts";
 import { aCall } from "./call.ts";
 

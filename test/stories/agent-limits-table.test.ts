@@ -153,7 +153,7 @@ const checkedElsewhere: Readonly<Record<string, string>> = {
   file: "test/attacks/files",
   "file of a command": "src/builtin/provided/shell.test.ts",
   "protocol session, in memory": "src/mcp/server/sessions.test.ts",
-  "budget and trace, in memory": "src/runtime/windows.test.ts",
+  "budget and trace, in memory": "src/runtime/services/windows.test.ts",
 };
 
 describe("the table of what an agent's token can store", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkedLimits } from "../../src/core/session.ts";
+import { checkedLimits } from "../../src/call/session.ts";
 import { chainLimits, createRuntime, directLimits, type ToolOutcome } from "../../src/index.ts";
 import { legacyTool } from "../../src/tools/index.ts";
 import { probe } from "../fakes/probe.ts";

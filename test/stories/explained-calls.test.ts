@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { canonical, sha256 } from "../../src/core/json.ts";
+import { canonical } from "../../src/core/json.ts";
+import { sha256 } from "../../src/core/system/digest.ts";
 import type { AnyTool, RuntimeOptions } from "../../src/index.ts";
 import { ann, approve, ask, mail, operatorToken, shownDigestOf } from "../fakes/deciders.ts";
 import { bodyOf, httpFixture } from "../fakes/http-fixture.ts";

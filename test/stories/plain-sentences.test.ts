@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createRuntime, defineTool } from "../../src/index.ts";
-import { InFlight } from "../../src/runtime/in-flight.ts";
+import { InFlight } from "../../src/runtime/services/in-flight.ts";
 import { Toolbox } from "../../src/tools/index.ts";
 import { aCall } from "../fakes/call.ts";
 import { FakeClock } from "../fakes/clock.ts";

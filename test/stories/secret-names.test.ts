@@ -2,7 +2,7 @@ import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { Server } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import { callTool } from "../../src/mcp/server/call.ts";
-import { Windows } from "../../src/runtime/windows.ts";
+import { Windows } from "../../src/runtime/services/windows.ts";
 import { environmentSecrets } from "../../src/secrets/index.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
 import { bodyOf, httpFixture } from "../fakes/http-fixture.ts";

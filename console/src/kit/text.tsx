@@ -5,7 +5,7 @@
  * ANSI escapes, bidirectional and invisible characters are shown by name, look-alike letters with their code.
  */
 import { Fragment, type ReactNode } from "react";
-import { partsOf, type TextPart } from "../../../src/core/system/card-text.ts";
+import { partsOf, type TextPart } from "../../../src/core/card-text.ts";
 import { classNames } from "./class-names.ts";
 
 const named = new Map<string, string>([

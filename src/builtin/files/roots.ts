@@ -2,8 +2,8 @@ import { closeSync, constants, openSync, realpathSync, type Stats, statfsSync, s
 import { basename, dirname, join, resolve, sep } from "node:path";
 import type { Principal } from "../../core/call.ts";
 import { RuntimeFault } from "../../core/fault.ts";
-import type { RunFolders } from "../../core/run-folders.ts";
 import { codeOf, whyUnreadable } from "../../core/system/error-code.ts";
+import type { RunFolders } from "../../system/run-folders.ts";
 import { type Beneath, canHold, type Folder } from "./guard/folder.ts";
 import { openRoot } from "./guard/plain-folder.ts";
 import { FileRejection } from "./guard/rejection.ts";

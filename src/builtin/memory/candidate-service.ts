@@ -1,13 +1,13 @@
 import type { Actor } from "../../core/actor.ts";
 import type { Principal } from "../../core/call.ts";
 import type { Clock } from "../../core/clock.ts";
-import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/fault.ts";
+import { defined } from "../../core/json.ts";
 import type { ToolOutcome } from "../../core/outcome.ts";
-import type { RunFolders } from "../../core/run-folders.ts";
 import { Locks } from "../../core/system/locks.ts";
 import { cut } from "../../results/cut.ts";
 import type { Redactor } from "../../secrets/secret-store.ts";
+import type { RunFolders } from "../../system/run-folders.ts";
 import { isSuspended } from "../../tools/define.ts";
 import { failureOf } from "../../tools/failure.ts";
 import type { Suspended } from "../../tools/tool.ts";

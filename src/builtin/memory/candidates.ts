@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import type { z } from "zod";
+import { lazySchema } from "../../checks/zod.ts";
 import type { Principal } from "../../core/call.ts";
 import { type CamelCased, noOpaqueFields, toCamelCase, toSnakeCase } from "../../core/case.ts";
-import { digestOf } from "../../core/json.ts";
-import { lazySchema } from "../../core/zod.ts";
+import { digestOf } from "../../core/system/digest.ts";
 
 /** UTF-8 bytes, exclusive. */
 export const mostContentBytes: number = 64 * 1024;
@@ -100,13 +100,13 @@ export async function readDecisions(folder: string): Promise<ReadonlyMap<string,
 }
 
 async function append(path: string, line: object): Promise<void> {
-  const { appendLine } = await import("../../core/system/line-file.ts"); // loaded when something is remembered
+  const { appendLine } = await import("../../system/line-file.ts"); // loaded when something is remembered
   return appendLine(path, JSON.stringify(toSnakeCase(line, noOpaqueFields)));
 }
 
 /** The lines that fit the schema. Other programs can write there, so other lines stay where they are. */
 async function read<T>(path: string, schema: z.ZodType<T>): Promise<readonly CamelCased<T>[]> {
-  const { linesOf } = await import("../../core/system/line-file.ts");
+  const { linesOf } = await import("../../system/line-file.ts");
   const found: CamelCased<T>[] = [];
   for await (const line of linesOf(path)) {
     const parsed = schema.safeParse(jsonIn(line));

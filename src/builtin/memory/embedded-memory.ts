@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { type Clock, SystemClock } from "../../core/clock.ts";
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
-import { sha256 } from "../../core/json.ts";
+import { sha256 } from "../../core/system/digest.ts";
 import type { Memory, MemoryFor } from "./memory.ts";
 import { loosely, matchExpression } from "./query-words.ts";
 import { placeOf } from "./scopes.ts";

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeClock } from "../../../test/fakes/clock.ts";
-import type { RunFolders } from "../../core/run-folders.ts";
 import { type CallEvent, createRuntime, type Runtime, type ToolOutcome } from "../../index.ts";
 import { openRunFolders } from "../../observe/runs/folders.ts";
+import type { RunFolders } from "../../system/run-folders.ts";
 import type { Memory, MemoryProvider } from "./memory.ts";
 import { type MemoryOptions, memoryTools } from "./memory-tools.ts";
 

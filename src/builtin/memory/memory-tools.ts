@@ -1,9 +1,9 @@
+import { lazySchema } from "../../checks/zod.ts";
 import type { Clock } from "../../core/clock.ts";
 import { RuntimeFault } from "../../core/fault.ts";
 import type { JsonObject } from "../../core/json.ts";
-import type { RunFolders } from "../../core/run-folders.ts";
-import { lazySchema } from "../../core/zod.ts";
 import type { Redactor } from "../../secrets/secret-store.ts";
+import type { RunFolders } from "../../system/run-folders.ts";
 import { defineTool, isSuspended } from "../../tools/define.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
 import type { Reconciled, Suspended, ToolAnswer, ToolContext } from "../../tools/tool.ts";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
-import { defined } from "../../core/defined.ts";
-import type { RunFolders } from "../../core/run-folders.ts";
+import { defined } from "../../core/json.ts";
 import type { Redactor } from "../../secrets/secret-store.ts";
+import type { RunFolders } from "../../system/run-folders.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
 import type { Action } from "../../tools/tool.ts";
 import { CandidateService } from "./candidate-service.ts";

@@ -5,8 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeClock } from "../../../test/fakes/clock.ts";
 import { createRuntime, type Runtime, type RuntimeOptions, type ServerConfig, type ToolOutcome } from "../../index.ts";
 import { openRunFolders } from "../../observe/runs/folders.ts";
-import type { MemoryOptions } from "./memory-tools.ts";
-import { memoryTools } from "./memory-tools.ts";
+import { type MemoryOptions, memoryTools } from "./memory-tools.ts";
 import { serverMemory } from "./server-memory.ts";
 
 const program = join(import.meta.dirname, "../../../node_modules/@modelcontextprotocol/server-memory/dist/index.js");

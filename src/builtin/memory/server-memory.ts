@@ -1,8 +1,9 @@
-import { referenceKey } from "../../core/artifact.ts";
 import type { Principal } from "../../core/call.ts";
 import { RuntimeFault } from "../../core/fault.ts";
-import { isJsonObject, type Json, type JsonObject, sha256 } from "../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { referenceKey } from "../../core/names.ts";
 import type { ToolOutcome } from "../../core/outcome.ts";
+import { sha256 } from "../../core/system/digest.ts";
 import { isSuspended, suspend } from "../../tools/define.ts";
 import type { Suspended } from "../../tools/tool.ts";
 import { publicName } from "../../tools/upstream-names.ts";

@@ -1,3 +1,4 @@
+import { lazySchema } from "../../checks/zod.ts";
 import type { Actor } from "../../core/actor.ts";
 import type { Principal } from "../../core/call.ts";
 import { type Clock, SystemClock } from "../../core/clock.ts";
@@ -5,9 +6,7 @@ import type { NotedEvent } from "../../core/event.ts";
 import { RuntimeFault } from "../../core/fault.ts";
 import { newTraceId } from "../../core/ids.ts";
 import type { Json, JsonObject } from "../../core/json.ts";
-import { lazySchema } from "../../core/zod.ts";
-import type { ActiveSkills } from "../../policy/policy.ts";
-import { alwaysOffered } from "../../policy/policy.ts";
+import { type ActiveSkills, alwaysOffered } from "../../policy/policy.ts";
 import { LiveCollection } from "../../store/live-collection.ts";
 import { MemoryStore } from "../../store/memory-store.ts";
 import type { Store } from "../../store/store.ts";

@@ -1,5 +1,5 @@
 import { basename, dirname, join } from "node:path";
-import { sha256 } from "../../core/json.ts";
+import { sha256 } from "../../core/system/digest.ts";
 import { Silhouettes } from "../../tools/names.ts";
 import { FileRejection } from "../files/guard/rejection.ts";
 import type { SkillInput } from "./define-skill.ts";

@@ -1,6 +1,7 @@
 import { newTraceId } from "../../core/ids.ts";
-import { digestOf, isJsonObject, type Json } from "../../core/json.ts";
+import { isJsonObject, type Json } from "../../core/json.ts";
 import { counted } from "../../core/shown.ts";
+import { digestOf } from "../../core/system/digest.ts";
 import type { SkillKeeping } from "./active.ts";
 import type { SkillProblem, Skills } from "./skills.ts";
 

@@ -1,10 +1,9 @@
 import type { Actor } from "../../core/actor.ts";
 import type { Principal } from "../../core/call.ts";
-import { checkId } from "../../core/checked-id.ts";
-import { checkMembers } from "../../core/checked-members.ts";
+import { checkId, checkMembers } from "../../core/checked-members.ts";
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
-import { sha256 } from "../../core/json.ts";
 import { shown, visible } from "../../core/shown.ts";
+import { sha256 } from "../../core/system/digest.ts";
 import type { ActiveSkills, SkillRequest } from "../../policy/policy.ts";
 import { globMatcher, isGlob } from "../../policy/rules/glob.ts";
 import { textFound } from "../files/encoding.ts";

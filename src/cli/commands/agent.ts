@@ -1,6 +1,6 @@
 import type { AgentScript } from "../../config/agent-script.ts";
 import { newId, newTraceId } from "../../core/ids.ts";
-import { ownAgents } from "../../core/own-agents.ts";
+import { ownAgents } from "../../core/names.ts";
 import { unless } from "../../server/contract/client.ts";
 import { principal, runRecord } from "../agent-place.ts";
 import { type AgentRunSettings, modelOf, runSettings, settingsOf, settingsToJson } from "../agent-settings.ts";

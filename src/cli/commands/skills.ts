@@ -1,8 +1,7 @@
 import { resolve } from "node:path";
 import type { Skills } from "../../builtin/skills/skills.ts";
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
-import { nearest } from "../../core/nearest.ts";
-import { counted } from "../../core/shown.ts";
+import { counted, nearest } from "../../core/shown.ts";
 import { shape } from "../../server/contract/route.ts";
 import {
   skills as contract,

@@ -1,4 +1,4 @@
-import { codeOf, withHiddenShown } from "../../core/system/card-text.ts";
+import { codeOf, withHiddenShown } from "../../core/card-text.ts";
 import type { Paint } from "./terminal.ts";
 
 /** One line: every control, bidirectional, invisible or look-alike character is shown by its code. */

@@ -1,6 +1,6 @@
 import { chainToolName } from "../../code-mode/names.ts";
 import type { Json } from "../../core/json.ts";
-import type { Health } from "../../runtime/api.ts";
+import type { Health } from "../../runtime/api/api.ts";
 import type { PosternClient } from "../../server/contract/client.ts";
 import type { ToolView } from "../../server/contract/tools.ts";
 import { asTypedHere, quoted } from "../command-name.ts";

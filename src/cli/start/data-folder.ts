@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { RuntimeFault } from "../../core/fault.ts";
-import { nearest } from "../../core/nearest.ts";
+import { nearest } from "../../core/shown.ts";
 import { unusableFolder } from "../../server/credentials.ts";
 
 const mostNamed = 3;

@@ -1,6 +1,6 @@
 import type { Clock } from "../../core/clock.ts";
 import type { PolicyWarning } from "../../policy/report/unmatched.ts";
-import type { Runtime } from "../../runtime/api.ts";
+import type { Runtime } from "../../runtime/api/api.ts";
 import { asTypedHere } from "../command-name.ts";
 import type { Terminal } from "../output/terminal.ts";
 import { timeOfDay, visible } from "../output/text.ts";

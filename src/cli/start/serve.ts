@@ -3,7 +3,7 @@ import type { Settings } from "../../config/settings.ts";
 import { SystemClock } from "../../core/clock.ts";
 import { RuntimeFault } from "../../core/fault.ts";
 import { counted } from "../../core/shown.ts";
-import type { Health } from "../../runtime/api.ts";
+import type { Health } from "../../runtime/api/api.ts";
 import { createClient } from "../../server/client/client.ts";
 import type { PosternClient } from "../../server/contract/client.ts";
 import { readToken, type TokenRole } from "../../server/credentials.ts";

@@ -3,9 +3,9 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
-import { isAlive } from "../../core/system/alive.ts";
 import { codeOf } from "../../core/system/error-code.ts";
 import { namingFullDisk } from "../../core/system/full-disk.ts";
+import { isAlive } from "../../core/system/groups.ts";
 import { makeOwnFolder } from "../../core/system/own-folder.ts";
 import { unusableFolder } from "../../server/credentials.ts";
 

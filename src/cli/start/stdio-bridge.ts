@@ -2,7 +2,7 @@ import { type JSONRPCMessage, SdkHttpError, StreamableHTTPClientTransport } from
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { parseStrict } from "../../core/strict-json.ts";
-import { isAlive } from "../../core/system/alive.ts";
+import { isAlive } from "../../core/system/groups.ts";
 import { LineTransport, type Pipes } from "../../mcp/server/line-transport.ts";
 import { patientSend } from "../../server/client/patient-send.ts";
 import { readToken } from "../../server/credentials.ts";

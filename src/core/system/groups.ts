@@ -1,7 +1,7 @@
 /** Control groups of the kernel that limit all processes of a sandbox: their number and their memory. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { isAlive } from "./alive.ts";
+import { codeOf } from "./error-code.ts";
 
 /**
  * A shell enters the groups and then becomes the program with `exec`, so the program never runs outside them. The
@@ -137,5 +137,25 @@ function remove(path: string): void {
     rmdirSync(path);
   } catch {
     // it still has processes, or was never made
+  }
+}
+
+/** Whether a process runs, under any user. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return !isZombie(pid);
+  } catch (error) {
+    return codeOf(error) === "EPERM"; // it lives, under another user
+  }
+}
+
+/** Killed but not yet reaped by its parent, so nothing of it runs. Known only on systems with /proc. */
+function isZombie(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return stat.slice(stat.lastIndexOf(")") + 2, stat.lastIndexOf(")") + 3) === "Z";
+  } catch {
+    return false; // no /proc, or the process has ended
   }
 }

@@ -1,6 +1,6 @@
 import { mkdirSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { sha256 } from "../json.ts";
+import { sha256 } from "./digest.ts";
 import { codeOf } from "./error-code.ts";
 import { namingFullDisk } from "./full-disk.ts";
 

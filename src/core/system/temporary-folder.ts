@@ -1,7 +1,7 @@
 import { lstatSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isAlive } from "./alive.ts";
+import { isAlive } from "./groups.ts";
 
 const ownFolders = new Set<string>();
 

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
-import { isAlive } from "../../core/system/alive.ts";
+import { isAlive } from "../../core/system/groups.ts";
 
 const url = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href);
 

@@ -1,7 +1,6 @@
 import type { Clock } from "../../core/clock.ts";
-import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/fault.ts";
-import type { JsonObject } from "../../core/json.ts";
+import { defined, type JsonObject } from "../../core/json.ts";
 import type { LostAnswer } from "../../results/raw-result.ts";
 import { redactJson } from "../../secrets/redact-json.ts";
 import type { ReadUi } from "./adapter.ts";

@@ -1,5 +1,5 @@
-import { defined } from "../../core/defined.ts";
-import { canonical, isJsonObject, type Json, type JsonObject, sha256 } from "../../core/json.ts";
+import { canonical, defined, isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { sha256 } from "../../core/system/digest.ts";
 import type { ToolBlock } from "../../tools/registered.ts";
 import type { ServerConfig } from "./server-config.ts";
 import type { UpstreamTool } from "./upstream.ts";

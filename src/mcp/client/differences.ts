@@ -1,5 +1,4 @@
-import { defined } from "../../core/defined.ts";
-import { canonical, isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { canonical, defined, isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { definitionFields, pageFields } from "./definition.ts";
 import { reveal } from "./reveal.ts";
 import { type DiffRow, textDiff } from "./text-diff.ts";

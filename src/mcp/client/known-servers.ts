@@ -1,5 +1,6 @@
 import type { Clock } from "../../core/clock.ts";
-import { digestOf, isJsonObject, type JsonObject } from "../../core/json.ts";
+import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import { digestOf } from "../../core/system/digest.ts";
 import { Collection } from "../../store/collection.ts";
 import type { Store } from "../../store/store.ts";
 import type { ServerConfig } from "./server-config.ts";

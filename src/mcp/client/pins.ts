@@ -8,10 +8,9 @@
  */
 import { type Actor, checkActorFields } from "../../core/actor.ts";
 import type { Clock } from "../../core/clock.ts";
-import { defined } from "../../core/defined.ts";
 import type { NotedEvent } from "../../core/event.ts";
 import { newTraceId } from "../../core/ids.ts";
-import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import { defined, isJsonObject, type JsonObject } from "../../core/json.ts";
 import { cleanJson } from "../../results/clean.ts";
 import type { Redactor } from "../../secrets/secret-store.ts";
 import { LiveCollection } from "../../store/live-collection.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import type { KeyPath } from "../../checks/schema-problems.ts";
 import { risks } from "../../core/risk.ts";
-import type { KeyPath } from "../../core/schema-problems.ts";
 import { revisions } from "./revision.ts";
 
 /** `ServerConfig` as a file states it: snake_case, unknown keys refused. Only src/config reads it, so a library user does not load it. */

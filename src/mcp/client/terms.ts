@@ -1,5 +1,5 @@
 import type { Risk } from "../../core/call.ts";
-import { defined } from "../../core/defined.ts";
+import { defined } from "../../core/json.ts";
 import type { RiskGuess } from "../../policy/policy.ts";
 import { guessRisk } from "../../policy/risk/guess.ts";
 import { annotationsFor } from "../../tools/annotations.ts";

@@ -1,6 +1,6 @@
-import { defined } from "../../core/defined.ts";
 import { RuntimeFault } from "../../core/fault.ts";
-import { canonical, isJsonObject, type JsonObject, sha256 } from "../../core/json.ts";
+import { canonical, defined, isJsonObject, type JsonObject } from "../../core/json.ts";
+import { sha256 } from "../../core/system/digest.ts";
 import { isUiUri, type UiPage } from "../../tools/ui.ts";
 import type { Definition } from "./definition.ts";
 import type { Pins } from "./pins.ts";

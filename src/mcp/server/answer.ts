@@ -1,8 +1,8 @@
 import type { CallToolResult, ContentBlock as McpBlock, Tool } from "@modelcontextprotocol/server";
 import { chainToolName } from "../../code-mode/names.ts";
 import { shortTrace } from "../../code-mode/result.ts";
-import { readArtifactName } from "../../core/artifact.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
+import { readArtifactName } from "../../core/names.ts";
 import { type ContentBlock, type MediaBlock, type ToolOutcome, textOf } from "../../core/outcome.ts";
 import { isStandIn } from "../../results/cut.ts";
 import { type OpenRequest, openRequestOf, renderOutcome } from "../../results/render.ts";

@@ -3,7 +3,7 @@ import { Server } from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
 import { FakeClock, settled } from "../../../test/fakes/clock.ts";
 import { createRuntime } from "../../runtime/create.ts";
-import { Windows } from "../../runtime/windows.ts";
+import { Windows } from "../../runtime/services/windows.ts";
 import { callTool } from "./call.ts";
 
 /** One held call, with time that moves only here. */

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from "vitest";
-import type { Runtime } from "../../runtime/api.ts";
+import type { Runtime } from "../../runtime/api/api.ts";
 import { createRuntime } from "../../runtime/create.ts";
 import { createMcpGateway, type McpGateway } from "./mcp-server.ts";
 import type { McpCaller } from "./request-source.ts";

@@ -2,7 +2,7 @@ import { serve } from "@hono/node-server";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterEach, describe, expect, it } from "vitest";
 import { FakeClock } from "../../../test/fakes/clock.ts";
-import type { Runtime } from "../../runtime/api.ts";
+import type { Runtime } from "../../runtime/api/api.ts";
 import { createRuntime } from "../../runtime/create.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
 import { createMcpGateway, type McpGatewayOptions } from "./mcp-server.ts";

@@ -8,8 +8,8 @@ import {
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { type Clock, SystemClock } from "../../core/clock.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
-import type { Runtime } from "../../runtime/api.ts";
-import { Windows } from "../../runtime/windows.ts";
+import type { Runtime } from "../../runtime/api/api.ts";
+import { Windows } from "../../runtime/services/windows.ts";
 import { acceptBothForms, acceptedBy, inAcceptedForm } from "./accepted.ts";
 import { type CallParts, callTool } from "./call.ts";
 import { LineTransport, type Pipes } from "./line-transport.ts";

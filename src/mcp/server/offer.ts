@@ -1,8 +1,8 @@
 import type { Tool } from "@modelcontextprotocol/server";
-import { readArtifactName } from "../../core/artifact.ts";
-import { defined } from "../../core/defined.ts";
-import { digestOf, isJsonObject, type JsonObject } from "../../core/json.ts";
-import type { Runtime } from "../../runtime/api.ts";
+import { defined, isJsonObject, type JsonObject } from "../../core/json.ts";
+import { readArtifactName } from "../../core/names.ts";
+import { digestOf } from "../../core/system/digest.ts";
+import type { Runtime } from "../../runtime/api/api.ts";
 import { internalsOf } from "../../tools/registry.ts";
 import type { Offer } from "../../tools/tool.ts";
 import { uiReaderOf } from "../../tools/ui.ts";

@@ -1,10 +1,10 @@
 import { ProtocolError, ProtocolErrorCode, type ReadResourceResult, type Server } from "@modelcontextprotocol/server";
-import { readArtifactName } from "../../core/artifact.ts";
 import type { Principal } from "../../core/call.ts";
-import { defined } from "../../core/defined.ts";
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
+import { defined } from "../../core/json.ts";
+import { readArtifactName } from "../../core/names.ts";
 import { collected } from "../../results/streams.ts";
-import type { Runtime } from "../../runtime/api.ts";
+import type { Runtime } from "../../runtime/api/api.ts";
 import { internalsOf } from "../../tools/registry.ts";
 import { uiReaderOf } from "../../tools/ui.ts";
 import { artifactUri } from "./answer.ts";

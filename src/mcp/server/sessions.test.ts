@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from "vitest";
 import { FakeClock } from "../../../test/fakes/clock.ts";
-import type { Limits } from "../../core/session.ts";
+import type { Limits } from "../../call/session.ts";
 import { createRuntime } from "../../runtime/create.ts";
 import { createMcpGateway, type McpGateway } from "./mcp-server.ts";
 import type { McpCaller } from "./request-source.ts";

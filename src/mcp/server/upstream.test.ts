@@ -1,9 +1,9 @@
 import { serve } from "@hono/node-server";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterEach, expect, it } from "vitest";
-import type { Runtime } from "../../runtime/api.ts";
+import type { Runtime } from "../../runtime/api/api.ts";
 import { createRuntime } from "../../runtime/create.ts";
-import type { RuntimeOptions } from "../../runtime/options.ts";
+import type { RuntimeOptions } from "../../runtime/options/options.ts";
 import type { ServerConfig } from "../client/server-config.ts";
 import { createMcpGateway } from "./mcp-server.ts";
 

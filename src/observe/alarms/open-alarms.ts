@@ -1,6 +1,6 @@
 import type { Broken, LogVerdict, Verification } from "../../audit/log.ts";
+import type { Watcher } from "../../core/event.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import type { Watcher } from "../../core/watcher.ts";
 import type { SecretNote } from "../../secrets/second-layer.ts";
 import type { AlarmRaiser } from "./alarms.ts";
 import { ExpiringTokens, type PassingToken } from "./expiring-tokens.ts";

@@ -1,12 +1,12 @@
+import { lazySchema } from "../../checks/zod.ts";
 import { type Actor, checkActorFields } from "../../core/actor.ts";
-import { checkId } from "../../core/checked-id.ts";
-import { checkMember } from "../../core/checked-members.ts";
+import { checkId, checkMember } from "../../core/checked-members.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { NotedEvent } from "../../core/event.ts";
 import { messageOf } from "../../core/fault.ts";
 import { newTraceId } from "../../core/ids.ts";
-import { isJsonObject, type Json, sha256 } from "../../core/json.ts";
-import { lazySchema } from "../../core/zod.ts";
+import { isJsonObject, type Json } from "../../core/json.ts";
+import { sha256 } from "../../core/system/digest.ts";
 import { type CollectionChange, plainJson } from "../../store/collection.ts";
 import { LiveCollection } from "../../store/live-collection.ts";
 import type { Store } from "../../store/store.ts";

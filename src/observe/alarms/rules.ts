@@ -1,7 +1,6 @@
 import type { Clock } from "../../core/clock.ts";
-import { type CallEvent, endEvents, momentNames } from "../../core/event.ts";
+import { type CallEvent, endEvents, momentNames, type Watcher } from "../../core/event.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import type { Watcher } from "../../core/watcher.ts";
 import type { Alarm, AlarmRaiser, AlarmSeverity } from "./alarms.ts";
 import type { StoreAlarm } from "./store-alarm.ts";
 

@@ -6,14 +6,13 @@ import {
   type DecisionRequest,
   noApproval,
 } from "../../approvals/decision.ts";
+import { keysOf, schemaProblems } from "../../checks/schema-problems.ts";
+import { lazySchema } from "../../checks/zod.ts";
 import type { Actor } from "../../core/actor.ts";
 import type { Clock } from "../../core/clock.ts";
-import { defined } from "../../core/defined.ts";
-import type { Json } from "../../core/json.ts";
+import { defined, type Json } from "../../core/json.ts";
 import type { ApprovalRecord } from "../../core/records.ts";
 import { permissionsOf } from "../../core/roles.ts";
-import { keysOf, schemaProblems } from "../../core/schema-problems.ts";
-import { lazySchema } from "../../core/zod.ts";
 import type { Account } from "../../identity/accounts.ts";
 import { Collection } from "../../store/collection.ts";
 import type { Store } from "../../store/store.ts";

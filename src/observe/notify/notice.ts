@@ -1,6 +1,5 @@
 import type { AuditEvent } from "../../audit/log.ts";
-import { defined } from "../../core/defined.ts";
-import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import { defined, isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { ApprovalRecord } from "../../core/records.ts";
 import type { Notice, NoticeType } from "./channel.ts";
 

@@ -1,6 +1,5 @@
-import { defined } from "../../core/defined.ts";
 import { RuntimeFault } from "../../core/fault.ts";
-import type { JsonObject } from "../../core/json.ts";
+import { defined, type JsonObject } from "../../core/json.ts";
 import { credentialsIn } from "../../secrets/configured-values.ts";
 import type { ResolveSecret } from "../../secrets/lend.ts";
 import { referencesIn, withSecrets } from "../../secrets/secret-reference.ts";

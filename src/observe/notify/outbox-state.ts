@@ -1,5 +1,4 @@
-import { defined } from "../../core/defined.ts";
-import { isJsonObject, type Json } from "../../core/json.ts";
+import { defined, isJsonObject, type Json } from "../../core/json.ts";
 import type { Channel, ChannelState, DeadLetter } from "./channel.ts";
 
 /** A notice that is tried again, by its entry in the log. */

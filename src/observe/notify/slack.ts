@@ -1,8 +1,8 @@
 import { shownArguments } from "../../approvals/binding.ts";
+import { codeOf, withHiddenShown } from "../../core/card-text.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { reasonsToShow, reasonWords } from "../../core/reason-words.ts";
 import type { ApprovalRecord } from "../../core/records.ts";
-import { codeOf, withHiddenShown } from "../../core/system/card-text.ts";
 import type { Notice, NoticeType } from "./channel.ts";
 import type { NoticeFormat, WebhookDependencies, WebhookOptions } from "./webhook.ts";
 

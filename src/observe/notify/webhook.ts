@@ -1,7 +1,6 @@
 import { shownArguments, shownDigest } from "../../approvals/binding.ts";
 import type { Clock } from "../../core/clock.ts";
-import { defined } from "../../core/defined.ts";
-import type { JsonObject } from "../../core/json.ts";
+import { defined, type JsonObject } from "../../core/json.ts";
 import type { ApprovalRecord } from "../../core/records.ts";
 import { type Resolve, targetOf } from "../../core/system/address-guard.ts";
 import type { Channel, Delivered, Notice, NoticeType } from "./channel.ts";

@@ -1,12 +1,11 @@
 import { join, resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { AuditLog } from "../../audit/log.ts";
-import type { DurableEvent } from "../../core/event.ts";
+import type { DurableEvent, Watcher } from "../../core/event.ts";
 import { messageOf } from "../../core/fault.ts";
 import { counted } from "../../core/shown.ts";
-import { readWhole, writeWholeUnsynced } from "../../core/system/whole-file.ts";
-import type { Watcher } from "../../core/watcher.ts";
 import type { Store } from "../../store/store.ts";
+import { readWhole, writeWholeUnsynced } from "../../system/whole-file.ts";
 import { openRunFolders } from "./folders.ts";
 import { OpenRuns, type OpenRunsOptions, type RunOwner } from "./open-runs.ts";
 import { type EmittedEvent, makesNoFolder, runIn } from "./projection.ts";

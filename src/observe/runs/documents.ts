@@ -3,10 +3,10 @@
 import { constants, lstat, open } from "node:fs/promises";
 import { join } from "node:path";
 import { RuntimeFault } from "../../core/fault.ts";
-import { sha256 } from "../../core/json.ts";
 import { counted } from "../../core/shown.ts";
-import { noLink } from "../../core/system/plain-file.ts";
+import { sha256 } from "../../core/system/digest.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
+import { noLink } from "../../system/plain-file.ts";
 import type { Redact } from "./bounded.ts";
 import { type ArtifactManifest, artifactEntries, deliverablesIn } from "./manifest.ts";
 import { pretty } from "./reading.ts";

@@ -1,9 +1,9 @@
 import { lstatSync, mkdirSync, realpathSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
-import type { RunFolders } from "../../core/run-folders.ts";
 import { codeOf } from "../../core/system/error-code.ts";
 import { makeOwnFolder, plainName } from "../../core/system/own-folder.ts";
+import type { RunFolders } from "../../system/run-folders.ts";
 
 /** The parts of every run's folder. Tools may write only to the first two. */
 export const runParts = ["workspace", "deliverables", "archive", "logs"] as const;

@@ -1,8 +1,8 @@
 import type { Principal } from "../../core/call.ts";
 import type { Clock } from "../../core/clock.ts";
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
-import type { RunFolders } from "../../core/run-folders.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
+import type { RunFolders } from "../../system/run-folders.ts";
 import { writeFirstDocuments, writeManifest } from "./documents.ts";
 import { folderName } from "./folders.ts";
 import type { ProjectionOptions } from "./records.ts";

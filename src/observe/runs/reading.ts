@@ -1,7 +1,7 @@
 /** Reads our own files. Other programs can write there, so the fields that we use are checked. */
 import type { z } from "zod";
-import { linesOf } from "../../core/system/line-file.ts";
-import { lazySchema } from "../../core/zod.ts";
+import { lazySchema } from "../../checks/zod.ts";
+import { linesOf } from "../../system/line-file.ts";
 import type { ErrorRecord, RunEvent, RunSummary, ToolRecord } from "./runs.ts";
 
 const schemas = lazySchema((zod) => {

@@ -1,6 +1,7 @@
 /** Checks of what a program passes to the runs API. */
+
+import { checkPrincipal } from "../../call/authority.ts";
 import { checkActorFields } from "../../core/actor.ts";
-import { checkPrincipal } from "../../core/authority.ts";
 import { checkMember, checkMembers, type Kind } from "../../core/checked-members.ts";
 import { RuntimeFault } from "../../core/fault.ts";
 import type { RunAbout, RunFilter, RunName, Runs } from "./runs.ts";

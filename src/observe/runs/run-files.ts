@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { codeOf } from "../../core/system/error-code.ts";
-import { LineFile } from "../../core/system/line-file.ts";
+import { LineFile } from "../../system/line-file.ts";
 import { errorIn, eventIn, recordIn } from "./reading.ts";
 import type { RunEvent } from "./runs.ts";
 

@@ -1,7 +1,7 @@
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { RuntimeFault } from "../../core/fault.ts";
-import { readWhole } from "../../core/system/whole-file.ts";
+import { readWhole } from "../../system/whole-file.ts";
 import type { Archive } from "./archive.ts";
 import { folderName } from "./folders.ts";
 import { summaryIn } from "./reading.ts";

@@ -5,7 +5,7 @@ import type { Clock } from "../../core/clock.ts";
 import { momentNames } from "../../core/event.ts";
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
 import type { JsonObject } from "../../core/json.ts";
-import { readWhole, writeWholeUnsynced } from "../../core/system/whole-file.ts";
+import { readWhole, writeWholeUnsynced } from "../../system/whole-file.ts";
 import { brief } from "./bounded.ts";
 import { governanceOf } from "./governance.ts";
 import { type EmittedEvent, emitted, project, type UnnumberedEvent } from "./projection.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
+import { isElsewhere, isForeign } from "../../call/authority.ts";
 import type { Actor } from "../../core/actor.ts";
-import { isElsewhere, isForeign } from "../../core/authority.ts";
 import type { Principal } from "../../core/call.ts";
 import { RuntimeFault } from "../../core/fault.ts";
 import type { JsonObject } from "../../core/json.ts";

@@ -2,7 +2,7 @@ import { constants, type Dirent, existsSync } from "node:fs";
 import { type FileHandle, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../../core/fault.ts";
-import { noLink } from "../../core/system/plain-file.ts";
+import { noLink } from "../../system/plain-file.ts";
 
 /** A plain file, open; or what is left out, and why. */
 export type FoundFolder =

@@ -1,9 +1,9 @@
-import { readArguments } from "../../core/arrival.ts";
-import { referenceKey } from "../../core/artifact.ts";
+import { readArguments } from "../../call/arrival.ts";
+import { type Ending, isEnding, refuse } from "../../call/ending.ts";
 import type { Clock } from "../../core/clock.ts";
-import { type Ending, isEnding, refuse } from "../../core/ending.ts";
 import { messageOf } from "../../core/fault.ts";
 import { copyOf, type Json, type JsonObject } from "../../core/json.ts";
+import { referenceKey } from "../../core/names.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
 import type { Redactor } from "../../secrets/secret-store.ts";
 import { runForeign } from "../../tools/run-foreign.ts";

@@ -1,6 +1,6 @@
+import { type Ending, refuse } from "../../call/ending.ts";
+import type { Caller } from "../../call/session.ts";
 import type { ToolCall } from "../../core/call.ts";
-import { type Ending, refuse } from "../../core/ending.ts";
-import type { Caller } from "../../core/session.ts";
 import { counted } from "../../core/shown.ts";
 import type { CountedCall } from "./stages.ts";
 

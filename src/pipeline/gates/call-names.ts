@@ -1,7 +1,6 @@
 import type { Principal, ToolCall } from "../../core/call.ts";
-import { parentKeyOf } from "../../core/child-key.ts";
-import { sha256 } from "../../core/json.ts";
-import { modelCallOf, statedRunOf } from "../../core/model-call.ts";
+import { modelCallOf, parentKeyOf, statedRunOf } from "../../core/model-call.ts";
+import { sha256 } from "../../core/system/digest.ts";
 
 /** The key of a call, and what finds it by its arguments. */
 export interface CallNames {

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { aCall } from "../../../test/fakes/call.ts";
 import { FakeClock } from "../../../test/fakes/clock.ts";
-import { arrivalOf } from "../../core/arrival.ts";
+import { arrivalOf } from "../../call/arrival.ts";
+import { directLimits, Session } from "../../call/session.ts";
 import type { ToolCall } from "../../core/call.ts";
-import { directLimits, Session } from "../../core/session.ts";
 import { MemoryArtifacts } from "../../results/memory-artifacts.ts";
 import { invoke } from "../invoke.ts";
 import { claim } from "./claim.ts";

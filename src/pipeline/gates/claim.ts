@@ -1,7 +1,7 @@
-import { arrivalOf } from "../../core/arrival.ts";
+import { arrivalOf } from "../../call/arrival.ts";
+import { type Ending, refuse } from "../../call/ending.ts";
+import type { Caller } from "../../call/session.ts";
 import type { Clock } from "../../core/clock.ts";
-import { type Ending, refuse } from "../../core/ending.ts";
-import type { Caller } from "../../core/session.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
 import type { Claim, Ledger } from "../ledger.ts";
 import { UsedArtifacts } from "../result-bytes.ts";

@@ -1,5 +1,5 @@
-import { referenceKey } from "../../core/artifact.ts";
 import type { JsonObject } from "../../core/json.ts";
+import { referenceKey } from "../../core/names.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
 import type { Parsed } from "../../tools/tool.ts";
 import { takesText, type WantedReference, wantedAt } from "./reference-schemas.ts";

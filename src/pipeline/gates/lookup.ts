@@ -1,8 +1,8 @@
+import { type Ending, refuse } from "../../call/ending.ts";
+import type { Caller } from "../../call/session.ts";
 import type { ToolCall } from "../../core/call.ts";
 import type { Clock } from "../../core/clock.ts";
-import { type Ending, refuse } from "../../core/ending.ts";
-import { nearest } from "../../core/nearest.ts";
-import type { Caller } from "../../core/session.ts";
+import { nearest } from "../../core/shown.ts";
 import type { Controls } from "../../policy/controls.ts";
 import type { Offer, Tools } from "../../tools/tool.ts";
 import { callerGone } from "./not-run.ts";

@@ -1,9 +1,10 @@
 /** Endings that several gates give. */
+
+import { type Ending, refuse } from "../../call/ending.ts";
+import type { Caller } from "../../call/session.ts";
 import type { ToolCall } from "../../core/call.ts";
 import type { Clock } from "../../core/clock.ts";
-import { type Ending, refuse } from "../../core/ending.ts";
 import { RuntimeFault } from "../../core/fault.ts";
-import type { Caller } from "../../core/session.ts";
 
 /** Returns an ending if the caller has cancelled the call or its deadline has passed. */
 export function callerGone(

@@ -1,6 +1,6 @@
+import { type Ending, refuse } from "../../call/ending.ts";
 import type { Principal, ToolCall } from "../../core/call.ts";
 import type { Clock } from "../../core/clock.ts";
-import { type Ending, refuse } from "../../core/ending.ts";
 import { isNamedBy, type ModelCall, modelCallOf, statedRunOf } from "../../core/model-call.ts";
 import type { ToolOutcome } from "../../core/outcome.ts";
 import type { CallRecord } from "../../core/records.ts";

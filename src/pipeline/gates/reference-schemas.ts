@@ -1,5 +1,5 @@
-import { referenceKey } from "../../core/artifact.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { referenceKey } from "../../core/names.ts";
 
 /** What a tool's schema takes in place of an artifact reference. */
 export type WantedReference = "reference" | "base64" | "text";

@@ -1,6 +1,6 @@
-import { referenceKey } from "../../core/artifact.ts";
 import type { ToolCall } from "../../core/call.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { referenceKey } from "../../core/names.ts";
 import type { ReferencedArtifact } from "../../core/records.ts";
 import type { ArtifactMeta, ArtifactStore } from "../../results/artifact-store.ts";
 

@@ -1,4 +1,4 @@
-import { type Ending, refuse } from "../../core/ending.ts";
+import { type Ending, refuse } from "../../call/ending.ts";
 import type { RunOwners } from "../run-owners.ts";
 import { storeFailure } from "./not-run.ts";
 import type { CountedCall } from "./stages.ts";

@@ -4,12 +4,12 @@
  *
  * Invariant: it ends before the first gate, so all gates, the record, the card and the log have the same arguments.
  */
-import { readArguments } from "../../core/arrival.ts";
+import { readArguments } from "../../call/arrival.ts";
+import { isEnding } from "../../call/ending.ts";
+import type { Caller } from "../../call/session.ts";
 import type { ToolCall } from "../../core/call.ts";
 import type { Clock } from "../../core/clock.ts";
-import { isEnding } from "../../core/ending.ts";
 import type { Json, JsonObject } from "../../core/json.ts";
-import type { Caller } from "../../core/session.ts";
 import { parseStrict } from "../../core/strict-json.ts";
 import type { Issue } from "../../tools/tool.ts";
 import { parsed } from "./arguments.ts";

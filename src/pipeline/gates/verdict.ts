@@ -1,6 +1,6 @@
+import { type Ending, refuse } from "../../call/ending.ts";
 import type { ToolCall } from "../../core/call.ts";
 import type { Clock } from "../../core/clock.ts";
-import { type Ending, refuse } from "../../core/ending.ts";
 import type { Reason } from "../../core/event.ts";
 import { copyOf, type JsonObject } from "../../core/json.ts";
 import { lowerAutonomy, verdicts } from "../../core/risk.ts";

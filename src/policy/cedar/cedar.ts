@@ -7,7 +7,7 @@
  * @packageDocumentation
  */
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
-import { sha256 } from "../../core/json.ts";
+import { sha256 } from "../../core/system/digest.ts";
 import type { ExtraLayer, Facts, Finding } from "../policy.ts";
 import { type CedarArguments, type CedarSection, checked, policySchemas } from "../schema.ts";
 import { cedarEntities, cedarInput, cedarSchema } from "./cedar-facts.ts";

@@ -1,4 +1,4 @@
-import { latinLetters } from "../../core/system/invisible.ts";
+import { latinLetters } from "../../core/invisible.ts";
 
 const escapeCode = String.fromCodePoint(0x1b);
 /** Codes of terminals: colours, links. */

@@ -1,6 +1,6 @@
 import type { RE2JS } from "re2js";
-import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/fault.ts";
+import { defined } from "../../core/json.ts";
 import { globMatcher } from "../rules/glob.ts";
 import { type ArgumentSays, type GuardedCall, type Guardrail, invalid, type ResultSays } from "./guardrails.ts";
 

@@ -1,5 +1,5 @@
-import { defined } from "../../core/defined.ts";
 import type { Reason } from "../../core/event.ts";
+import { defined } from "../../core/json.ts";
 import { rankOf } from "../../core/risk.ts";
 import type { DecisionTerms, PolicyTerms } from "../layers.ts";
 import type {

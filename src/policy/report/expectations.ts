@@ -1,9 +1,8 @@
 /** Tests of a policy: calls with the verdicts that its author expects. They run no tool. */
 import type { Autonomy, Risk } from "../../core/call.ts";
 import type { CamelCased } from "../../core/case.ts";
-import { defined } from "../../core/defined.ts";
-import type { JsonObject } from "../../core/json.ts";
-import { nearest } from "../../core/nearest.ts";
+import { defined, type JsonObject } from "../../core/json.ts";
+import { nearest } from "../../core/shown.ts";
 import type { Decision, Facts, Histories, PastCall, Policy, Suggestion, ToolFacts } from "../policy.ts";
 import type { ExpectationFile } from "../schema.ts";
 

@@ -2,8 +2,7 @@
  * What another policy would have decided about recorded calls. Each policy has a past of its own: a call that it refuses
  * does not start and is no past of later calls. A call that it asks about counts as answered as it was.
  */
-import { defined } from "../../core/defined.ts";
-import type { JsonObject } from "../../core/json.ts";
+import { defined, type JsonObject } from "../../core/json.ts";
 import type { Decision, Facts, Histories, History, HistoryScope, PastCall, Policy } from "../policy.ts";
 
 /** A recorded call as the policy received it, without the past. Its arguments are redacted, and those that ran. */

@@ -4,8 +4,8 @@
  *
  * Invariant: a name that may belong to a server whose tools are not known yet gets no warning.
  */
-import { defined } from "../../core/defined.ts";
-import { nearest } from "../../core/nearest.ts";
+import { defined } from "../../core/json.ts";
+import { nearest } from "../../core/shown.ts";
 import type { PolicyOptions } from "../decide.ts";
 import type { ToolFacts } from "../policy.ts";
 import { globMatcher, isGlob } from "../rules/glob.ts";

@@ -1,10 +1,10 @@
 /** The zod schemas of rules, conditions and sandbox constraints in snake_case, and the types that follow from them. */
 import type { z } from "zod";
+import type { Zod } from "../../checks/zod.ts";
 import type { Risk } from "../../core/call.ts";
 import type { CamelCased } from "../../core/case.ts";
 import type { Json } from "../../core/json.ts";
 import { risks } from "../../core/risk.ts";
-import type { Zod } from "../../core/zod.ts";
 
 type RuleSchemas = ReturnType<typeof ruleSchemas>;
 /** What a schema means in TypeScript. The values that a condition names are data. */

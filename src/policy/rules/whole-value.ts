@@ -1,7 +1,8 @@
 /** Compares an argument with the value that a condition names, lists and objects included. */
+
+import { refuseLoss } from "../../call/loss.ts";
 import { messageOf } from "../../core/fault.ts";
 import { canonical, isJsonObject, type Json } from "../../core/json.ts";
-import { refuseLoss } from "../../core/loss.ts";
 import { invalid } from "../problem.ts";
 
 /** The longest value that a condition may name, in characters of its RFC 8785 text. */

@@ -1,7 +1,7 @@
 /** A client of the HTTP server: one method for each route of the contract, with the types of its definition. */
-import { defined } from "../../core/defined.ts";
+
 import { messageOf } from "../../core/fault.ts";
-import { isJsonObject, type Json } from "../../core/json.ts";
+import { defined, isJsonObject, type Json } from "../../core/json.ts";
 import type { PosternClient } from "../contract/client.ts";
 import { contract } from "../contract/contract.ts";
 import { fieldsOf, partsOf, type RouteDefinition, type RouteGroup } from "../contract/route.ts";

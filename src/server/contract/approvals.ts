@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { largestBatch } from "../../core/decision-text.ts";
-import { approvalStates } from "../../core/states.ts";
+import { approvalStates } from "../../core/records.ts";
 import {
   author,
   component,

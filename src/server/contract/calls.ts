@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { callStates } from "../../core/states.ts";
+import { callStates } from "../../core/records.ts";
 import {
   autonomy,
   callId,

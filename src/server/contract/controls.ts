@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { secretPathPattern } from "../../core/secret-name.ts";
+import { secretPathPattern } from "../../core/names.ts";
 import { autonomy, component, flag, optional, reason, reasonFields, text, texts, when } from "./fields.ts";
 import { route, type View } from "./route.ts";
 

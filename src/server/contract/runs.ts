@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { approvalStates, callStates } from "../../core/states.ts";
+import { approvalStates, callStates } from "../../core/records.ts";
 import {
   callId,
   component,

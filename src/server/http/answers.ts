@@ -1,14 +1,12 @@
 import { decisionProblems } from "../../approvals/decision.ts";
-import { defined } from "../../core/defined.ts";
-import { messageOf, RuntimeFault } from "../../core/fault.ts";
-import { type FaultCode, faultStatus } from "../../core/fault-codes.ts";
+import { type FaultCode, faultStatus, messageOf, RuntimeFault } from "../../core/fault.ts";
 import { newTraceId } from "../../core/ids.ts";
-import type { Json } from "../../core/json.ts";
+import { defined, type Json } from "../../core/json.ts";
 import type { ToolOutcome } from "../../core/outcome.ts";
 import { refusals } from "../../core/refusals.ts";
 import { accountProblems } from "../../identity/accounts.ts";
 import { channelProblems } from "../../observe/notify/decisions.ts";
-import type { Runtime } from "../../runtime/api.ts";
+import type { Runtime } from "../../runtime/api/api.ts";
 import { each } from "../contract/fields.ts";
 import type { Identified } from "../credentials.ts";
 import { outcomeToWire } from "../wire.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { approvalScene } from "../../../test/fakes/approval-scene.ts";
-import { digestOf, type Json, sha256 } from "../../core/json.ts";
+import type { Json } from "../../core/json.ts";
+import { digestOf, sha256 } from "../../core/system/digest.ts";
 
 describe("one approval", () => {
   it("shows what will run, its digest, its schema, whom it is sent to, and what the agent says of it", async () => {

@@ -1,10 +1,10 @@
 import { type DecisionRequest, type Eligible, noApproval } from "../../approvals/decision.ts";
 import { isAsker } from "../../approvals/eligibility.ts";
 import { noOpaqueFields, toCamelCase } from "../../core/case.ts";
-import { defined } from "../../core/defined.ts";
+import { defined } from "../../core/json.ts";
 import type { ApprovalRecord } from "../../core/records.ts";
 import { rolesWith } from "../../core/roles.ts";
-import type { Decider, DecisionAnswer, Runtime } from "../../runtime/api.ts";
+import type { Decider, DecisionAnswer, Runtime } from "../../runtime/api/api.ts";
 import { approval, approvals, type DecisionVerb, type ViewerInput } from "../contract/approvals.ts";
 import { type BodyOf, type Input, shape } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";

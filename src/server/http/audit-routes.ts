@@ -1,9 +1,8 @@
 import type { AuditFilter, LatestFilter } from "../../audit/log.ts";
 import { noOpaqueFields, toCamelCase } from "../../core/case.ts";
-import { defined } from "../../core/defined.ts";
-import { isJsonObject } from "../../core/json.ts";
+import { defined, isJsonObject } from "../../core/json.ts";
 import { counted } from "../../core/shown.ts";
-import type { Runtime } from "../../runtime/api.ts";
+import type { Runtime } from "../../runtime/api/api.ts";
 import { audit, type checked } from "../contract/audit.ts";
 import type { Input, QueryOf } from "../contract/route.ts";
 import { verificationToWire } from "../wire.ts";

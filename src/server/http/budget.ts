@@ -1,7 +1,7 @@
-import { isFromOperator } from "../../core/authority.ts";
+import { isFromOperator } from "../../call/authority.ts";
 import { canonical } from "../../core/json.ts";
 import { refusals } from "../../core/refusals.ts";
-import type { RuntimeSession } from "../../runtime/api.ts";
+import type { RuntimeSession } from "../../runtime/api/api.ts";
 import type { Who } from "../credentials.ts";
 import { problem } from "./answers.ts";
 import type { ServerContext } from "./route.ts";

@@ -1,9 +1,9 @@
 import { noOpaqueFields, toCamelCase } from "../../core/case.ts";
-import { defined } from "../../core/defined.ts";
 import { newTraceId } from "../../core/ids.ts";
+import { defined } from "../../core/json.ts";
 import type { ToolOutcome } from "../../core/outcome.ts";
 import type { CallRecord } from "../../core/records.ts";
-import type { CallContext, CallRequest, Runtime, SettledAnswer } from "../../runtime/api.ts";
+import type { CallContext, CallRequest, Runtime, SettledAnswer } from "../../runtime/api/api.ts";
 import { call as callSchema, calls } from "../contract/calls.ts";
 import { chains } from "../contract/chains.ts";
 import { name } from "../contract/fields.ts";

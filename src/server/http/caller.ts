@@ -1,12 +1,12 @@
 /** The caller of a request: what it may see, and the name under which it acts. */
 import { actorOf as actorOfDecider } from "../../approvals/decision.ts";
+import { isElsewhere, isForeign } from "../../call/authority.ts";
 import type { Actor } from "../../core/actor.ts";
-import { isElsewhere, isForeign } from "../../core/authority.ts";
 import type { Principal } from "../../core/call.ts";
 import type { ApprovalRecord, CallRecord } from "../../core/records.ts";
 import { ownTenant, roles } from "../../core/roles.ts";
 import type { RunSummary } from "../../observe/runs/runs.ts";
-import type { Decider, Runtime } from "../../runtime/api.ts";
+import type { Decider, Runtime } from "../../runtime/api/api.ts";
 import { filledPage } from "../../store/filled-page.ts";
 import type { CallFilter } from "../../store/store.ts";
 import type { Who } from "../credentials.ts";

@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { type HttpFixture, httpFixture } from "../../../test/fakes/http-fixture.ts";
 import { stubRuntime } from "../../../test/fakes/stub-runtime.ts";
-import type { Runtime } from "../../runtime/api.ts";
+import type { Runtime } from "../../runtime/api/api.ts";
 import { createClient } from "../client/client.ts";
 import type { PosternClient } from "../contract/client.ts";
 import { type ConnectionLimits, type Listening, listen, loopbackHosts } from "./serve.ts";

@@ -12,7 +12,7 @@ import { roles } from "../../core/roles.ts";
 import { createRuntime, defineTool } from "../../index.ts";
 import type { Delivered } from "../../observe/notify/channel.ts";
 import { openRunFolders } from "../../observe/runs/folders.ts";
-import type { Runtime } from "../../runtime/api.ts";
+import type { Runtime } from "../../runtime/api/api.ts";
 import { routes } from "./http-server.ts";
 
 /** What a tenant has, by the word that stands for it in the paths of the table below. */

@@ -1,9 +1,9 @@
 import type { Grant, Remember } from "../../approvals/grant.ts";
 import { toCamelCase } from "../../core/case.ts";
-import { defined } from "../../core/defined.ts";
+import { defined } from "../../core/json.ts";
 import type { Conditions } from "../../policy/rules/condition.ts";
 import { policyOpaque } from "../../policy/schema.ts";
-import type { Runtime } from "../../runtime/api.ts";
+import type { Runtime } from "../../runtime/api/api.ts";
 import { type grant, grants, type RememberBody } from "../contract/grants.ts";
 import type { Input } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { corpus } from "../../../test/fakes/corpus.ts";
 import { httpFixture } from "../../../test/fakes/http-fixture.ts";
 import { anOutcome, stubRuntime } from "../../../test/fakes/stub-runtime.ts";
-import type { CallRequest, Runtime } from "../../runtime/api.ts";
+import type { CallRequest, Runtime } from "../../runtime/api/api.ts";
 
 /** A runtime whose every tool says its arguments back. */
 function echoing(): { readonly runtime: Runtime; readonly seen: CallRequest[] } {

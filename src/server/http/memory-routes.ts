@@ -5,8 +5,8 @@ import type {
   CandidateRuling,
   CandidateService,
 } from "../../builtin/memory/candidate-service.ts";
-import { defined } from "../../core/defined.ts";
-import type { Runtime } from "../../runtime/api.ts";
+import { defined } from "../../core/json.ts";
+import type { Runtime } from "../../runtime/api/api.ts";
 import { candidate, memory } from "../contract/memory.ts";
 import { type Input, shape } from "../contract/route.ts";
 import { candidateToWire } from "../wire.ts";

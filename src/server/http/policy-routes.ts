@@ -1,7 +1,7 @@
 import type { Principal } from "../../core/call.ts";
 import { noOpaqueFields, toSnakeCase } from "../../core/case.ts";
-import { defined } from "../../core/defined.ts";
-import type { Runtime } from "../../runtime/api.ts";
+import { defined } from "../../core/json.ts";
+import type { Runtime } from "../../runtime/api/api.ts";
 import { policy } from "../contract/policy.ts";
 import type { BodyOf } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { faultStatuses } from "../../core/fault-codes.ts";
+import { faultStatuses } from "../../core/fault.ts";
 import { problems } from "./answers.ts";
 import { routes } from "./http-server.ts";
 

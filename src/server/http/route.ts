@@ -4,8 +4,8 @@ import type { CandidateService } from "../../builtin/memory/candidate-service.ts
 import { isJsonObject, type Json } from "../../core/json.ts";
 import { type Permission, rolesWith } from "../../core/roles.ts";
 import type { Accounts, OpenIdSignIn } from "../../identity/accounts.ts";
-import type { Runtime } from "../../runtime/api.ts";
-import type { Windows } from "../../runtime/windows.ts";
+import type { Runtime } from "../../runtime/api/api.ts";
+import type { Windows } from "../../runtime/services/windows.ts";
 import {
   type BodyOf,
   fromSearch,

@@ -1,9 +1,8 @@
 import type { Actor } from "../../core/actor.ts";
-import type { AgentRunId } from "../../core/agent-runs.ts";
-import { defined } from "../../core/defined.ts";
-import type { Json } from "../../core/json.ts";
+import { defined, type Json } from "../../core/json.ts";
+import type { AgentRunId } from "../../core/records.ts";
 import type { RunAbout, RunName, RunSummary, Runs } from "../../observe/runs/runs.ts";
-import type { Runtime } from "../../runtime/api.ts";
+import type { Runtime } from "../../runtime/api/api.ts";
 import { runId } from "../contract/fields.ts";
 import type { BodyOf } from "../contract/route.ts";
 import { agentRuns, runs } from "../contract/runs.ts";

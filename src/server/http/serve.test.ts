@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { type HttpFixture, httpFixture } from "../../../test/fakes/http-fixture.ts";
 import { anOutcome, stubRuntime } from "../../../test/fakes/stub-runtime.ts";
 import { refusal } from "../../core/refusals.ts";
-import type { CallContext, Runtime } from "../../runtime/api.ts";
+import type { CallContext, Runtime } from "../../runtime/api/api.ts";
 import { ClientProblem, createClient } from "../client/client.ts";
 import type { PosternClient } from "../contract/client.ts";
 import type { HttpServer } from "./http-server.ts";

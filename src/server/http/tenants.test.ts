@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bodyOf, type HttpFixture, httpFixture, inSession } from "../../../test/fakes/http-fixture.ts";
 import { cheap, entered, goodPassword, here, holder } from "../../../test/fakes/people.ts";
-import type { Runtime } from "../../runtime/api.ts";
+import type { Runtime } from "../../runtime/api/api.ts";
 import { createRuntime } from "../../runtime/create.ts";
 import { defineTool } from "../../tools/define.ts";
 

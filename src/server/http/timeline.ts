@@ -1,11 +1,10 @@
 /** The calls of a run as its timeline shows them: when each was where, and what came of it. */
-import { defined } from "../../core/defined.ts";
-import { isJsonObject } from "../../core/json.ts";
+import { defined, isJsonObject } from "../../core/json.ts";
 import type { ContentBlock, ToolOutcome } from "../../core/outcome.ts";
 import type { ApprovalRecord, CallRecord } from "../../core/records.ts";
 import type { ChainSummary } from "../../core/scripts.ts";
 import type { RunSummary, ToolRecord } from "../../observe/runs/runs.ts";
-import type { Runtime } from "../../runtime/api.ts";
+import type { Runtime } from "../../runtime/api/api.ts";
 import type { Input } from "../contract/route.ts";
 import type { runs, timelineCall } from "../contract/runs.ts";
 import type { Who } from "../credentials.ts";

@@ -1,8 +1,8 @@
 import { noOpaqueFields, toSnakeCase } from "../../core/case.ts";
-import { defined } from "../../core/defined.ts";
 import { RuntimeFault } from "../../core/fault.ts";
-import { nearest } from "../../core/nearest.ts";
-import type { Runtime } from "../../runtime/api.ts";
+import { defined } from "../../core/json.ts";
+import { nearest } from "../../core/shown.ts";
+import type { Runtime } from "../../runtime/api/api.ts";
 import type { Offer } from "../../tools/tool.ts";
 import type { Input } from "../contract/route.ts";
 import { artifacts, health, type tool, tools } from "../contract/tools.ts";

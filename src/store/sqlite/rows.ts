@@ -1,10 +1,10 @@
 /** A call as a row of schema.ts, and back. */
 import type { SQLInputValue } from "node:sqlite";
 import type { ToolCall } from "../../core/call.ts";
-import { deepFrozen, sha256 } from "../../core/json.ts";
+import { deepFrozen } from "../../core/json.ts";
 import { isPlainText, type ToolOutcome } from "../../core/outcome.ts";
-import type { CallRecord } from "../../core/records.ts";
-import type { CallState } from "../../core/states.ts";
+import type { CallRecord, CallState } from "../../core/records.ts";
+import { sha256 } from "../../core/system/digest.ts";
 import { answersUntil } from "../equal-calls.ts";
 import { leftUnknownBy } from "../rules.ts";
 

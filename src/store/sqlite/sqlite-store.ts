@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
-import { harmless } from "../../core/harmless-log.ts";
 import { newId } from "../../core/ids.ts";
 import type { ApprovalRecord, CallRecord, StoreWrite } from "../../core/records.ts";
+import { harmless } from "../../core/system/harmless-log.ts";
 import { Followers, type Listener } from "../followers.ts";
 import { rule, secondEventOf } from "../rules.ts";
 import type {

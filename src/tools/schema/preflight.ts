@@ -1,7 +1,8 @@
 import { RuntimeFault } from "../../core/fault.ts";
-import { deepFrozen, isRecord, type Json, type JsonObject, sha256 } from "../../core/json.ts";
+import { deepFrozen, isRecord, type Json, type JsonObject } from "../../core/json.ts";
 import { isData, mapKeywords, pointedTo, unescaped } from "../../core/schema-walk.ts";
 import { visible } from "../../core/shown.ts";
+import { sha256 } from "../../core/system/digest.ts";
 import { type TidyOptions, tidySchema } from "./tidy-schema.ts";
 import { unicodePattern } from "./unicode-pattern.ts";
 

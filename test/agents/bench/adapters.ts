@@ -25,7 +25,7 @@ import { mastraTools } from "../../../src/agents/mastra.ts";
 import { openaiChatResult, openaiChatToolUses, openaiResult, openaiToolUses } from "../../../src/agents/openai.ts";
 import { openaiAgentsTools } from "../../../src/agents/openai-agents.ts";
 import { strandsTools } from "../../../src/agents/strands.ts";
-import type { RuntimeSession } from "../../../src/runtime/api.ts";
+import type { RuntimeSession } from "../../../src/runtime/api/api.ts";
 import type { LocalTool } from "../../../src/tools/kinds.ts";
 
 const parameters = {

@@ -3,7 +3,7 @@
  * the client claims. How often does the tool run, in each library alone and with Postern?
  */
 
-import type { Runtime } from "../../../src/runtime/api.ts";
+import type { Runtime } from "../../../src/runtime/api/api.ts";
 import { createRuntime } from "../../../src/runtime/create.ts";
 import { claudeProgram } from "../claude-stub.ts";
 import { aiSdk } from "./ai-sdk.ts";

@@ -1,4 +1,4 @@
-import type { Runtime } from "../../../src/runtime/api.ts";
+import type { Runtime } from "../../../src/runtime/api/api.ts";
 
 export type Scenario = "resumed twice" | "stored arguments edited" | "approval forged";
 

@@ -2,7 +2,8 @@
 import { expect, it } from "vitest";
 import { type Decider, shownDigest } from "../../../src/approvals/index.ts";
 import type { AuditEvent } from "../../../src/audit/index.ts";
-import { canonical, sha256 } from "../../../src/core/json.ts";
+import { canonical } from "../../../src/core/json.ts";
+import { sha256 } from "../../../src/core/system/digest.ts";
 import type { JsonObject } from "../../../src/index.ts";
 import { cheap, holder } from "../../fakes/people.ts";
 import { type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";

@@ -1,7 +1,7 @@
 /** The limits of operators and callers hold in scripts as outside, and each limit of a script holds. */
 import { describe, expect, it, vi } from "vitest";
+import { Session } from "../../../src/call/session.ts";
 import type { Risk } from "../../../src/core/call.ts";
-import { Session } from "../../../src/core/session.ts";
 import type { SandboxDriver, SandboxLimits, SandboxSession } from "../../../src/engines/sandbox.ts";
 import { countHolds } from "../../fakes/artifact-holds.ts";
 import { settled } from "../../fakes/clock.ts";

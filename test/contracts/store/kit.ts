@@ -1,6 +1,5 @@
 import { expect } from "vitest";
-import type { ApprovalRecord, CallRecord, StoreWrite } from "../../../src/core/records.ts";
-import type { CallState } from "../../../src/core/states.ts";
+import type { ApprovalRecord, CallRecord, CallState, StoreWrite } from "../../../src/core/records.ts";
 import type { Committed, Store } from "../../../src/store/store.ts";
 import { FakeClock } from "../../fakes/clock.ts";
 import { approvalOf, callOf, claimOf, holdOf, hourMs, recordOf, serializePlainly } from "../records.ts";

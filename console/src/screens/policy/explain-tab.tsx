@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useEffect, useState } from "react";
+import { withHiddenShown } from "../../../../src/core/card-text.ts";
 import { autonomies } from "../../../../src/core/risk.ts";
-import { withHiddenShown } from "../../../../src/core/system/card-text.ts";
 import type { CallView } from "../../../../src/server/contract/calls.ts";
 import type { ExplanationView } from "../../../../src/server/contract/policy.ts";
 import { ask, refusalText, type Sent, useAnswer } from "../../api/index.ts";

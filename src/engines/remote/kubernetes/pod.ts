@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts";
-import { isAlive } from "../../../core/system/alive.ts";
+import { isAlive } from "../../../core/system/groups.ts";
 import { pythonEnvironment, pythonFlags } from "../../cpython/prelude/prelude.ts";
 
 export interface PodSettings {
