@@ -1,6 +1,6 @@
 /** What an adapter adds to a call: with Postern, minus the library alone, minus a bare `invoke` of the same context. */
-import { createRuntime } from "../src/index.ts";
-import type { AnyTool } from "../src/tools/kinds.ts";
+import { createRuntime } from "../packages/postern/src/index.ts";
+import type { AnyTool } from "../packages/postern/src/tools/kinds.ts";
 import type { AdapterRow } from "./agent-libraries.ts";
 import { median, percentile } from "./harness.ts";
 

@@ -1,10 +1,10 @@
 /** What it takes to declare 1,000 tools to each provider, beside `JSON.stringify` of the same declarations. */
-import { openAgentTools } from "../src/agents/agent-tools.ts";
-import { anthropicTools } from "../src/agents/anthropic.ts";
-import { googleTools } from "../src/agents/google.ts";
-import { openaiChatTools, openaiTools } from "../src/agents/openai.ts";
-import { createRuntime } from "../src/index.ts";
-import type { LocalTool } from "../src/tools/kinds.ts";
+import { openAgentTools } from "../packages/agents/src/agent-tools.ts";
+import { anthropicTools } from "../packages/agents/src/anthropic.ts";
+import { googleTools } from "../packages/agents/src/google.ts";
+import { openaiChatTools, openaiTools } from "../packages/agents/src/openai.ts";
+import { createRuntime } from "../packages/postern/src/index.ts";
+import type { LocalTool } from "../packages/postern/src/tools/kinds.ts";
 import { type Spread, spreadOf } from "./agent-adapters.ts";
 
 export interface EncodingRow {

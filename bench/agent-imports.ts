@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
+import { packages, root } from "../scripts/packages.ts";
 import { type Spread, spreadOf } from "./agent-adapters.ts";
 
 export interface ImportRow {
@@ -15,7 +16,6 @@ export interface ImportRow {
   readonly above: Spread;
 }
 
-const root = join(import.meta.dirname, "..");
 const run = promisify(execFile);
 
 /** The file in `agents`, and the library as its user imports it. */
@@ -34,10 +34,11 @@ const subpaths: readonly (readonly [string, string | undefined])[] = [
   ["google", "@google/genai"],
 ];
 
-/** Builds the package first: what is measured are its files, not the sources. */
+/** Builds the packages first: what is measured are their files, not the sources. */
 export async function measureImports(rounds: number): Promise<readonly ImportRow[]> {
   const compiler = join(root, "node_modules/typescript/bin/tsc");
-  await run(process.execPath, [compiler, "-p", "tsconfig.build.json"], { cwd: root });
+  for (const folder of packages)
+    await run(process.execPath, [compiler, "-p", "tsconfig.build.json"], { cwd: join(root, "packages", folder) });
   const times = subpaths.map(([file, library]) => ({ file, library, alone: [] as number[], above: [] as number[] }));
   for (let round = 0; round < rounds; round += 1)
     for (const { file, library, alone, above } of times) {
@@ -46,13 +47,13 @@ export async function measureImports(rounds: number): Promise<readonly ImportRow
       above.push(ofSubpath);
     }
   return times.map(({ file, library, alone, above }) => ({
-    ...{ subpath: file === "index" ? "postern/agents" : `postern/agents/${file}`, library },
+    ...{ subpath: file === "index" ? "@postern/agents" : `@postern/agents/${file}`, library },
     ...{ alone: spreadOf(alone), above: spreadOf(above) },
   }));
 }
 
 async function importTimes(file: string, library: string | undefined): Promise<readonly number[]> {
-  const own = pathToFileURL(join(root, `dist/agents/${file}.js`)).href;
+  const own = pathToFileURL(join(root, `packages/agents/dist/${file}.js`)).href;
   const script = `const began = performance.now();
 ${library === undefined ? "" : `await import(${JSON.stringify(library)});`}
 const between = performance.now();
@@ -61,6 +62,7 @@ console.log(JSON.stringify([between - began, performance.now() - between]));
 process.exit(0);`;
   const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", script], {
     cwd: join(root, "test/agents"),
+    env: { ...process.env, NODE_OPTIONS: undefined },
   });
   return JSON.parse(stdout.trim().split("\n").at(-1) ?? "[]") as number[];
 }

@@ -1,6 +1,6 @@
 /** The parts that import the agent libraries, which are not installed with the project: loaded when they are measured. */
-import type { Runtime } from "../src/index.ts";
-import type { AnyTool } from "../src/tools/kinds.ts";
+import type { Runtime } from "../packages/postern/src/index.ts";
+import type { AnyTool } from "../packages/postern/src/tools/kinds.ts";
 
 export type Call = (i: number) => unknown;
 

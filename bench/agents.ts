@@ -1,6 +1,6 @@
 /**
  * What agents pay for Postern, beside each library alone in the same run:
- * `npm run bench:agents [-- --json] [--quick] [--only overhead,turn,encoding,tokens,imports]`. It needs the libraries that
+ * `npm run bench -- agents [--json] [--quick] [--only overhead,turn,encoding,tokens,imports]`. It needs the libraries that
  * `npm run test:agents` installs.
  */
 import { cpus, loadavg } from "node:os";

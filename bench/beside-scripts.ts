@@ -1,12 +1,12 @@
 /**
- * `npm run bench:beside-scripts [-- --json] [--rounds N]`: HTTP calls of another process while a hostile script runs, and
+ * `npm run bench -- beside-scripts [--json] [--rounds N]`: HTTP calls of another process while a hostile script runs, and
  * while none does, in turns. Prints the calls' p99 and the p99 delay of the event loop.
  */
 import { execFile } from "node:child_process";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
-import { createRuntime } from "../src/index.ts";
+import { createRuntime } from "../packages/postern/src/index.ts";
 import { tools } from "./chain-scenes.ts";
 import { median } from "./harness.ts";
 import type { ClientFigures } from "./http-client.ts";

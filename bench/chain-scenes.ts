@@ -2,9 +2,9 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ChainOptions } from "../src/code-mode/chain-options.ts";
-import type { SandboxDriver } from "../src/engines/sandbox.ts";
-import { createRuntime, defineTool, type RuntimeOptions } from "../src/index.ts";
+import type { SandboxDriver } from "../packages/core/src/sandbox/sandbox.ts";
+import type { ChainOptions } from "../packages/postern/src/code-mode/chain-options.ts";
+import { createRuntime, defineTool, type RuntimeOptions } from "../packages/postern/src/index.ts";
 import { median, timed } from "./harness.ts";
 
 /** An engine as the package ships it; whoever opens it closes it. */

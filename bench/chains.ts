@@ -1,6 +1,6 @@
 /**
- * `npm run bench:chains [-- --quick] [--json] [--rounds N] [--scripts N] [--frozen N] [--engine NAME]`:
- * what a script costs above the calls it makes, beside what others do (`npm run bench:peers` first). With
+ * `npm run bench -- chains [--quick] [--json] [--rounds N] [--scripts N] [--frozen N] [--engine NAME]`:
+ * what a script costs above the calls it makes, beside what others do (`npm run bench -- peers` first). With
  * `--engine` that engine's rows alone; `--quick` ends within a minute. Processes run what the package ships: one file each, made as `npm run build` makes it.
  */
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -9,10 +9,15 @@ import { basename, join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import type {
+  SandboxDriver,
+  SandboxLimits,
+  SandboxSession,
+  ScriptProgram,
+} from "../packages/core/src/sandbox/sandbox.ts";
+import { CpythonDriver } from "../packages/engines/src/cpython/cpython.ts";
+import { quickJsDriver } from "../packages/engines/src/quickjs/driver.ts";
 import { bundleChild } from "../scripts/bundle-children.ts";
-import { CpythonDriver } from "../src/engines/cpython/cpython.ts";
-import { quickJsDriver } from "../src/engines/quickjs/driver.ts";
-import type { SandboxDriver, SandboxLimits, SandboxSession, ScriptProgram } from "../src/engines/sandbox.ts";
 import { cacheMissNanoseconds } from "./cache-miss.ts";
 import { againstBars, type EngineFigures } from "./chain-figures.ts";
 import { others } from "./chain-peers.ts";

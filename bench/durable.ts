@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { monitorEventLoopDelay, performance } from "node:perf_hooks";
 import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
-import { createRuntime, defineTool, type Runtime } from "../src/index.ts";
+import { createRuntime, defineTool, type Runtime } from "../packages/postern/src/index.ts";
 import { median, percentile } from "./harness.ts";
 
 export interface Durable {

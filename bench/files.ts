@@ -1,13 +1,13 @@
-/** `npm run bench:files [-- --json] [--files N]`: what opening beneath a root costs, and searching a tree beside ripgrep. */
+/** `npm run bench -- files [--json] [--files N]`: what opening beneath a root costs, and searching a tree beside ripgrep. */
 import { execFileSync } from "node:child_process";
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { folderHandle, HeldFolder, walkBeneath } from "../src/builtin/files/guard/folder.ts";
-import { loadOpenat2 } from "../src/builtin/files/guard/openat2.ts";
-import { fileTools } from "../src/builtin/index.ts";
-import { createRuntime, type RuntimeSession } from "../src/index.ts";
+import { folderHandle, HeldFolder, walkBeneath } from "../packages/postern/src/builtin/files/guard/folder.ts";
+import { loadOpenat2 } from "../packages/postern/src/builtin/files/guard/openat2.ts";
+import { fileTools } from "../packages/postern/src/builtin/index.ts";
+import { createRuntime, type RuntimeSession } from "../packages/postern/src/index.ts";
 import { median } from "./harness.ts";
 
 const { values } = parseArgs({ options: { json: { type: "boolean" }, files: { type: "string" } } });

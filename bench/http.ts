@@ -1,5 +1,5 @@
 /**
- * `npm run bench:http [-- --json] [--rounds N] [--calls N]`: a call over HTTP by another process, and what it leaves to be
+ * `npm run bench -- http [--json] [--rounds N] [--calls N]`: a call over HTTP by another process, and what it leaves to be
  * collected in the server, beside servers that answer the same without a gate.
  */
 import { execFile } from "node:child_process";
@@ -10,8 +10,8 @@ import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
-import { createRuntime } from "../src/index.ts";
-import { bound } from "../src/server/http/port.ts";
+import { createRuntime } from "../packages/postern/src/index.ts";
+import { bound } from "../packages/postern/src/server/http/port.ts";
 import { tools } from "./chain-scenes.ts";
 import { median } from "./harness.ts";
 import type { ClientFigures } from "./http-client.ts";

@@ -2,9 +2,9 @@
  * What a decision costs: `node bench/policy.ts [--json]`. Five rules for each tool, as many tools as that makes; each
  * decision is another tool's, another call's. p50 and p99 are over batches of 200 decisions.
  */
-import { createPolicy, type PolicyOptions } from "../src/policy/decide.ts";
-import type { Facts, PastCall, Policy, ToolFacts } from "../src/policy/policy.ts";
-import type { Rule } from "../src/policy/rules/rule-schema.ts";
+import { createPolicy, type PolicyOptions } from "../packages/postern/src/policy/decide.ts";
+import type { Facts, PastCall, Policy, ToolFacts } from "../packages/postern/src/policy/policy.ts";
+import type { Rule } from "../packages/postern/src/policy/rules/rule-schema.ts";
 
 /** What the rules look at; `layer`: one from outside beside them; `adjusters`: the usual ones beside them, which the other rows do without. */
 type Kind = "names" | "arguments" | "history" | "layer" | "adjusters";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { createRuntime, defineTool } from "../src/index.ts";
+import { createRuntime, defineTool } from "../packages/postern/src/index.ts";
 import type { Opened, Row } from "./harness.ts";
 
 const schema = z.object({ a: z.number(), b: z.number() });

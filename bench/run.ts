@@ -1,7 +1,7 @@
 /** `npm run bench [-- --json] [--quick] [--only id,id]`: our path beside peers in one process, then what is durable (`--only durable`: that alone). */
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
-import { createRuntime, defineTool, type RuntimeSession } from "../src/index.ts";
+import { createRuntime, defineTool, type RuntimeSession } from "../packages/postern/src/index.ts";
 import { type Durable, durable } from "./durable.ts";
 import { type DurableRow, durablePeers } from "./durable-peers.ts";
 import { type Measured, measure, median, type Row } from "./harness.ts";

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { createRuntime, defineTool, type Runtime } from "../src/index.ts";
+import { createRuntime, defineTool, type Runtime } from "../packages/postern/src/index.ts";
 
 const { values } = parseArgs({ options: { seconds: { type: "string", default: "20" }, json: { type: "boolean" } } });
 const callsATurn = 2_000;

@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Runtime } from "../src/index.ts";
-import { openCredentials, readToken } from "../src/server/credentials.ts";
-import { createHttpServer } from "../src/server/http/http-server.ts";
-import { listen, loopbackHosts } from "../src/server/http/serve.ts";
+import type { Runtime } from "../packages/postern/src/index.ts";
+import { openCredentials, readToken } from "../packages/postern/src/server/credentials.ts";
+import { createHttpServer } from "../packages/postern/src/server/http/http-server.ts";
+import { listen, loopbackHosts } from "../packages/postern/src/server/http/serve.ts";
 
 export interface Served {
   readonly url: string;

@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 // In a project of your own: import { defineTool } from "postern";
-import { defineTool } from "../src/tools/define.ts";
+import { defineTool } from "../packages/postern/src/tools/define.ts";
 
 const notes = fileURLToPath(new URL("../workspace/notes.md", import.meta.url));
 

@@ -1,43 +1,67 @@
 /**
- * `node scripts/api-report.ts [--local]`: compares each entry of the package with its report in `etc/`. With `--local` it
+ * `node scripts/api-report.ts [--local]`: compares each entry of each package with its report in `etc/`. With `--local` it
  * writes the reports.
  */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Extractor, ExtractorConfig } from "@microsoft/api-extractor";
-import manifest from "../package.json" with { type: "json" };
+import { packages, root } from "./packages.ts";
 
-const root = join(import.meta.dirname, "..");
 const localBuild = process.argv.includes("--local");
 const configObjectFullPath = join(root, "api-extractor.json");
 mkdirSync(join(root, "etc"), { recursive: true });
 
-/** `postern`, `policy`, `agents-openai`. */
-function reportName(subpath: string): string {
-  return subpath === "." ? "postern" : subpath.slice(2).replaceAll("/", "-");
+interface Entry {
+  /** `postern`, `policy`. */
+  readonly subpath: string;
+  readonly folder: string;
+  /** Its built file. */
+  readonly built: string;
+}
+
+function entriesOf(folder: string): readonly Entry[] {
+  const manifest = JSON.parse(readFileSync(join(root, "packages", folder, "package.json"), "utf8")) as {
+    readonly exports: Readonly<Record<string, string | { readonly default: string }>>;
+  }; // our own
+  return Object.entries(manifest.exports).flatMap(([subpath, to]) =>
+    typeof to === "string" ? [] : [{ subpath, folder, built: to.default }],
+  );
+}
+
+/** `postern`, `postern-policy`, `agents-openai`. */
+function reportName({ folder, subpath }: Entry): string {
+  return `${folder}${subpath.slice(1).replaceAll("/", "-")}`;
 }
 
 /** @returns false if the report differs */
-function isReported(subpath: string, built: string): boolean {
+function isReported(entry: Entry): boolean {
+  const folder = join(root, "packages", entry.folder);
   const configObject = ExtractorConfig.loadFile(configObjectFullPath);
-  const mainEntryPointFilePath = join(root, built.replace(/\.js$/, ".d.ts"));
   const config = ExtractorConfig.prepare({
     configObject: {
       ...configObject,
-      mainEntryPointFilePath,
-      apiReport: { enabled: true, ...configObject.apiReport, reportFileName: `${reportName(subpath)}.api.md` },
+      projectFolder: folder,
+      mainEntryPointFilePath: join(folder, entry.built.replace(/\.js$/, ".d.ts")),
+      compiler: { tsconfigFilePath: join(folder, "tsconfig.build.json") },
+      apiReport: {
+        ...{ enabled: true, ...configObject.apiReport },
+        reportFolder: join(root, "etc"),
+        reportFileName: `${reportName(entry)}.api.md`,
+      },
     },
     configObjectFullPath,
-    packageJsonFullPath: join(root, "package.json"),
+    packageJsonFullPath: join(folder, "package.json"),
   });
   return Extractor.invoke(config, { localBuild }).succeeded;
 }
 
-const entries = Object.entries(manifest.exports).filter(([, built]) => built.endsWith(".js"));
-const differing = entries.filter(([subpath, built]) => !isReported(subpath, built)).map(([subpath]) => subpath);
+const differing = packages
+  .flatMap(entriesOf)
+  .filter((entry) => !isReported(entry))
+  .map(reportName);
 if (differing.length > 0) {
   process.stderr.write(
-    `The public API of ${differing.map((subpath) => `\`${subpath}\``).join(", ")} differs from its report in \`etc/\`. If you meant that, run \`npm run api:update\`.\n`,
+    `The public API of ${differing.map((name) => `\`${name}\``).join(", ")} differs from its report in \`etc/\`. If you meant that, run \`npm run api\`.\n`,
   );
   process.exitCode = 1;
 }

@@ -1,5 +1,5 @@
 /**
- * `node scripts/bundle-children.ts`, a part of `npm run build`. It bundles each program of a child process into one file,
+ * `node scripts/bundle-children.ts`, a part of the build of `@postern/engines`. It bundles each program of a child process into one file,
  * because a child process may read nothing else, and copies the `.py` and `.js` files that run inside a sandbox.
  */
 import { cpSync, globSync, readFileSync } from "node:fs";
@@ -7,6 +7,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
+import { root } from "./packages.ts";
 
 const children: readonly string[] = ["quickjs/inside-quickjs"];
 
@@ -55,14 +56,14 @@ function licence({ modules }: { readonly modules: object }): string {
 
 /** The files that drivers read when they are loaded; `tsc` leaves them behind. */
 export function copySandboxSources(to: string): void {
-  const cwd = join(root, "src");
-  for (const file of globSync("engines/**/*.{py,js}", { cwd })) cpSync(join(cwd, file), join(to, file));
+  const cwd = join(engines, "src");
+  for (const file of globSync("**/*.{py,js}", { cwd })) cpSync(join(cwd, file), join(to, file));
 }
 
-const root = dirname(import.meta.dirname);
+const engines = join(root, "packages", "engines");
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  copySandboxSources(join(root, "dist"));
-  const built = join(root, "dist", "engines");
+  const built = join(engines, "dist");
+  copySandboxSources(built);
   for (const name of children) await bundleChild(join(built, `${name}.js`), join(built, `${name}.js`));
 }

@@ -4,38 +4,52 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 
 const budgets: Readonly<Record<string, number>> = {
-  agents: 6_854,
-  approvals: 2_712,
-  audit: 2_862,
-  builtin: 8_808,
-  cli: 6_451,
-  "code-mode": 3_670,
-  config: 1_722,
-  core: 4_979,
-  engines: 7_174,
-  identity: 2_305,
-  mcp: 6_326,
-  observe: 5_496,
-  pipeline: 4_308,
-  policy: 5_172,
-  results: 3_165,
-  runtime: 3_294,
-  secrets: 2_354,
-  server: 6_294,
-  store: 2_758,
-  tools: 5_101,
+  "agents/src": 8_422,
+  "core/src": 5_912,
+  "engines/src": 6_864,
+  "postern/src/approvals": 2_741,
+  "postern/src/audit": 2_859,
+  "postern/src/builtin": 7_255,
+  "postern/src/call": 847,
+  "postern/src/checks": 305,
+  "postern/src/cli": 6_418,
+  "postern/src/code-mode": 3_750,
+  "postern/src/config": 1_700,
+  "postern/src/identity": 2_310,
+  "postern/src/mcp": 6_314,
+  "postern/src/observe": 5_478,
+  "postern/src/pipeline": 4_320,
+  "postern/src/policy": 5_146,
+  "postern/src/results": 3_154,
+  "postern/src/runtime": 3_323,
+  "postern/src/secrets": 2_353,
+  "postern/src/server": 4_294,
+  "postern/src/store": 2_771,
+  "postern/src/system": 427,
+  "postern/src/tools": 5_051,
 };
 
-const source = join(import.meta.dirname, "../src");
+const root = join(import.meta.dirname, "../packages");
+const library = "postern/src";
 
-function linesIn(folder: string): number {
-  return readdirSync(join(source, folder), { recursive: true, encoding: "utf8" })
-    .filter((path) => /\.(?:ts|js|py)$/.test(path) && !path.endsWith(".test.ts"))
-    .reduce((sum, path) => sum + readFileSync(join(source, folder, path), "utf8").split("\n").length - 1, 0);
+function foldersIn(path: string): readonly string[] {
+  return readdirSync(join(root, path), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => `${path}/${name}`);
 }
 
-const folders = readdirSync(source, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+/** Each folder of `postern`, and each other package as a whole. */
+const folders = [
+  ...readdirSync(root).flatMap((name) => (name === "postern" ? [] : [`${name}/src`])),
+  ...foldersIn(library),
+];
 
-it.each(folders.map(({ name }) => name))("src/%s stays within 5 % of its number of lines", (name) => {
+function linesIn(folder: string): number {
+  return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+    .filter((path) => /\.(?:ts|js|py)$/.test(path) && !path.endsWith(".test.ts"))
+    .reduce((sum, path) => sum + readFileSync(join(root, folder, path), "utf8").split("\n").length - 1, 0);
+}
+
+it.each(folders)("%s stays within 5 % of its number of lines", (name) => {
   expect(linesIn(name)).toBeLessThanOrEqual((budgets[name] ?? 0) * 1.05);
 });

@@ -24,7 +24,7 @@ const word = new RegExp(`(?:${metaphors.join("|")})(?![a-z])`);
 
 /** Where each type of src/ is defined, by its name. */
 const definitions = new Map<string, string[]>();
-for (const file of globSync("src/**/*.ts")) {
+for (const file of globSync("packages/*/src/**/*.ts")) {
   if (/\.test(-d)?\.ts$/.test(file)) continue;
   const found = readFileSync(file, "utf8").matchAll(/^(?:export )?(?:abstract )?(?:interface|type|class) (\w+)/gm);
   for (const [, name = ""] of found) definitions.set(name, [...(definitions.get(name) ?? []), file]);

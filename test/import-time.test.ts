@@ -1,11 +1,13 @@
 import { execFile, spawnSync } from "node:child_process";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 const root = join(import.meta.dirname, "..");
 const run = promisify(execFile);
+/** Those that the entry may load. */
+const packages = { core: "@postern/core", postern: "postern" } as const;
 let built: string;
 
 const yardstickFiles = 160;
@@ -16,8 +18,13 @@ const quietYardstickMs = 40;
 beforeAll(async () => {
   await mkdir(join(root, "temp"), { recursive: true });
   built = await mkdtemp(join(root, "temp", "import-time-"));
-  const compiler = join(root, "node_modules", ".bin", "tsc");
-  await run(compiler, ["-p", "tsconfig.build.json", "--noCheck", "--outDir", built], { cwd: root });
+  for (const [folder, name] of Object.entries(packages)) {
+    const [from, to] = [join(root, "packages", folder), join(built, "node_modules", name)];
+    await mkdir(to, { recursive: true });
+    await copyFile(join(from, "package.json"), join(to, "package.json"));
+    const compiler = join(root, "node_modules", ".bin", "tsc");
+    await run(compiler, ["-p", "tsconfig.build.json", "--noCheck", "--outDir", join(to, "dist")], { cwd: from });
+  }
   await writeYardstick(join(built, "yardstick"));
 });
 
@@ -55,13 +62,13 @@ interface Import {
   readonly packages: readonly string[];
 }
 
+const entry = (): string => join(built, "node_modules/postern/dist/index.js");
+
 async function importEntry(): Promise<Import> {
   const options = ["--disable-warning=ExperimentalWarning", "--input-type=module", "--eval"];
-  const { stdout } = await run(
-    process.execPath,
-    [...options, script, join(built, "index.js"), join(built, "yardstick/index.js")],
-    { env: { ...process.env, NODE_COMPILE_CACHE: undefined } },
-  ); // whoever imports it first has nothing compiled
+  const { stdout } = await run(process.execPath, [...options, script, entry(), join(built, "yardstick/index.js")], {
+    env: { ...process.env, NODE_COMPILE_CACHE: undefined, NODE_OPTIONS: undefined },
+  }); // whoever imports it first has nothing compiled
   return JSON.parse(stdout) as Import; // what the script above printed
 }
 
@@ -82,11 +89,11 @@ function barMs({ yardstickMs }: Import): number {
   return 100 * Math.max(1, yardstickMs / quietYardstickMs);
 }
 
-it("loads the root entry within 100 ms and no package with it", async () => {
+it("loads the root entry within 100 ms, and of packages only our core with it", async () => {
   const imports: Import[] = [];
   const isInTime = (one: Import): boolean => one.tookMs <= barMs(one);
   while (imports.length < 8 && !imports.some(isInTime)) imports.push(await importEntry());
-  expect(imports.flatMap(({ packages }) => packages)).toEqual([]);
+  expect([...new Set(imports.flatMap(({ packages: loaded }) => loaded))].sort()).toEqual(["@postern/core", "postern"]);
   expect(imports.some(isInTime), JSON.stringify(imports)).toBe(true);
 });
 
@@ -97,7 +104,9 @@ const oldNode = (process.env["PATH"] ?? "")
   .find((node) => /^v(?:20|22|23)\./.test(spawnSync(node, ["--version"], { encoding: "utf8" }).stdout ?? ""));
 
 it.skipIf(oldNode === undefined)("an old Node that imports the entry names the Node that Postern needs", async () => {
-  const output = `import(${JSON.stringify(join(built, "index.js"))}).catch(({ code }) => console.log(code))`;
-  const { stdout } = await run(oldNode ?? "", ["--input-type=module", "--eval", output]);
+  const output = `import(${JSON.stringify(entry())}).catch(({ code }) => console.log(code))`;
+  const { stdout } = await run(oldNode ?? "", ["--input-type=module", "--eval", output], {
+    env: { ...process.env, NODE_OPTIONS: undefined },
+  });
   expect(stdout).toBe("node_too_old\n");
 });

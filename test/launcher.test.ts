@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 
-const launcher = join(import.meta.dirname, "../bin/postern.js");
+const launcher = join(import.meta.dirname, "../packages/postern/bin/postern.js");
 
 /** Runs them on this Node, which says that it is another one. */
 function launchedOn(version: string, ...words: readonly string[]) {
@@ -25,7 +25,7 @@ it.each(["12.22.12", "20.20.2", "23.11.1"])("says on Node %s in one sentence wha
 });
 
 it("an import of the package on Node 20 says the same, before any of it runs", () => {
-  const entry = join(import.meta.dirname, "../src/index.ts");
+  const entry = join(import.meta.dirname, "../packages/postern/src/index.ts");
   const output = `await import(${JSON.stringify(entry)}).catch(({ code, message }) => console.log(code, message))`;
   const { stdout } = launchedOn("20.20.2", "--input-type=module", "--eval", output);
   expect(stdout).toBe(

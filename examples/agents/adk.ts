@@ -1,7 +1,7 @@
 /** Google's Agent Development Kit: a tool you have, behind the gate. */
 import { BaseLlm, FunctionTool, InMemoryRunner, LlmAgent, type LlmRequest, type LlmResponse } from "@google/adk";
+import { adkTools, wrapAdkTools } from "@postern/agents/adk";
 import { createRuntime } from "postern";
-import { adkTools, wrapAdkTools } from "postern/agents/adk";
 import { z } from "zod";
 
 const sendEmail = new FunctionTool({

@@ -1,8 +1,9 @@
 /** AI SDK: a tool you have, behind the gate. A person approves the call; sent twice, it runs once. */
+
+import { aiSdkTools, wrapAiSdkTools } from "@postern/agents/ai-sdk";
 import { generateText, isStepCount, type ModelMessage, tool } from "ai";
 import { MockLanguageModelV4 } from "ai/test"; // a stand-in, so that this runs offline
 import { createRuntime } from "postern";
-import { aiSdkTools, wrapAiSdkTools } from "postern/agents/ai-sdk";
 import { z } from "zod";
 
 const sendEmail = tool({

@@ -1,8 +1,8 @@
 /** Anthropic SDK tool runner: a tool you have, behind the gate. Run again after a person approved, the call runs once. */
 import Anthropic from "@anthropic-ai/sdk";
 import { betaTool } from "@anthropic-ai/sdk/helpers/beta/json-schema";
+import { anthropicRunnerTools, wrapAnthropicTools } from "@postern/agents/anthropic-runner";
 import { createRuntime } from "postern";
-import { anthropicRunnerTools, wrapAnthropicTools } from "postern/agents/anthropic-runner";
 
 const sendEmail = betaTool({
   ...{ name: "send_email", description: "Sends a mail." },

@@ -2,9 +2,9 @@
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createAgent, scriptedModel } from "@postern/agents/loop";
+import { applyPatchTool } from "@postern/agents/provider-tools";
 import { createRuntime } from "postern";
-import { createAgent, scriptedModel } from "postern/agents/loop";
-import { applyPatchTool } from "postern/provider-tools";
 
 const folder = mkdtempSync(join(tmpdir(), "notes-"));
 const file = join(folder, "notes.txt");

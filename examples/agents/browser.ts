@@ -1,10 +1,10 @@
 /** A web page for a model: it looks freely, and a person decides before it clicks. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { openAgentTools } from "@postern/agents";
+import { anthropicResult, anthropicTools, anthropicToolUses } from "@postern/agents/anthropic";
+import { browserTools } from "@postern/agents/browser";
 import { createRuntime } from "postern";
-import { openAgentTools } from "postern/agents";
-import { anthropicResult, anthropicTools, anthropicToolUses } from "postern/agents/anthropic";
-import { browserTools } from "postern/agents/browser";
 
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 const page = `<body style="margin:0"><button style="width:100%;height:200px" onclick="fetch('/sent')">Send the mail</button>`;

@@ -2,8 +2,8 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { query } from "@anthropic-ai/claude-agent-sdk";
+import { claudeAgent, wrapClaudeTools } from "@postern/agents/claude-agent";
 import { createRuntime } from "postern";
-import { claudeAgent, wrapClaudeTools } from "postern/agents/claude-agent";
 import { anthropicServer } from "./stand-in/anthropic-server.ts";
 
 await using runtime = await createRuntime({ approvals: { patience: "suspend" } });

@@ -1,6 +1,7 @@
 /** A plain function behind the gate. */
+
+import { guard } from "@postern/agents";
 import { CallRefused, createRuntime } from "postern";
-import { guard } from "postern/agents";
 import { z } from "zod";
 
 await using runtime = await createRuntime({ approvals: { patience: "suspend" } });

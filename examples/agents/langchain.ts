@@ -3,8 +3,8 @@ import { AIMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { Command, END, interrupt, MemorySaver, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
+import { langchainTools, wrapLangchainTools } from "@postern/agents/langchain";
 import { createRuntime } from "postern";
-import { langchainTools, wrapLangchainTools } from "postern/agents/langchain";
 import { z } from "zod";
 
 const sendEmail = tool(

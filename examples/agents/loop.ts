@@ -1,6 +1,7 @@
 /** Postern's own loop with a script as its model: the agent asks, a person approves, the run goes on. No network. */
+
+import { createAgent, scriptedModel } from "@postern/agents/loop";
 import { createRuntime, defineTool } from "postern";
-import { createAgent, scriptedModel } from "postern/agents/loop";
 import { z } from "zod";
 
 const sendEmail = defineTool({

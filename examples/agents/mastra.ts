@@ -3,9 +3,9 @@ import { Mastra } from "@mastra/core";
 import { Agent } from "@mastra/core/agent";
 import { InMemoryStore } from "@mastra/core/storage";
 import { createTool } from "@mastra/core/tools";
+import { mastraTools, wrapMastraTools } from "@postern/agents/mastra";
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test"; // a stand-in, so that this runs offline
 import { createRuntime } from "postern";
-import { mastraTools, wrapMastraTools } from "postern/agents/mastra";
 import { z } from "zod";
 
 const send_email = createTool({

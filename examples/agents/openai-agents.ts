@@ -9,8 +9,8 @@ import {
   tool,
   Usage,
 } from "@openai/agents";
+import { openaiAgentsTools, wrapOpenaiAgentsTools } from "@postern/agents/openai-agents";
 import { createRuntime } from "postern";
-import { openaiAgentsTools, wrapOpenaiAgentsTools } from "postern/agents/openai-agents";
 import { z } from "zod";
 
 const sendEmail = tool({

@@ -1,7 +1,8 @@
 /** Strands Agents: a tool you have, behind the gate. */
+
+import { strandsTools, wrapStrandsTools } from "@postern/agents/strands";
 import { Agent, type Message, Model, type ModelStreamEvent, tool } from "@strands-agents/sdk";
 import { createRuntime } from "postern";
-import { strandsTools, wrapStrandsTools } from "postern/agents/strands";
 import { z } from "zod";
 
 const sendEmail = tool({

@@ -1,10 +1,10 @@
 import { BaseLlm, FunctionTool, InMemoryRunner, LlmAgent, type LlmRequest, type LlmResponse } from "@google/adk";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { adkTools, wrapAdkTools } from "../../src/agents/adk.ts";
-import type { Risk } from "../../src/core/call.ts";
-import type { Runtime } from "../../src/runtime/api/api.ts";
-import { createRuntime } from "../../src/runtime/create.ts";
+import { adkTools, wrapAdkTools } from "../../packages/agents/src/adk.ts";
+import type { Risk } from "../../packages/core/src/call.ts";
+import type { Runtime } from "../../packages/postern/src/runtime/api/api.ts";
+import { createRuntime } from "../../packages/postern/src/runtime/create.ts";
 import { bytesTool, expectEachBlock } from "./bytes-tool.ts";
 
 /** Calls the tool for each prompt, with the same ids every time, and ends when it has read an answer. */

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { convertToModelMessages, generateText, isStepCount, type ModelMessage, type UIMessage } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import { afterAll, describe, expect, it } from "vitest";
-import { aiSdkTools } from "../../src/agents/ai-sdk.ts";
-import type { ApprovalRecord } from "../../src/core/records.ts";
-import type { Runtime } from "../../src/runtime/api/api.ts";
-import { createRuntime } from "../../src/runtime/create.ts";
+import { aiSdkTools } from "../../packages/agents/src/ai-sdk.ts";
+import type { ApprovalRecord } from "../../packages/core/src/records.ts";
+import type { Runtime } from "../../packages/postern/src/runtime/api/api.ts";
+import { createRuntime } from "../../packages/postern/src/runtime/create.ts";
 import { ownFolder, removeOwnFolders } from "../fakes/own-folder.ts";
 
 afterAll(removeOwnFolders);

@@ -2,9 +2,9 @@ import { generateText, isStepCount, jsonSchema, type ModelMessage, streamText, T
 import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { aiSdkTools, wrapAiSdkTools } from "../../src/agents/ai-sdk.ts";
-import type { Runtime } from "../../src/runtime/api/api.ts";
-import { createRuntime } from "../../src/runtime/create.ts";
+import { aiSdkTools, wrapAiSdkTools } from "../../packages/agents/src/ai-sdk.ts";
+import type { Runtime } from "../../packages/postern/src/runtime/api/api.ts";
+import { createRuntime } from "../../packages/postern/src/runtime/create.ts";
 
 const usage = {
   inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },

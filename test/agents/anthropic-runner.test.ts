@@ -1,10 +1,10 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { betaTool } from "@anthropic-ai/sdk/helpers/beta/json-schema";
 import { expect, it } from "vitest";
-import { anthropicRunnerTools, wrapAnthropicTools } from "../../src/agents/anthropic-runner.ts";
-import type { Risk } from "../../src/core/call.ts";
-import type { Runtime } from "../../src/runtime/api/api.ts";
-import { createRuntime } from "../../src/runtime/create.ts";
+import { anthropicRunnerTools, wrapAnthropicTools } from "../../packages/agents/src/anthropic-runner.ts";
+import type { Risk } from "../../packages/core/src/call.ts";
+import type { Runtime } from "../../packages/postern/src/runtime/api/api.ts";
+import { createRuntime } from "../../packages/postern/src/runtime/create.ts";
 import { bytesTool, expectEachBlock } from "./bytes-tool.ts";
 
 interface Sent {

@@ -3,9 +3,9 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { RenderedToolAnswer } from "../../src/agents/agent-tools.ts";
-import { googleToolUses } from "../../src/agents/google.ts";
-import { openaiToolUses } from "../../src/agents/openai.ts";
+import type { RenderedToolAnswer } from "../../packages/agents/src/agent-tools.ts";
+import { googleToolUses } from "../../packages/agents/src/google.ts";
+import { openaiToolUses } from "../../packages/agents/src/openai.ts";
 import { at, executablePath, type Site, type Stage, site, stage } from "./browser-stage.ts";
 
 const box = "position:absolute;border:0;left:100px;top:100px;width:300px;height:200px;";

@@ -2,10 +2,10 @@
 import { existsSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import { openAgentTools, type RenderedToolAnswer } from "../../src/agents/agent-tools.ts";
-import { anthropicToolUses } from "../../src/agents/anthropic.ts";
-import { type BrowserToolsOptions, browserTools } from "../../src/agents/browser.ts";
-import { createRuntime, type RuntimeOptions } from "../../src/index.ts";
+import { openAgentTools, type RenderedToolAnswer } from "../../packages/agents/src/agent-tools.ts";
+import { anthropicToolUses } from "../../packages/agents/src/anthropic.ts";
+import { type BrowserToolsOptions, browserTools } from "../../packages/agents/src/browser.ts";
+import { createRuntime, type RuntimeOptions } from "../../packages/postern/src/index.ts";
 
 const places = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 export const executablePath = places.find((place) => place !== undefined && existsSync(place));

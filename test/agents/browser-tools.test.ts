@@ -3,10 +3,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openAgentTools, type RenderedToolAnswer } from "../../src/agents/agent-tools.ts";
-import { anthropicResult, anthropicToolUses } from "../../src/agents/anthropic.ts";
-import { googleResult, googleToolUses } from "../../src/agents/google.ts";
-import { openaiResult, openaiToolUses } from "../../src/agents/openai.ts";
+import { openAgentTools, type RenderedToolAnswer } from "../../packages/agents/src/agent-tools.ts";
+import { anthropicResult, anthropicToolUses } from "../../packages/agents/src/anthropic.ts";
+import { googleResult, googleToolUses } from "../../packages/agents/src/google.ts";
+import { openaiResult, openaiToolUses } from "../../packages/agents/src/openai.ts";
 import { at, executablePath, stage } from "./browser-stage.ts";
 
 const style = "style='position:absolute;left:20px;width:200px;height:30px;top:";

@@ -1,4 +1,4 @@
-import type { LocalTool } from "../../src/tools/kinds.ts";
+import type { LocalTool } from "../../packages/postern/src/tools/kinds.ts";
 
 /** Its result is a file, a sound, embedded bytes and rows: a model that reads text must learn of each. */
 export function bytesTool(name = "send_mail"): LocalTool {

@@ -8,10 +8,15 @@ import type {
 } from "openai/resources/chat/completions";
 import type { Response, ResponseOutputItem } from "openai/resources/responses/responses";
 import { expectTypeOf } from "vitest";
-import type { ToolUse } from "../../src/agents/agent-tools.ts";
-import type { anthropicToolUses } from "../../src/agents/anthropic.ts";
-import type { googleToolUses } from "../../src/agents/google.ts";
-import type { OpenAiCaller, OpenAiResultItem, openaiChatToolUses, openaiToolUses } from "../../src/agents/openai.ts";
+import type { ToolUse } from "../../packages/agents/src/agent-tools.ts";
+import type { anthropicToolUses } from "../../packages/agents/src/anthropic.ts";
+import type { googleToolUses } from "../../packages/agents/src/google.ts";
+import type {
+  OpenAiCaller,
+  OpenAiResultItem,
+  openaiChatToolUses,
+  openaiToolUses,
+} from "../../packages/agents/src/openai.ts";
 
 // A whole answer of each SDK is what the readers take.
 expectTypeOf<ResponseOutputItem[]>().toExtend<Parameters<typeof openaiToolUses>[0]>();

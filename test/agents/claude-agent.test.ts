@@ -4,11 +4,11 @@ import type { SDKResultMessage } from "@anthropic-ai/claude-agent-sdk";
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import type { Server } from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
-import { type ClaudeAgent, claudeAgent, wrapClaudeTools } from "../../src/agents/claude-agent.ts";
-import type { Risk } from "../../src/core/call.ts";
-import type { Runtime } from "../../src/runtime/api/api.ts";
-import { createRuntime } from "../../src/runtime/create.ts";
-import { defineTool } from "../../src/tools/define.ts";
+import { type ClaudeAgent, claudeAgent, wrapClaudeTools } from "../../packages/agents/src/claude-agent.ts";
+import type { Risk } from "../../packages/core/src/call.ts";
+import type { Runtime } from "../../packages/postern/src/runtime/api/api.ts";
+import { createRuntime } from "../../packages/postern/src/runtime/create.ts";
+import { defineTool } from "../../packages/postern/src/tools/define.ts";
 import { claudeProgram, claudeStub } from "./claude-stub.ts";
 
 const signal = new AbortController().signal;

@@ -15,7 +15,7 @@ export interface ClaudeTurn {
 
 const platform = `${process.platform}-${process.arch}`;
 
-/** Undefined when the SDK's program for this machine is not installed (`npm run test:claude` installs it). */
+/** Undefined when the SDK's program for this machine is not installed (`npm run test:agents -- --claude` installs it). */
 export const claudeProgram: string | undefined = [
   join(import.meta.dirname, `node_modules/@anthropic-ai/claude-agent-sdk-${platform}/claude`),
 ].find((path) => existsSync(path));

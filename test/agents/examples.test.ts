@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { cp, mkdir, readdir, readFile, rm, symlink } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -13,20 +13,14 @@ const copies = join(import.meta.dirname, "temp");
 const run = promisify(execFile);
 
 beforeAll(async () => {
-  await run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.build.json"], {
-    cwd: root,
-  });
   await rm(copies, { recursive: true, force: true });
   await mkdir(copies, { recursive: true });
   await cp(source, copies, { recursive: true });
-  await symlink(root, join(import.meta.dirname, "node_modules/postern")).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "EEXIST") throw error;
-  });
 });
 
 afterAll(() => rm(copies, { recursive: true, force: true }));
 
-/** This one starts the SDK's program, which `npm run test:claude` installs. */
+/** This one starts the SDK's program, which `npm run test:agents -- --claude` installs. */
 const needsProgram = (name: string): boolean => name === "claude-agent.ts" && claudeProgram === undefined;
 const examples = (await readdir(source)).filter((name) => name.endsWith(".ts") && !needsProgram(name));
 

@@ -5,10 +5,10 @@ import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { createAgent, FakeToolCallingModel } from "langchain";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { type LangChainInterrupt, langchainTools, wrapLangchainTools } from "../../src/agents/langchain.ts";
-import type { Risk } from "../../src/core/call.ts";
-import type { Runtime } from "../../src/runtime/api/api.ts";
-import { createRuntime } from "../../src/runtime/create.ts";
+import { type LangChainInterrupt, langchainTools, wrapLangchainTools } from "../../packages/agents/src/langchain.ts";
+import type { Risk } from "../../packages/core/src/call.ts";
+import type { Runtime } from "../../packages/postern/src/runtime/api/api.ts";
+import { createRuntime } from "../../packages/postern/src/runtime/create.ts";
 import { bytesTool, expectEachBlock } from "./bytes-tool.ts";
 
 async function mailRuntime(risk: Risk): Promise<{ runtime: Runtime; sent: string[] }> {

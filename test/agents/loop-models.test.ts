@@ -1,8 +1,8 @@
 import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
 import { expect, it } from "vitest";
-import { aiSdkModel } from "../../src/agents/ai-sdk-model.ts";
-import { createAgent } from "../../src/agents/loop.ts";
-import { createRuntime } from "../../src/runtime/create.ts";
+import { aiSdkModel } from "../../packages/agents/src/ai-sdk-model.ts";
+import { createAgent } from "../../packages/agents/src/loop.ts";
+import { createRuntime } from "../../packages/postern/src/runtime/create.ts";
 
 const usage = {
   inputTokens: { total: 7, noCache: 7, cacheRead: 0, cacheWrite: 0 },

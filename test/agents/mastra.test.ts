@@ -6,10 +6,10 @@ import { createTool } from "@mastra/core/tools";
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
 import { afterAll, expect, it } from "vitest";
 import { z } from "zod";
-import { mastraTools, wrapMastraTools } from "../../src/agents/mastra.ts";
-import type { Risk } from "../../src/core/call.ts";
-import type { Runtime } from "../../src/runtime/api/api.ts";
-import { createRuntime } from "../../src/runtime/create.ts";
+import { mastraTools, wrapMastraTools } from "../../packages/agents/src/mastra.ts";
+import type { Risk } from "../../packages/core/src/call.ts";
+import type { Runtime } from "../../packages/postern/src/runtime/api/api.ts";
+import { createRuntime } from "../../packages/postern/src/runtime/create.ts";
 import { ownFolder, removeOwnFolders } from "../fakes/own-folder.ts";
 import { bytesTool, expectEachBlock } from "./bytes-tool.ts";
 

@@ -11,10 +11,10 @@ import {
 } from "@openai/agents";
 import { afterAll, expect, it } from "vitest";
 import { z } from "zod";
-import { openaiAgentsTools, wrapOpenaiAgentsTools } from "../../src/agents/openai-agents.ts";
-import type { Risk } from "../../src/core/call.ts";
-import type { Runtime } from "../../src/runtime/api/api.ts";
-import { createRuntime } from "../../src/runtime/create.ts";
+import { openaiAgentsTools, wrapOpenaiAgentsTools } from "../../packages/agents/src/openai-agents.ts";
+import type { Risk } from "../../packages/core/src/call.ts";
+import type { Runtime } from "../../packages/postern/src/runtime/api/api.ts";
+import { createRuntime } from "../../packages/postern/src/runtime/create.ts";
 import { ownFolder, removeOwnFolders } from "../fakes/own-folder.ts";
 import { bytesTool, expectEachBlock } from "./bytes-tool.ts";
 

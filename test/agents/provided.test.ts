@@ -14,11 +14,11 @@ import type {
   ResponseOutputItem,
 } from "openai/resources/responses/responses";
 import { expect, it } from "vitest";
-import { openAgentTools } from "../../src/agents/agent-tools.ts";
-import { anthropicResult, anthropicTools, anthropicToolUses } from "../../src/agents/anthropic.ts";
-import { openaiResult, openaiTools, openaiToolUses } from "../../src/agents/openai.ts";
-import { applyPatchTool, textEditorTool } from "../../src/builtin/provided/provider-tools.ts";
-import { type AnyTool, createRuntime, type Runtime } from "../../src/index.ts";
+import { openAgentTools } from "../../packages/agents/src/agent-tools.ts";
+import { anthropicResult, anthropicTools, anthropicToolUses } from "../../packages/agents/src/anthropic.ts";
+import { openaiResult, openaiTools, openaiToolUses } from "../../packages/agents/src/openai.ts";
+import { applyPatchTool, textEditorTool } from "../../packages/agents/src/provided/provider-tools.ts";
+import { type AnyTool, createRuntime, type Runtime } from "../../packages/postern/src/index.ts";
 
 interface Place {
   readonly runtime: Runtime;

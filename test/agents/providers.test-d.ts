@@ -4,14 +4,14 @@ import type { FunctionResponse, Tool as GoogleSdkTool } from "@google/genai";
 import type { ChatCompletionTool, ChatCompletionToolMessageParam } from "openai/resources/chat/completions";
 import type { Tool as OpenAiSdkTool, ResponseInputItem } from "openai/resources/responses/responses";
 import { expectTypeOf } from "vitest";
-import type { AnthropicContent, AnthropicResult, AnthropicTool } from "../../src/agents/anthropic.ts";
-import type { GoogleFunction, GoogleFunctionResponse } from "../../src/agents/google.ts";
+import type { AnthropicContent, AnthropicResult, AnthropicTool } from "../../packages/agents/src/anthropic.ts";
+import type { GoogleFunction, GoogleFunctionResponse } from "../../packages/agents/src/google.ts";
 import type {
   OpenAiChatTool,
   OpenAiFunctionTool,
   OpenAiResultItem,
   openaiChatResult,
-} from "../../src/agents/openai.ts";
+} from "../../packages/agents/src/openai.ts";
 
 expectTypeOf<OpenAiFunctionTool>().toExtend<OpenAiSdkTool>();
 expectTypeOf<OpenAiResultItem>().toExtend<ResponseInputItem>();

@@ -1,10 +1,10 @@
 import { Agent, type Message, Model, type ModelStreamEvent, tool } from "@strands-agents/sdk";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { strandsTools, wrapStrandsTools } from "../../src/agents/strands.ts";
-import type { Risk } from "../../src/core/call.ts";
-import type { Runtime } from "../../src/runtime/api/api.ts";
-import { createRuntime } from "../../src/runtime/create.ts";
+import { strandsTools, wrapStrandsTools } from "../../packages/agents/src/strands.ts";
+import type { Risk } from "../../packages/core/src/call.ts";
+import type { Runtime } from "../../packages/postern/src/runtime/api/api.ts";
+import { createRuntime } from "../../packages/postern/src/runtime/create.ts";
 import { bytesTool, expectEachBlock } from "./bytes-tool.ts";
 
 /** Calls the tool for each prompt, with the same ids every time, and ends when it has read an answer. */

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { RuntimeFault } from "../../src/core/fault.ts";
-import type { Account } from "../../src/identity/index.ts";
-import type { Runtime } from "../../src/index.ts";
+import { RuntimeFault } from "../../packages/core/src/fault.ts";
+import type { Account } from "../../packages/postern/src/identity/index.ts";
+import type { Runtime } from "../../packages/postern/src/index.ts";
 import { asker, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const ann = { user: "ann", via: "session:ann" };

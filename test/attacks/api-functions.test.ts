@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { RuntimeFault, type RuntimeSession } from "../../src/index.ts";
+import { RuntimeFault, type RuntimeSession } from "../../packages/postern/src/index.ts";
 import { actor } from "../fakes/actors.ts";
 import { runsFolder } from "../fakes/run-folder.ts";
 import { type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";

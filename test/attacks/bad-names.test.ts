@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { CallRequest } from "../../src/index.ts";
+import type { CallRequest } from "../../packages/postern/src/index.ts";
 import { fixtureWithEnds } from "../fakes/ends.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { createRuntime, type RuntimeOptions } from "../../src/index.ts";
-import type { Policy } from "../../src/policy/index.ts";
+import { createRuntime, type RuntimeOptions } from "../../packages/postern/src/index.ts";
+import type { Policy } from "../../packages/postern/src/policy/index.ts";
 import { asker, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ToolContext } from "../../src/index.ts";
+import type { ToolContext } from "../../packages/postern/src/index.ts";
 import { fixtureWithEnds, nested } from "../fakes/ends.ts";
 import { collectGarbage } from "../fakes/garbage.ts";
 import { ownFolder } from "../fakes/own-folder.ts";

@@ -2,8 +2,14 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { type CallEvent, createRuntime, defineTool, type Runtime, type ToolOutcome } from "../../src/index.ts";
-import type { Guardrail } from "../../src/policy/index.ts";
+import {
+  type CallEvent,
+  createRuntime,
+  defineTool,
+  type Runtime,
+  type ToolOutcome,
+} from "../../packages/postern/src/index.ts";
+import type { Guardrail } from "../../packages/postern/src/policy/index.ts";
 import { settled } from "../fakes/clock.ts";
 import { ask as askMail, remember, statusOf } from "../fakes/granting.ts";
 import { ownFolder } from "../fakes/own-folder.ts";

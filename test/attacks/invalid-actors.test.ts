@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { Decider } from "../../src/approvals/index.ts";
-import type { Runtime } from "../../src/index.ts";
+import type { Decider } from "../../packages/postern/src/approvals/index.ts";
+import type { Runtime } from "../../packages/postern/src/index.ts";
 import { asker, boss, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { approved } from "./approvals/approved.ts";
 

@@ -1,11 +1,11 @@
 /** A long argument must not stop the process: each step that reads it takes time in proportion to its length. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { withHiddenShown } from "../../src/core/card-text.ts";
-import { showHidden } from "../../src/core/invisible.ts";
-import { patternGuardrail, personalData, promptInjection } from "../../src/policy/index.ts";
-import { createRedactor } from "../../src/secrets/redactor.ts";
-import type { Redactor } from "../../src/secrets/secret-store.ts";
+import { withHiddenShown } from "../../packages/core/src/card-text.ts";
+import { showHidden } from "../../packages/core/src/invisible.ts";
+import { patternGuardrail, personalData, promptInjection } from "../../packages/postern/src/policy/index.ts";
+import { createRedactor } from "../../packages/postern/src/secrets/redactor.ts";
+import type { Redactor } from "../../packages/postern/src/secrets/secret-store.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const few = 4_000;

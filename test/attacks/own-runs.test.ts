@@ -2,7 +2,13 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool, type Principal, type Runtime, type RuntimeOptions } from "../../src/index.ts";
+import {
+  createRuntime,
+  defineTool,
+  type Principal,
+  type Runtime,
+  type RuntimeOptions,
+} from "../../packages/postern/src/index.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { httpFixture } from "../fakes/http-fixture.ts";
 import { ownFolder } from "../fakes/own-folder.ts";

@@ -1,7 +1,7 @@
 /** Nothing that can be reached from a runtime runs a tool except through the gates. */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { defineSkill } from "../../src/builtin/index.ts";
-import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
+import { defineSkill } from "../../packages/postern/src/builtin/index.ts";
+import { createRuntime, defineTool, type Runtime } from "../../packages/postern/src/index.ts";
 import { Changing, read } from "../fakes/changing.ts";
 import { asker } from "../fakes/runtime-fixture.ts";
 

@@ -1,7 +1,7 @@
 /** Rules, adjusters, guardrails and people check the content of `{"$artifact": …}`, because the tool gets that content. */
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool, type RuntimeOptions, type ToolOutcome } from "../../src/index.ts";
+import { createRuntime, defineTool, type RuntimeOptions, type ToolOutcome } from "../../packages/postern/src/index.ts";
 
 type Policy = Extract<NonNullable<RuntimeOptions["policy"]>, { rules?: unknown }>;
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool } from "../../src/index.ts";
-import { personalData } from "../../src/policy/index.ts";
+import { createRuntime, defineTool } from "../../packages/postern/src/index.ts";
+import { personalData } from "../../packages/postern/src/policy/index.ts";
 
 const ran: string[] = [];
 const input = z.object({ text: z.string() });

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { verifyExport } from "../../src/audit/verify.ts";
+import { verifyExport } from "../../packages/postern/src/audit/verify.ts";
 import { problemsOfAxe } from "./axe.ts";
 import { setUp } from "./set-up.ts";
 

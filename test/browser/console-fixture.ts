@@ -53,7 +53,7 @@ export class RuntimeFixture implements AsyncDisposable {
   async start(): Promise<void> {
     const own = Object.entries(process.env).filter(([name]) => !name.startsWith("POSTERN_"));
     const port = this.port === 0 ? [] : ["--port", String(this.port)];
-    const words = [join(root, "bin/postern.js"), "start", "--json", ...port];
+    const words = [join(root, "packages/postern/bin/postern.js"), "start", "--json", ...port];
     const child = spawn(process.execPath, words, {
       cwd: this.folder,
       env: Object.fromEntries(own),
@@ -187,7 +187,7 @@ ${more}`;
 function toolsModule(ran: string, folder: string): string {
   return `import { appendFileSync, existsSync } from "node:fs";
 import { watch } from "node:fs/promises";
-import { defineTool } from ${JSON.stringify(join(root, "src/tools/define.ts"))};
+import { defineTool } from ${JSON.stringify(join(root, "packages/postern/src/tools/define.ts"))};
 const stepped = async (number, signal) => {
   const isThere = () => existsSync(${JSON.stringify(join(folder, "step-"))} + number);
   if (isThere()) return;

@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { createRuntime, type Runtime, type RuntimeOptions } from "../../src/index.ts";
+import { createRuntime, type Runtime, type RuntimeOptions } from "../../packages/postern/src/index.ts";
 import type { RuntimeFixture } from "./console-fixture.ts";
 
 /** So many at once. */

@@ -1,6 +1,6 @@
 /** Links into the console, and a person without a role. */
 import { describe, expect, it } from "vitest";
-import { noticeFrom, noticeTypes } from "../../src/observe/notify/notice.ts";
+import { noticeFrom, noticeTypes } from "../../packages/postern/src/observe/notify/notice.ts";
 import { mail } from "./card.ts";
 import { everyRole, password } from "./console-fixture.ts";
 import { setUp } from "./set-up.ts";

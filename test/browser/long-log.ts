@@ -1,5 +1,5 @@
 /** A long log, written before the runtime is opened. */
-import { defineTool } from "../../src/index.ts";
+import { defineTool } from "../../packages/postern/src/index.ts";
 import type { RuntimeFixture } from "./console-fixture.ts";
 import { inside } from "./inside.ts";
 

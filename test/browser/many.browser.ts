@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { defineTool } from "../../src/index.ts";
+import type { defineTool } from "../../packages/postern/src/index.ts";
 import type { RuntimeFixture } from "./console-fixture.ts";
 import { inside } from "./inside.ts";
 import { Pace } from "./pace.ts";

@@ -25,7 +25,13 @@ const { postern, open } = setUp({
     });
     postern.configure({ more: configuration(provider.issuer) });
     mkdirSync(join(postern.folder, ".postern"), { mode: 0o700 });
-    const words = [join(import.meta.dirname, "../../bin/postern.js"), "secrets", "set", "openid", "client"];
+    const words = [
+      join(import.meta.dirname, "../../packages/postern/bin/postern.js"),
+      "secrets",
+      "set",
+      "openid",
+      "client",
+    ];
     execFileSync(process.execPath, words, { cwd: postern.folder, input: "a secret of the client", stdio: "pipe" });
   },
 });

@@ -1,4 +1,4 @@
-/** `npm run screenshots [-- FOLDER]`: every screen, in both themes, at desktop and phone width; by default into temp/screenshots. With `--guide` it also replaces the images of the guide. */
+/** `npm run docs [-- FOLDER]`: every screen, in both themes, at desktop and phone width; by default into temp/screenshots. With `--guide` it also replaces the images of the guide. */
 import { copyFileSync, mkdirSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { openBrowser, Person } from "./browser.ts";

@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { compileCache } from "../setup/compile-cache.ts";
+import { fromSources, sourcesInProcesses } from "../setup/sources.ts";
 
 /** Files that measure run one at a time, after the others. */
 const measuring = ["figures", "large", "long-log", "many"].map((name) => `test/browser/${name}.browser.ts`);
@@ -12,7 +13,7 @@ const long = /(?:tour|changing|approvals|twice|widths|hostile-page)\.browser\.ts
 const root = fileURLToPath(new URL("../..", import.meta.url));
 /** Files share a process and one Chromium (set-up.ts); each starts its own Postern. */
 const each = {
-  ...{ root, env: compileCache, isolate: false },
+  ...{ root, env: { ...compileCache, ...sourcesInProcesses }, isolate: false },
   // These limits only end a test that hangs, on the slowest machine too.
   ...{ testTimeout: 120_000, hookTimeout: 60_000, expect: { poll: { timeout: 20_000 } } },
 };
@@ -27,6 +28,7 @@ class LongFirst extends BaseSequencer {
 
 /** `npm run test:browser`: a real Postern, a real Chromium, the built console. Two files at a time: half of a test is waiting. */
 const config: ViteUserConfig = defineConfig({
+  ...fromSources,
   root,
   test: {
     globalSetup: ["../setup/temporary.ts", "./build.ts"].map((path) => fileURLToPath(new URL(path, import.meta.url))),

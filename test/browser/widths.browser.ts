@@ -25,7 +25,7 @@ const { postern, at } = setUp({
       .replace("  everything:\n", `  ${server}:\n`)
       .replace("  rules:\n", `  rules:\n    - { id: ${rule}, effect: confirm, tool: ${tool} }\n`);
     writeFileSync(config, text);
-    const define = JSON.stringify(join(import.meta.dirname, "../../src/tools/define.ts"));
+    const define = JSON.stringify(join(import.meta.dirname, "../../packages/postern/src/tools/define.ts"));
     writeFileSync(
       join(folder, "long.ts"),
       `import { defineTool } from ${define};

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type CallEvent, createRuntime, type JsonObject, type Runtime } from "../../src/index.ts";
-import type { AgentProgress } from "../../src/observe/index.ts";
-import type { Redactor } from "../../src/secrets/index.ts";
-import { createRedactor } from "../../src/secrets/redactor.ts";
+import { type CallEvent, createRuntime, type JsonObject, type Runtime } from "../../packages/postern/src/index.ts";
+import type { AgentProgress } from "../../packages/postern/src/observe/index.ts";
+import type { Redactor } from "../../packages/postern/src/secrets/index.ts";
+import { createRedactor } from "../../packages/postern/src/secrets/redactor.ts";
 import { httpFixture } from "../fakes/http-fixture.ts";
 import { canaries, encodings } from "./canaries.ts";
 import { leakyTools, ways } from "./leaky-tools.ts";

@@ -1,4 +1,4 @@
-import { defineTool, type LocalTool, type ToolContext } from "../../src/index.ts";
+import { defineTool, type LocalTool, type ToolContext } from "../../packages/postern/src/index.ts";
 import { encodings } from "./canaries.ts";
 
 /** What one call of a leaky tool does with its borrowed secret. */

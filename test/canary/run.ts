@@ -1,5 +1,5 @@
 /**
- * `npm run canary [-- --canaries N] [--json] [--idle]`: secrets lent to leaky tools, and every sink read for them. Exits with 1
+ * `npm run proof -- canary [--canaries N] [--json] [--idle]`: secrets lent to leaky tools, and every sink read for them. Exits with 1
  * if one is found, or if no canary was used. With `--idle`, no call is made, so the run fails.
  */
 import { parseArgs } from "node:util";

@@ -1,6 +1,6 @@
 import { globSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { Needles } from "../../src/secrets/needles.ts";
+import { Needles } from "../../packages/postern/src/secrets/needles.ts";
 import { canaries, traces, withoutBreaks } from "./canaries.ts";
 
 export interface SinkReport {

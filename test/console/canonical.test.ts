@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { canonical, sha256 } from "../../console/src/kit/canonical.ts";
-import { type Json, canonical as kept } from "../../src/core/json.ts";
-import { digestOf } from "../../src/core/system/digest.ts";
+import { type Json, canonical as kept } from "../../packages/core/src/json.ts";
+import { digestOf } from "../../packages/core/src/system/digest.ts";
 
 it("writes exactly the bytes that the server hashes", () => {
   const json = fc.jsonValue({ maxDepth: 3, noUnicodeString: false });

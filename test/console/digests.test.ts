@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import type { ApprovalView } from "../../console/src/api/approvals.ts";
 import { mismatchesOf, mismatchText } from "../../console/src/api/digests.ts";
-import { bind, previewDigest } from "../../src/approvals/binding.ts";
-import type { Preview } from "../../src/core/outcome.ts";
-import { digestOf } from "../../src/core/system/digest.ts";
-import { shownApproval } from "../../src/server/wire.ts";
+import type { Preview } from "../../packages/core/src/outcome.ts";
+import { digestOf } from "../../packages/core/src/system/digest.ts";
+import { bind, previewDigest } from "../../packages/postern/src/approvals/binding.ts";
+import { shownApproval } from "../../packages/postern/src/server/wire.ts";
 import { anApproval } from "../fakes/stub-runtime.ts";
 
 const previews: readonly Preview[] = [

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { conditionsFor, fixable, longestValue } from "../../console/src/screens/approvals/grant-scope.ts";
-import { fits } from "../../src/approvals/grant.ts";
-import type { JsonObject } from "../../src/core/json.ts";
-import { digestOf } from "../../src/core/system/digest.ts";
-import { compileConditions } from "../../src/policy/rules/condition.ts";
-import type { Conditions } from "../../src/policy/rules/rule-schema.ts";
-import { longestValue as longest } from "../../src/policy/rules/whole-value.ts";
+import type { JsonObject } from "../../packages/core/src/json.ts";
+import { digestOf } from "../../packages/core/src/system/digest.ts";
+import { fits } from "../../packages/postern/src/approvals/grant.ts";
+import { compileConditions } from "../../packages/postern/src/policy/rules/condition.ts";
+import type { Conditions } from "../../packages/postern/src/policy/rules/rule-schema.ts";
+import { longestValue as longest } from "../../packages/postern/src/policy/rules/whole-value.ts";
 
 function holds(given: JsonObject, names: readonly string[], other: JsonObject): boolean {
   const conditions = conditionsFor(given, names, []) as Conditions; // the words of a policy

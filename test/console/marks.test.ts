@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { type ApprovalView, isAlike, markOf } from "../../console/src/api/approvals.ts";
-import { shownApproval } from "../../src/server/wire.ts";
+import { shownApproval } from "../../packages/postern/src/server/wire.ts";
 import { anApproval } from "../fakes/stub-runtime.ts";
 
 const sent = shownApproval(anApproval());

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { checkProof } from "../../console/src/screens/audit/proof.ts";
-import { openAuditLog } from "../../src/audit/audit-log.ts";
-import type { AuditLog } from "../../src/audit/log.ts";
-import { createSigner } from "../../src/audit/signer.ts";
-import type { EventProof } from "../../src/server/contract/audit.ts";
+import type { EventProof } from "../../packages/core/src/contract/audit.ts";
+import { openAuditLog } from "../../packages/postern/src/audit/audit-log.ts";
+import type { AuditLog } from "../../packages/postern/src/audit/log.ts";
+import { createSigner } from "../../packages/postern/src/audit/signer.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { aLogStore, noteSome } from "../fakes/log-store.ts";
 

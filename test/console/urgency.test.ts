@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { byUrgency } from "../../console/src/screens/approvals/urgency.ts";
-import type { Risk } from "../../src/core/call.ts";
-import { risks } from "../../src/core/risk.ts";
-import { endOfUrgency, urgencyOf } from "../../src/store/urgency.ts";
+import type { Risk } from "../../packages/core/src/call.ts";
+import { risks } from "../../packages/core/src/risk.ts";
+import { endOfUrgency, urgencyOf } from "../../packages/postern/src/store/urgency.ts";
 
 const day = Date.UTC(2026, 10, 20);
 const request = fc.record({

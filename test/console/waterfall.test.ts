@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compressedScale, rowsOf, trueScale, wallTime } from "../../console/src/screens/runs/waterfall.ts";
-import type { TimelineCall } from "../../src/server/contract/runs.ts";
+import type { TimelineCall } from "../../packages/core/src/contract/runs.ts";
 
 const start = Date.UTC(2026, 10, 20, 12);
 const iso = (ms: number): string => new Date(start + ms).toISOString();

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
-import type { Principal } from "../../src/core/call.ts";
-import type { FindNeeded, SharedArtifactStore } from "../../src/results/artifact-store.ts";
+import type { Principal } from "../../packages/core/src/call.ts";
+import type { FindNeeded, SharedArtifactStore } from "../../packages/postern/src/results/artifact-store.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { noneNeeded } from "../fakes/shaping.ts";
 

@@ -1,7 +1,7 @@
 /** The contract of every store. `open` returns an empty one. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Clock } from "../../src/core/clock.ts";
-import type { SerializeEvent, Store } from "../../src/store/store.ts";
+import type { Clock } from "../../packages/core/src/clock.ts";
+import type { SerializeEvent, Store } from "../../packages/postern/src/store/store.ts";
 import { note } from "./records.ts";
 import { approvalContract } from "./store/approvals.ts";
 import { artifactReferenceContract } from "./store/artifacts.ts";

@@ -3,11 +3,11 @@
  * An earlier process began the run `old`; the run `new` does not exist yet.
  */
 import { join } from "node:path";
-import { serializeWith } from "../../src/audit/entry.ts";
-import type { StoreWrite } from "../../src/core/records.ts";
-import { createRuntime, SystemClock } from "../../src/index.ts";
-import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
-import type { Committed, Durability } from "../../src/store/store.ts";
+import type { StoreWrite } from "../../packages/core/src/records.ts";
+import { serializeWith } from "../../packages/postern/src/audit/entry.ts";
+import { createRuntime, SystemClock } from "../../packages/postern/src/index.ts";
+import { openSqliteStore } from "../../packages/postern/src/store/sqlite/sqlite-store.ts";
+import type { Committed, Durability } from "../../packages/postern/src/store/store.ts";
 import { PointStore } from "./points.ts";
 
 const [folder = ".", verb = "none", when = "before"] = process.argv.slice(2);

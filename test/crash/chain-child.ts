@@ -1,10 +1,10 @@
 /** Runs one script in the given folder and kills itself at the n-th moment at which data could be lost; 0 means never. */
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
-import { SystemClock } from "../../src/core/clock.ts";
-import { knownEngines } from "../../src/engines/known-engines.ts";
-import type { SandboxDriver, SandboxSession } from "../../src/engines/sandbox.ts";
-import { createRuntime, defineTool } from "../../src/index.ts";
+import { SystemClock } from "../../packages/core/src/clock.ts";
+import type { SandboxDriver, SandboxSession } from "../../packages/core/src/sandbox/sandbox.ts";
+import { knownEngines } from "../../packages/engines/src/known-engines.ts";
+import { createRuntime, defineTool } from "../../packages/postern/src/index.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 
 const [folder = "", at = "0", which = ""] = process.argv.slice(2);

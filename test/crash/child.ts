@@ -5,9 +5,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { join } from "node:path";
-import { serializeWith } from "../../src/audit/entry.ts";
-import { createRuntime, type Runtime, SystemClock } from "../../src/index.ts";
-import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
+import { serializeWith } from "../../packages/postern/src/audit/entry.ts";
+import { createRuntime, type Runtime, SystemClock } from "../../packages/postern/src/index.ts";
+import { openSqliteStore } from "../../packages/postern/src/store/sqlite/sqlite-store.ts";
 import { payTool, record } from "./effects.ts";
 import { killer, PointStore } from "./points.ts";
 

@@ -3,7 +3,7 @@
  * line of `effects` before its tool continues, each outcome as a line of `acknowledged`. The last calls never end.
  */
 import { join } from "node:path";
-import { createRuntime } from "../../src/index.ts";
+import { createRuntime } from "../../packages/postern/src/index.ts";
 import { payTool, record } from "./effects.ts";
 
 const [folder = "."] = process.argv.slice(2);

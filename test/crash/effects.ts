@@ -1,5 +1,5 @@
 import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs";
-import { defineTool } from "../../src/index.ts";
+import { defineTool } from "../../packages/postern/src/index.ts";
 
 /** Appends a line to a file and syncs it: the record of real effects, kept outside of Postern. */
 export function record(file: string, line: string): void {

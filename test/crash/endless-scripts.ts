@@ -1,6 +1,6 @@
 /** Runs one endless script on each engine, prints their process ids, and waits to be killed. */
-import { SystemClock } from "../../src/core/clock.ts";
-import { knownEngines } from "../../src/engines/known-engines.ts";
+import { SystemClock } from "../../packages/core/src/clock.ts";
+import { knownEngines } from "../../packages/engines/src/known-engines.ts";
 
 const clock = new SystemClock();
 const limits = { cpuMs: 300_000, memoryBytes: 64 * 1024 * 1024, outputBytes: 1_000, wallMs: 300_000 };

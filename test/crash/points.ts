@@ -1,4 +1,4 @@
-import type { ApprovalRecord, CallRecord, StoreWrite } from "../../src/core/records.ts";
+import type { ApprovalRecord, CallRecord, StoreWrite } from "../../packages/core/src/records.ts";
 import type {
   AudienceFilter,
   CallFilter,
@@ -10,7 +10,7 @@ import type {
   StoreEntry,
   WaitingAudience,
   WaitingFilter,
-} from "../../src/store/store.ts";
+} from "../../packages/postern/src/store/store.ts";
 
 /**
  * The points at which a process can be killed, in the order of one approved call. A checkpoint is anchored in a file

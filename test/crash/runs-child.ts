@@ -1,6 +1,6 @@
 /** Makes endless calls that fill run folders until it is killed: `node runs-child.ts FOLDER`. */
 import { join } from "node:path";
-import { createRuntime, defineTool } from "../../src/index.ts";
+import { createRuntime, defineTool } from "../../packages/postern/src/index.ts";
 
 const [folder = "."] = process.argv.slice(2);
 const lookUp = defineTool({

@@ -1,7 +1,7 @@
 /** Runs one script that gives a call up after 20 ms, and kills itself at the n-th moment at which data could be lost; 0 means never. */
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
-import { createRuntime, defineTool } from "../../src/index.ts";
+import { createRuntime, defineTool } from "../../packages/postern/src/index.ts";
 
 const [folder = "", at = "0", engine = ""] = process.argv.slice(2);
 let moment = 0;

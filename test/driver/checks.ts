@@ -1,5 +1,5 @@
-import type { Json } from "../../src/core/json.ts";
-import type { ScriptStep } from "../../src/engines/sandbox.ts";
+import type { Json } from "../../packages/core/src/json.ts";
+import type { ScriptStep } from "../../packages/core/src/sandbox/sandbox.ts";
 
 /** What every engine must do, in each of its languages. */
 export interface Check {

@@ -1,17 +1,17 @@
 /**
- * Checks a script engine against what every engine must do, on a real host: `npm run test:driver -- NAME [FILE]`, where
+ * Checks a script engine against what every engine must do, on a real host: `npm run proof -- driver NAME [FILE]`, where
  * FILE is a configuration file with the engine's settings under `chains.engine_settings`. Exits with 1 if a check fails,
  * with 2 if the engine cannot run. `--json` prints a report.
  */
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
-import { noOpaqueFields, toCamelCase } from "../../src/core/case.ts";
-import { SystemClock } from "../../src/core/clock.ts";
-import { messageOf } from "../../src/core/fault.ts";
-import { isJsonObject } from "../../src/core/json.ts";
-import { driversSchema } from "../../src/engines/drivers-config.ts";
-import { type EngineSettings, knownEngines, placedEngine } from "../../src/engines/known-engines.ts";
-import type { SandboxDriver, SandboxLimits, ScriptStep } from "../../src/engines/sandbox.ts";
+import { noOpaqueFields, toCamelCase } from "../../packages/core/src/case.ts";
+import { SystemClock } from "../../packages/core/src/clock.ts";
+import { messageOf } from "../../packages/core/src/fault.ts";
+import { isJsonObject } from "../../packages/core/src/json.ts";
+import type { SandboxDriver, SandboxLimits, ScriptStep } from "../../packages/core/src/sandbox/sandbox.ts";
+import { type EngineSettings, knownEngines, placedEngine } from "../../packages/engines/src/known-engines.ts";
+import { driversSchema } from "../../packages/postern/src/code-mode/drivers-config.ts";
 import { driven, echoTools } from "../fakes/driven.ts";
 import { type Check, checks } from "./checks.ts";
 

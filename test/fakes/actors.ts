@@ -1,4 +1,4 @@
-import type { Actor } from "../../src/core/actor.ts";
+import type { Actor } from "../../packages/core/src/actor.ts";
 
 /** A person who signed in. */
 export function actor(by: string): Actor {

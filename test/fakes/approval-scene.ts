@@ -1,5 +1,5 @@
 import { afterEach } from "vitest";
-import type { RuntimeOptions } from "../../src/index.ts";
+import type { RuntimeOptions } from "../../packages/postern/src/index.ts";
 import { type HttpFixture, httpFixture } from "./http-fixture.ts";
 import { type RuntimeFixture, runtimeFixture } from "./runtime-fixture.ts";
 

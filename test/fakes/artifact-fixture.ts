@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
-import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
+import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../packages/postern/src/index.ts";
 import { FakeClock } from "./clock.ts";
 import { ownFolder } from "./own-folder.ts";
 

@@ -1,5 +1,5 @@
 import { vi } from "vitest";
-import type { Runtime } from "../../src/index.ts";
+import type { Runtime } from "../../packages/postern/src/index.ts";
 
 /** Counts the holds on artifacts that are taken from now on and not released. */
 export function countHolds({ artifacts }: Pick<Runtime, "artifacts">): () => number {

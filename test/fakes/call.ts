@@ -1,6 +1,6 @@
-import type { ToolCall } from "../../src/core/call.ts";
-import type { Weighing } from "../../src/core/event.ts";
-import { sha256 } from "../../src/core/system/digest.ts";
+import type { ToolCall } from "../../packages/core/src/call.ts";
+import type { Weighing } from "../../packages/core/src/event.ts";
+import { sha256 } from "../../packages/core/src/system/digest.ts";
 
 /** Returns an arrived call; a test names only the fields it needs. */
 export function aCall({

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ServerConfig } from "../../src/index.ts";
+import type { ServerConfig } from "../../packages/postern/src/index.ts";
 import { ownFolder } from "./own-folder.ts";
 
 /** A tool as `changing-server.ts` lists it. */

@@ -1,4 +1,4 @@
-import type { Channel, ChannelState, Delivered, Notice } from "../../src/observe/notify/channel.ts";
+import type { Channel, ChannelState, Delivered, Notice } from "../../packages/postern/src/observe/notify/channel.ts";
 import { type RuntimeFixture, runtimeFixture } from "./runtime-fixture.ts";
 
 export interface ChannelFixture extends Channel {

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { shownDigest } from "../../src/approvals/binding.ts";
-import type { ApprovalRoute } from "../../src/approvals/index.ts";
-import type { RuntimeOptions } from "../../src/index.ts";
-import { keyFrom, sign } from "../../src/observe/notify/signature.ts";
+import { shownDigest } from "../../packages/postern/src/approvals/binding.ts";
+import type { ApprovalRoute } from "../../packages/postern/src/approvals/index.ts";
+import type { RuntimeOptions } from "../../packages/postern/src/index.ts";
+import { keyFrom, sign } from "../../packages/postern/src/observe/notify/signature.ts";
 import { bodyOf, httpFixture } from "./http-fixture.ts";
 import type { RuntimeFixture } from "./runtime-fixture.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/core/clock.ts";
+import type { Clock } from "../../packages/core/src/clock.ts";
 
 interface Waiter {
   readonly due: number;

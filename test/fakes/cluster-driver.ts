@@ -1,5 +1,5 @@
-import { KubernetesDriver, type KubernetesOptions } from "../../src/engines/remote/kubernetes/driver.ts";
-import type { SandboxLimits } from "../../src/engines/sandbox.ts";
+import type { SandboxLimits } from "../../packages/core/src/sandbox/sandbox.ts";
+import { KubernetesDriver, type KubernetesOptions } from "../../packages/engines/src/remote/kubernetes/driver.ts";
 import type { FakeCluster } from "./fake-cluster.ts";
 
 export const podLimits: SandboxLimits = {

@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { createHost, runCommand } from "../../src/cli/command-host.ts";
+import { createHost, runCommand } from "../../packages/postern/src/cli/command-host.ts";
 import { type Ended, PosternProcess } from "./postern-process.ts";
 
 /**

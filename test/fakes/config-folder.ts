@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadConfig } from "../../src/config/load.ts";
-import type { Environment, Flags } from "../../src/config/overrides.ts";
-import { ConfigProblems, problemLine } from "../../src/config/problem.ts";
-import type { Settings } from "../../src/config/settings.ts";
+import { loadConfig } from "../../packages/postern/src/config/load.ts";
+import type { Environment, Flags } from "../../packages/postern/src/config/overrides.ts";
+import { ConfigProblems, problemLine } from "../../packages/postern/src/config/problem.ts";
+import type { Settings } from "../../packages/postern/src/config/settings.ts";
 
 interface More {
   readonly ending?: string;

@@ -1,5 +1,10 @@
-import { type ApprovalRoute, type Decider, type DecisionAnswer, shownDigest } from "../../src/approvals/index.ts";
-import type { CallRequest, RuntimeOptions } from "../../src/index.ts";
+import {
+  type ApprovalRoute,
+  type Decider,
+  type DecisionAnswer,
+  shownDigest,
+} from "../../packages/postern/src/approvals/index.ts";
+import type { CallRequest, RuntimeOptions } from "../../packages/postern/src/index.ts";
 import { asker, type RuntimeFixture } from "./runtime-fixture.ts";
 
 export const ann: Decider = {

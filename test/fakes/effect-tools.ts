@@ -1,7 +1,7 @@
 import { expect } from "vitest";
-import type { ChainScript } from "../../src/engines/index.ts";
-import type { SandboxDriver } from "../../src/engines/sandbox.ts";
-import type { RuntimeOptions, ToolOutcome } from "../../src/index.ts";
+import type { SandboxDriver } from "../../packages/core/src/sandbox/sandbox.ts";
+import type { ChainScript } from "../../packages/engines/src/index.ts";
+import type { RuntimeOptions, ToolOutcome } from "../../packages/postern/src/index.ts";
 import { fakeDriver } from "./fake-sandbox.ts";
 import { asker, boss, type RuntimeFixture, runtimeFixture } from "./runtime-fixture.ts";
 import { resultOf } from "./script-fixture.ts";

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { CallEvent } from "../../src/index.ts";
+import type { CallEvent } from "../../packages/postern/src/index.ts";
 import { type RuntimeFixture, runtimeFixture } from "./runtime-fixture.ts";
 
 /** Counts the final events of each arrival by its id. */

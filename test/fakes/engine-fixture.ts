@@ -1,13 +1,19 @@
-import { SystemClock } from "../../src/core/clock.ts";
-import { knownEngines } from "../../src/engines/known-engines.ts";
+import { SystemClock } from "../../packages/core/src/clock.ts";
 import type {
   SandboxDriver,
   SandboxLimits,
   SandboxSession,
   ScriptProgram,
   SettledCall,
-} from "../../src/engines/sandbox.ts";
-import { createRuntime, defineTool, type Json, type Runtime, type RuntimeOptions } from "../../src/index.ts";
+} from "../../packages/core/src/sandbox/sandbox.ts";
+import { knownEngines } from "../../packages/engines/src/known-engines.ts";
+import {
+  createRuntime,
+  defineTool,
+  type Json,
+  type Runtime,
+  type RuntimeOptions,
+} from "../../packages/postern/src/index.ts";
 
 /** All that scripts can run in here. */
 const all = ["quickjs", "cpython", "pyodide"] as const;

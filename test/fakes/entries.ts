@@ -1,23 +1,26 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-
-const root = join(import.meta.dirname, "../..");
-
-const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
-  readonly exports: Readonly<Record<string, string>>;
-}; // our own
+import { packages, root } from "../../scripts/packages.ts";
 
 export interface PackageEntry {
-  /** The import path: `postern/policy`. */
+  /** The import path: `postern/policy`, `@postern/core`. */
   readonly name: string;
-  /** Its source file in `src`. */
+  /** Its source file. */
   readonly source: string;
 }
 
-/** The entry and the subpaths of the package. */
-export const entries: readonly PackageEntry[] = Object.entries(manifest.exports)
-  .filter(([, built]) => built.endsWith(".js"))
-  .map(([subpath, built]) => ({
-    name: `postern${subpath.slice(1)}`,
-    source: join(root, built.replace("./dist/", "src/").replace(/\.js$/, ".ts")),
-  }));
+interface Manifest {
+  readonly name: string;
+  readonly exports: Readonly<Record<string, string | { readonly "postern-source": string }>>;
+}
+
+/** The entries of all packages. */
+export const entries: readonly PackageEntry[] = packages.flatMap((folder) => {
+  const at = join(root, "packages", folder);
+  const manifest = JSON.parse(readFileSync(join(at, "package.json"), "utf8")) as Manifest; // our own
+  return Object.entries(manifest.exports).flatMap(([subpath, to]) =>
+    typeof to === "string"
+      ? []
+      : [{ name: `${manifest.name}${subpath.slice(1)}`, source: join(at, to["postern-source"]) }],
+  );
+});

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
-import { networkPolicy } from "../../src/engines/remote/kubernetes/policy.ts";
+import { networkPolicy } from "../../packages/engines/src/remote/kubernetes/policy.ts";
 
 export interface FakePod {
   readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "../../src/core/json.ts";
+import type { Json, JsonObject } from "../../packages/core/src/json.ts";
 import type {
   AskedCall,
   Printed,
@@ -7,7 +7,7 @@ import type {
   ScriptProgram,
   ScriptStep,
   SettledCall,
-} from "../../src/engines/sandbox.ts";
+} from "../../packages/core/src/sandbox/sandbox.ts";
 
 export interface FakeDriverOptions {
   readonly name?: string;

@@ -1,8 +1,8 @@
-import { serializeWith } from "../../src/audit/entry.ts";
-import type { CallRecord, StoreWrite } from "../../src/core/records.ts";
-import { RuntimeFault } from "../../src/index.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
-import type { CallName, Committed, Durability } from "../../src/store/store.ts";
+import type { CallRecord, StoreWrite } from "../../packages/core/src/records.ts";
+import { serializeWith } from "../../packages/postern/src/audit/entry.ts";
+import { RuntimeFault } from "../../packages/postern/src/index.ts";
+import { MemoryStore } from "../../packages/postern/src/store/memory-store.ts";
+import type { CallName, Committed, Durability } from "../../packages/postern/src/store/store.ts";
 import { PointStore } from "../crash/points.ts";
 import type { FakeClock } from "./clock.ts";
 

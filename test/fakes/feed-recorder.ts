@@ -1,5 +1,5 @@
-import type { FeedReader, FeedSubscription, ResetReason } from "../../src/observe/feed.ts";
-import type { FeedEvent, FeedFilter } from "../../src/observe/feed-event.ts";
+import type { FeedReader, FeedSubscription, ResetReason } from "../../packages/postern/src/observe/feed.ts";
+import type { FeedEvent, FeedFilter } from "../../packages/postern/src/observe/feed-event.ts";
 import type { RuntimeFixture } from "./runtime-fixture.ts";
 
 /** The filter of a reader that may read every event. */

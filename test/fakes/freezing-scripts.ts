@@ -1,7 +1,7 @@
 /** Generates scripts that are cut short, thawed and moved, some of which differ from run to run, and runs them. */
 import fc from "fast-check";
-import type { SandboxDriver, SandboxSession } from "../../src/engines/sandbox.ts";
-import type { defineTool, ToolContext } from "../../src/index.ts";
+import type { SandboxDriver, SandboxSession } from "../../packages/core/src/sandbox/sandbox.ts";
+import type { defineTool, ToolContext } from "../../packages/postern/src/index.ts";
 import { asker, boss, runtimeFixture } from "./runtime-fixture.ts";
 import { resultOf } from "./script-fixture.ts";
 

@@ -13,13 +13,13 @@ import {
 } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { parse, stringify } from "yaml";
-import { createClient } from "../../src/server/client/client.ts";
-import type { PosternClient } from "../../src/server/contract/client.ts";
-import { readToken } from "../../src/server/credentials.ts";
+import type { PosternClient } from "../../packages/core/src/contract/client.ts";
+import { createClient } from "../../packages/postern/src/server/client/client.ts";
+import { readToken } from "../../packages/postern/src/server/credentials.ts";
 import { type Ended, ended } from "./postern-process.ts";
 
 const root = join(import.meta.dirname, "../..");
-const bin = join(root, "bin/postern.js");
+const bin = join(root, "packages/postern/bin/postern.js");
 const inspector = join(root, "node_modules/.bin/inspector");
 
 export type McpRevision = "2025-11-25" | "2026-07-28";
@@ -197,7 +197,7 @@ function toolsModule(diary: string, folder: string): string {
   return `import { appendFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { defineTool } from ${JSON.stringify(join(root, "src/tools/define.ts"))};
+import { defineTool } from ${JSON.stringify(join(root, "packages/postern/src/tools/define.ts"))};
 const inputSchema = { type: "object", properties: { job: { type: "string" } }, required: ["job"], additionalProperties: false };
 const execute = async ({ job }) => {
   appendFileSync(${JSON.stringify(diary)}, job + "\\n");

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createRuntime } from "../../src/index.ts";
+import { createRuntime } from "../../packages/postern/src/index.ts";
 import { hashing, producing, watchedMemory } from "./streaming.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "postern-gigabyte-"));

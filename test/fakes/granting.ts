@@ -1,6 +1,6 @@
 /** Ann approves a mail and remembers it as a grant. */
 
-import type { Remember } from "../../src/approvals/index.ts";
+import type { Remember } from "../../packages/postern/src/approvals/index.ts";
 import { ann, mail } from "./deciders.ts";
 import { asker, type RuntimeFixture } from "./runtime-fixture.ts";
 

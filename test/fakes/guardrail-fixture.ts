@@ -6,8 +6,8 @@ import {
   type Runtime,
   type RuntimeOptions,
   type ToolOutcome,
-} from "../../src/index.ts";
-import type { Guardrail } from "../../src/policy/index.ts";
+} from "../../packages/postern/src/index.ts";
+import type { Guardrail } from "../../packages/postern/src/policy/index.ts";
 import { FakeClock } from "./clock.ts";
 
 export const writtenTexts: string[] = [];

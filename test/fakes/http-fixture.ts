@@ -1,9 +1,13 @@
 import { rm } from "node:fs/promises";
 import { afterAll, beforeEach } from "vitest";
-import type { SignedIn } from "../../src/identity/accounts.ts";
-import type { Runtime } from "../../src/runtime/api/api.ts";
-import { openCredentials, readToken, type TokenRole } from "../../src/server/credentials.ts";
-import { createHttpServer, type HttpServer, type HttpServerOptions } from "../../src/server/http/http-server.ts";
+import type { SignedIn } from "../../packages/postern/src/identity/accounts.ts";
+import type { Runtime } from "../../packages/postern/src/runtime/api/api.ts";
+import { openCredentials, readToken, type TokenRole } from "../../packages/postern/src/server/credentials.ts";
+import {
+  createHttpServer,
+  type HttpServer,
+  type HttpServerOptions,
+} from "../../packages/postern/src/server/http/http-server.ts";
 import { ownFolder } from "./own-folder.ts";
 import { type StubCall, type StubOptions, stubRuntime } from "./stub-runtime.ts";
 

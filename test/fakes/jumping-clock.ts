@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/core/clock.ts";
+import type { Clock } from "../../packages/core/src/clock.ts";
 
 /** A clock that jumps in the middle of a turn, as real time does between two lines. */
 export class JumpingClock implements Clock {

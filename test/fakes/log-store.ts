@@ -1,7 +1,7 @@
-import { serializeWith } from "../../src/audit/entry.ts";
-import type { Clock } from "../../src/core/clock.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
-import type { Store, StoreEntry } from "../../src/store/store.ts";
+import type { Clock } from "../../packages/core/src/clock.ts";
+import { serializeWith } from "../../packages/postern/src/audit/entry.ts";
+import { MemoryStore } from "../../packages/postern/src/store/memory-store.ts";
+import type { Store, StoreEntry } from "../../packages/postern/src/store/store.ts";
 
 /** A store for tests that use only the log. */
 export function aLogStore(clock: Clock): Store {

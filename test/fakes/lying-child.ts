@@ -1,4 +1,4 @@
-import type { ChildSpec } from "../../src/engines/child/child-process.ts";
+import type { ChildSpec } from "../../packages/engines/src/child/child-process.ts";
 
 /** A child process with a test's code: `say(frame)` writes a frame with the right token, `raw(bytes)` any bytes. */
 export function lyingChild(onNext: string, onReady = "say({ ready: true })"): ChildSpec {

@@ -1,5 +1,5 @@
-import type { Host } from "../../src/cli/host.ts";
-import { createProgram, type Program } from "../../src/cli/program.ts";
+import type { Host } from "../../packages/postern/src/cli/host.ts";
+import { createProgram, type Program } from "../../packages/postern/src/cli/program.ts";
 import { FakeClock } from "./clock.ts";
 
 /** Commands that must not reach a Postern, and all their output. */

@@ -1,7 +1,7 @@
-import type { Clock } from "../../src/core/clock.ts";
-import { Pins } from "../../src/mcp/client/pins.ts";
-import { createRedactor } from "../../src/secrets/redactor.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Clock } from "../../packages/core/src/clock.ts";
+import { Pins } from "../../packages/postern/src/mcp/client/pins.ts";
+import { createRedactor } from "../../packages/postern/src/secrets/redactor.ts";
+import type { Store } from "../../packages/postern/src/store/store.ts";
 import { aLogStore } from "./log-store.ts";
 
 /** Returns the pins of a new store or of the given one. */

@@ -1,8 +1,15 @@
 /** Rule sets and calls that match often: few names and few values, ugly ones included. */
 import fc from "fast-check";
-import { autonomies, risks } from "../../src/core/risk.ts";
-import type { Condition, Facts, HistoryLimit, PolicyOptions, Rule, ToolFacts } from "../../src/policy/index.ts";
-import type { PastCall } from "../../src/policy/policy.ts";
+import { autonomies, risks } from "../../packages/core/src/risk.ts";
+import type {
+  Condition,
+  Facts,
+  HistoryLimit,
+  PolicyOptions,
+  Rule,
+  ToolFacts,
+} from "../../packages/postern/src/policy/index.ts";
+import type { PastCall } from "../../packages/postern/src/policy/policy.ts";
 
 /** Returns the number of runs of a property: its share of `FC_RUNS`, by default 2,000. */
 export function runs(share: number): { readonly numRuns: number } {

@@ -1,6 +1,6 @@
 /** Facts for tests that call a policy directly. */
-import { createPolicy, type PolicyOptions } from "../../src/policy/decide.ts";
-import type { Decision, Facts, ToolFacts } from "../../src/policy/policy.ts";
+import { createPolicy, type PolicyOptions } from "../../packages/postern/src/policy/decide.ts";
+import type { Decision, Facts, ToolFacts } from "../../packages/postern/src/policy/policy.ts";
 
 export const principal = { tenant: "default", agent: "agent" };
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const root = join(import.meta.dirname, "../..");
-const bin = join(root, "bin/postern.js");
+const bin = join(root, "packages/postern/bin/postern.js");
 
 export interface Ended {
   readonly code: number | null;
@@ -98,7 +98,7 @@ export async function ended(child: ChildProcess): Promise<Ended> {
 
 function toolsModule(ran: string): string {
   return `import { appendFileSync, existsSync } from "node:fs";
-import { defineTool } from ${JSON.stringify(join(root, "src/tools/define.ts"))};
+import { defineTool } from ${JSON.stringify(join(root, "packages/postern/src/tools/define.ts"))};
 const note = (line) => appendFileSync(${JSON.stringify(ran)}, line + "\\n");
 const text = { type: "object", properties: { text: { type: "string" } }, required: ["text"], additionalProperties: false };
 const any = { type: "object" };

@@ -1,4 +1,4 @@
-import type { defineTool } from "../../src/index.ts";
+import type { defineTool } from "../../packages/postern/src/index.ts";
 
 export type ProbeTool = Parameters<typeof defineTool>[0];
 

@@ -1,10 +1,10 @@
 /** Projects the audit log again and compares a run's folder with it. */
 import { isDeepStrictEqual } from "node:util";
-import type { AuditEvent } from "../../src/audit/index.ts";
-import { endEvents } from "../../src/core/event.ts";
-import type { Runtime } from "../../src/index.ts";
-import { makesNoFolder, type Projected, project, runIn } from "../../src/observe/runs/projection.ts";
-import type { CallStart } from "../../src/observe/runs/records.ts";
+import { endEvents } from "../../packages/core/src/event.ts";
+import type { AuditEvent } from "../../packages/postern/src/audit/index.ts";
+import type { Runtime } from "../../packages/postern/src/index.ts";
+import { makesNoFolder, type Projected, project, runIn } from "../../packages/postern/src/observe/runs/projection.ts";
+import type { CallStart } from "../../packages/postern/src/observe/runs/records.ts";
 import type { RunFolder } from "./run-folder.ts";
 
 type Line = Readonly<Record<string, unknown>>;

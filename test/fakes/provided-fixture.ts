@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { autoApprover } from "../../src/approvals/index.ts";
-import type { FileToolOptions } from "../../src/builtin/index.ts";
+import { autoApprover } from "../../packages/postern/src/approvals/index.ts";
+import type { FileToolOptions } from "../../packages/postern/src/builtin/index.ts";
 import {
   type AnyTool,
   createRuntime,
@@ -9,8 +9,8 @@ import {
   type Runtime,
   type RuntimeOptions,
   type ToolOutcome,
-} from "../../src/index.ts";
-import { openRunFolders } from "../../src/observe/index.ts";
+} from "../../packages/postern/src/index.ts";
+import { openRunFolders } from "../../packages/postern/src/observe/index.ts";
 import { ownFolder } from "./own-folder.ts";
 
 export interface ProvidedFixture extends AsyncDisposable {

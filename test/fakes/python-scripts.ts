@@ -5,7 +5,7 @@ import type {
   ScriptStep,
   SettledCall,
   ToolSketch,
-} from "../../src/engines/sandbox.ts";
+} from "../../packages/core/src/sandbox/sandbox.ts";
 
 export const pythonLimits: SandboxLimits = {
   cpuMs: 3_000,

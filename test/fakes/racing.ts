@@ -1,4 +1,4 @@
-import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
+import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../packages/postern/src/index.ts";
 import { JumpingClock } from "./jumping-clock.ts";
 
 export interface RaceFixture extends AsyncDisposable {

@@ -2,12 +2,12 @@
  * A slow reference for policy decisions, written unlike the real code: no caches, no index, no compilation, regular
  * expressions for patterns, recursion for paths. The differential test compares the policy with it.
  */
-import type { Risk, Verdict } from "../../src/core/call.ts";
-import type { Json } from "../../src/core/json.ts";
-import { risks, verdicts } from "../../src/core/risk.ts";
-import { digestOf } from "../../src/core/system/digest.ts";
-import type { Condition, Facts, HistoryLimit, PolicyOptions, Rule } from "../../src/policy/index.ts";
-import { defaultMatrix } from "../../src/policy/risk/matrix.ts";
+import type { Risk, Verdict } from "../../packages/core/src/call.ts";
+import type { Json } from "../../packages/core/src/json.ts";
+import { risks, verdicts } from "../../packages/core/src/risk.ts";
+import { digestOf } from "../../packages/core/src/system/digest.ts";
+import type { Condition, Facts, HistoryLimit, PolicyOptions, Rule } from "../../packages/postern/src/policy/index.ts";
+import { defaultMatrix } from "../../packages/postern/src/policy/risk/matrix.ts";
 
 export interface Answer {
   readonly verdict: Verdict | "DENY";

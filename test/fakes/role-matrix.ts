@@ -1,4 +1,4 @@
-import { type Permission, type Role, roles } from "../../src/core/roles.ts";
+import { type Permission, type Role, roles } from "../../packages/core/src/roles.ts";
 import { goodPassword } from "./people.ts";
 import { aDigest, aRecord } from "./stub-runtime.ts";
 

@@ -1,7 +1,7 @@
 /** People of an approval route. */
 
-import type { ApprovalRoute, Decider } from "../../src/approvals/index.ts";
-import type { RuntimeOptions } from "../../src/index.ts";
+import type { ApprovalRoute, Decider } from "../../packages/postern/src/approvals/index.ts";
+import type { RuntimeOptions } from "../../packages/postern/src/index.ts";
 import { cheap, holder } from "./people.ts";
 import { type RuntimeFixture, runtimeFixture } from "./runtime-fixture.ts";
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { RunEvent, ToolRecord } from "../../src/observe/index.ts";
+import type { RunEvent, ToolRecord } from "../../packages/postern/src/observe/index.ts";
 import { ownFolder } from "./own-folder.ts";
 
 /** Makes a folder of runs for one test. */

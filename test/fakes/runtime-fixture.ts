@@ -1,5 +1,11 @@
-import type { JsonObject } from "../../src/core/json.ts";
-import { createRuntime, defineTool, type Runtime, type RuntimeOptions, type ToolContext } from "../../src/index.ts";
+import type { JsonObject } from "../../packages/core/src/json.ts";
+import {
+  createRuntime,
+  defineTool,
+  type Runtime,
+  type RuntimeOptions,
+  type ToolContext,
+} from "../../packages/postern/src/index.ts";
 import { FakeClock } from "./clock.ts";
 
 export interface RuntimeFixture extends AsyncDisposable {

@@ -1,5 +1,5 @@
-import type { SandboxDriver } from "../../src/engines/sandbox.ts";
-import type { Json, RuntimeOptions } from "../../src/index.ts";
+import type { SandboxDriver } from "../../packages/core/src/sandbox/sandbox.ts";
+import type { Json, RuntimeOptions } from "../../packages/postern/src/index.ts";
 import { fakeDriver } from "./fake-sandbox.ts";
 import { type RuntimeFixture, runtimeFixture } from "./runtime-fixture.ts";
 

@@ -1,4 +1,3 @@
-import { quickJsDriver, type WarmDriver } from "../../src/engines/quickjs/driver.ts";
 import type {
   AskedCall,
   SandboxDriver,
@@ -7,7 +6,8 @@ import type {
   ScriptStep,
   SettledCall,
   ToolSketch,
-} from "../../src/engines/sandbox.ts";
+} from "../../packages/core/src/sandbox/sandbox.ts";
+import { quickJsDriver, type WarmDriver } from "../../packages/engines/src/quickjs/driver.ts";
 
 /** Wide enough for a busy machine; a test of a limit sets its own. */
 export const roomyLimits: SandboxLimits = {

@@ -1,12 +1,12 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterEach } from "vitest";
-import { createRuntime, type Runtime, type RuntimeOptions } from "../../src/index.ts";
-import { createMcpGateway } from "../../src/mcp/server/mcp-server.ts";
-import { createClient } from "../../src/server/client/client.ts";
-import type { PosternClient } from "../../src/server/contract/client.ts";
-import { openCredentials, readToken } from "../../src/server/credentials.ts";
-import { createHttpServer } from "../../src/server/http/http-server.ts";
-import { listen, loopbackHosts } from "../../src/server/http/serve.ts";
+import type { PosternClient } from "../../packages/core/src/contract/client.ts";
+import { createRuntime, type Runtime, type RuntimeOptions } from "../../packages/postern/src/index.ts";
+import { createMcpGateway } from "../../packages/postern/src/mcp/server/mcp-server.ts";
+import { createClient } from "../../packages/postern/src/server/client/client.ts";
+import { openCredentials, readToken } from "../../packages/postern/src/server/credentials.ts";
+import { createHttpServer } from "../../packages/postern/src/server/http/http-server.ts";
+import { listen, loopbackHosts } from "../../packages/postern/src/server/http/serve.ts";
 import { ownFolder } from "./own-folder.ts";
 
 /** A runtime behind a listening HTTP and MCP server, with clients that show its tools on every interface. */

@@ -1,5 +1,5 @@
 /** Creates a runtime with the servers in its first argument (JSON), says `ready`, and waits to be killed. */
-import { createRuntime } from "../../src/index.ts";
+import { createRuntime } from "../../packages/postern/src/index.ts";
 
 const runtime = await createRuntime({ servers: JSON.parse(process.argv[2] ?? "{}") });
 process.stdout.write(

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { HttpServerOptions } from "../../src/server/http/http-server.ts";
+import type { HttpServerOptions } from "../../packages/postern/src/server/http/http-server.ts";
 import { bodyOf, type HttpFixture, host, httpFixture } from "./http-fixture.ts";
 import { goodPassword, type People, people } from "./people.ts";
 import { type StubCall, stubRuntime } from "./stub-runtime.ts";

@@ -1,11 +1,15 @@
-import { directLimits, Session } from "../../src/call/session.ts";
-import type { Principal } from "../../src/core/call.ts";
-import type { ContentBlock, ToolOutcome } from "../../src/core/outcome.ts";
-import type { ArtifactStore, FindNeeded, SharedArtifactStore } from "../../src/results/artifact-store.ts";
-import { MemoryArtifacts } from "../../src/results/memory-artifacts.ts";
-import type { RawResult } from "../../src/results/raw-result.ts";
-import { type ShapeParts, shape } from "../../src/results/shape.ts";
-import type { Redactor } from "../../src/secrets/secret-store.ts";
+import type { Principal } from "../../packages/core/src/call.ts";
+import type { ContentBlock, ToolOutcome } from "../../packages/core/src/outcome.ts";
+import { directLimits, Session } from "../../packages/postern/src/call/session.ts";
+import type {
+  ArtifactStore,
+  FindNeeded,
+  SharedArtifactStore,
+} from "../../packages/postern/src/results/artifact-store.ts";
+import { MemoryArtifacts } from "../../packages/postern/src/results/memory-artifacts.ts";
+import type { RawResult } from "../../packages/postern/src/results/raw-result.ts";
+import { type ShapeParts, shape } from "../../packages/postern/src/results/shape.ts";
+import type { Redactor } from "../../packages/postern/src/secrets/secret-store.ts";
 import { FakeClock } from "./clock.ts";
 
 export const owner: Principal = { tenant: "acme", agent: "writer" };

@@ -1,5 +1,9 @@
 import { join } from "node:path";
-import { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from "../../src/store/sqlite/sqlite-store.ts";
+import {
+  openSqliteStore,
+  type SqliteStore,
+  type SqliteStoreOptions,
+} from "../../packages/postern/src/store/sqlite/sqlite-store.ts";
 import { serializePlainly } from "../contracts/records.ts";
 import { FakeClock } from "./clock.ts";
 import { ownFolder } from "./own-folder.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { defineTool, type LocalTool } from "../../src/index.ts";
+import { defineTool, type LocalTool } from "../../packages/postern/src/index.ts";
 
 const mebibyte = 2 ** 20;
 

@@ -1,13 +1,19 @@
-import { isForeign } from "../../src/call/authority.ts";
-import type { Limits } from "../../src/call/session.ts";
-import type { ToolOutcome } from "../../src/core/outcome.ts";
-import type { ApprovalRecord, CallRecord } from "../../src/core/records.ts";
-import type { ToolChanges } from "../../src/mcp/client/pins.ts";
-import type { Alarm } from "../../src/observe/alarms/alarms.ts";
-import type { RunName, RunSummary } from "../../src/observe/runs/runs.ts";
-import type { ControlState } from "../../src/policy/controls.ts";
-import type { CallContext, CallRequest, DecisionAnswer, Runtime, SettledAnswer } from "../../src/runtime/api/api.ts";
-import type { ApprovalFilter } from "../../src/store/store.ts";
+import type { ToolOutcome } from "../../packages/core/src/outcome.ts";
+import type { ApprovalRecord, CallRecord } from "../../packages/core/src/records.ts";
+import { isForeign } from "../../packages/postern/src/call/authority.ts";
+import type { Limits } from "../../packages/postern/src/call/session.ts";
+import type { ToolChanges } from "../../packages/postern/src/mcp/client/pins.ts";
+import type { Alarm } from "../../packages/postern/src/observe/alarms/alarms.ts";
+import type { RunName, RunSummary } from "../../packages/postern/src/observe/runs/runs.ts";
+import type { ControlState } from "../../packages/postern/src/policy/controls.ts";
+import type {
+  CallContext,
+  CallRequest,
+  DecisionAnswer,
+  Runtime,
+  SettledAnswer,
+} from "../../packages/postern/src/runtime/api/api.ts";
+import type { ApprovalFilter } from "../../packages/postern/src/store/store.ts";
 import { aCall } from "./call.ts";
 
 export const aDigest: string = "a".repeat(64);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from "vitest";
-import type { WarmDriver } from "../../src/engines/quickjs/driver.ts";
-import type { SandboxSession, ScriptProgram } from "../../src/engines/sandbox.ts";
+import type { SandboxSession, ScriptProgram } from "../../packages/core/src/sandbox/sandbox.ts";
+import type { WarmDriver } from "../../packages/engines/src/quickjs/driver.ts";
 import { type Order, type Ran, roomyLimits, runScript, someTools, warmDriver } from "./scripts.ts";
 
 export interface WarmScripts {

@@ -1,5 +1,5 @@
-import { isJsonObject, type Json } from "../../src/core/json.ts";
-import type { SandboxDriver, ScriptStep } from "../../src/engines/sandbox.ts";
+import { isJsonObject, type Json } from "../../packages/core/src/json.ts";
+import type { SandboxDriver, ScriptStep } from "../../packages/core/src/sandbox/sandbox.ts";
 import { type Ending, plainPython } from "./plain-python.ts";
 import type { MatrixProgram } from "./programs.ts";
 

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { pythonSource } from "../../src/engines/cpython/prelude/prelude.ts";
+import { pythonSource } from "../../packages/engines/src/cpython/prelude/prelude.ts";
 import type { MatrixProgram } from "./programs.ts";
 
 /** A program's value and output, or the name of its error. */

@@ -1,15 +1,15 @@
 /**
  * Compares each Python engine with the local Python, program by program. Exits with 1 on a difference.
  *
- *     npm run matrix -- [--json] [--engine NAME] [--all] [--programs path/to/cases.mjs]
+ *     npm run proof -- matrix [--json] [--engine NAME] [--all] [--programs path/to/cases.mjs]
  *
  * Pyodide starts slowly, so it runs the operator programs and a part of the others; with `--all`, all.
  */
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { SystemClock } from "../../src/core/clock.ts";
-import { knownEngines } from "../../src/engines/known-engines.ts";
+import { SystemClock } from "../../packages/core/src/clock.ts";
+import { knownEngines } from "../../packages/engines/src/known-engines.ts";
 import { compared, type Row } from "./compare.ts";
 import { operatorPrograms } from "./operators.ts";
 import { type MatrixProgram, matrixPrograms } from "./programs.ts";

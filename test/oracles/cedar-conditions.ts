@@ -1,7 +1,7 @@
-import type { Json } from "../../src/core/json.ts";
-import type { CedarKind } from "../../src/policy/cedar/cedar-kinds.ts";
-import type { Condition, Conditions, PlainCondition } from "../../src/policy/rules/rule-schema.ts";
-import type { CedarArgument } from "../../src/policy/schema.ts";
+import type { Json } from "../../packages/core/src/json.ts";
+import type { CedarKind } from "../../packages/postern/src/policy/cedar/cedar-kinds.ts";
+import type { Condition, Conditions, PlainCondition } from "../../packages/postern/src/policy/rules/rule-schema.ts";
+import type { CedarArgument } from "../../packages/postern/src/policy/schema.ts";
 import { all, any, globbed, not, text, Unsupported } from "./cedar-text.ts";
 
 /** When a rule's conditions permit, deny or ask, as Cedar expressions. */

@@ -4,13 +4,13 @@
  * It covers rules, default, safe defaults and scopes: permitted, permitted after a question, denied. It leaves out matrix,
  * threshold, secrets and skills. A rule that Cedar cannot express exactly is named and refused, never approximated.
  */
-import { parseRisk, rankOf } from "../../src/core/risk.ts";
-import { cedarSchema } from "../../src/policy/cedar/cedar-facts.ts";
-import type { PolicyOptions } from "../../src/policy/decide.ts";
-import { compileOptions } from "../../src/policy/options.ts";
-import { isGlob } from "../../src/policy/rules/glob.ts";
-import type { Rule } from "../../src/policy/rules/rule-schema.ts";
-import type { CedarArguments } from "../../src/policy/schema.ts";
+import { parseRisk, rankOf } from "../../packages/core/src/risk.ts";
+import { cedarSchema } from "../../packages/postern/src/policy/cedar/cedar-facts.ts";
+import type { PolicyOptions } from "../../packages/postern/src/policy/decide.ts";
+import { compileOptions } from "../../packages/postern/src/policy/options.ts";
+import { isGlob } from "../../packages/postern/src/policy/rules/glob.ts";
+import type { Rule } from "../../packages/postern/src/policy/rules/rule-schema.ts";
+import type { CedarArguments } from "../../packages/postern/src/policy/schema.ts";
 import { CedarConditions } from "./cedar-conditions.ts";
 import { all, any, globbed, text, Unsupported } from "./cedar-text.ts";
 

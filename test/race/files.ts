@@ -1,5 +1,5 @@
 /**
- * `npm run race:files [-- --seconds N] [--json] [--only read,write] [--idle]`: exits with 1 when anything escaped or leaked,
+ * `npm run proof -- race [--seconds N] [--json] [--only read,write] [--idle]`: exits with 1 when anything escaped or leaked,
  * or if the attacker did nothing. With `--idle`, the attacker swaps nothing, so the run fails.
  */
 import { parseArgs } from "node:util";

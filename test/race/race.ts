@@ -14,8 +14,13 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileTools } from "../../src/builtin/index.ts";
-import { createRuntime, type JsonObject, type RuntimeSession, type ToolOutcome } from "../../src/index.ts";
+import { fileTools } from "../../packages/postern/src/builtin/index.ts";
+import {
+  createRuntime,
+  type JsonObject,
+  type RuntimeSession,
+  type ToolOutcome,
+} from "../../packages/postern/src/index.ts";
 import { descriptors } from "../attacks/files/file-fixture.ts";
 import { type Attacker, startAttacker } from "./attacker.ts";
 

@@ -10,12 +10,12 @@ import { dirname, join, relative } from "node:path";
 
 /** Floods, gigabytes, full disks, kills, process groups, import time, growth of engines, sandboxes, real servers. */
 export const system: readonly string[] = [
-  "src/engines/{remote/firecracker,remote/kubernetes}/*.test.ts",
-  "src/engines/cpython/**/{cpython,pyodide}.test.ts",
-  "src/engines/quickjs/{freeze,growing,hostile,reuse}.test.ts",
-  "src/mcp/client/{flood,large-answers,loop-delay,process-group}.test.ts",
-  "src/results/large-results.test.ts",
-  "src/store/sqlite/crash.test.ts",
+  "packages/engines/src/{remote/firecracker,remote/kubernetes}/*.test.ts",
+  "packages/engines/src/cpython/**/{cpython,pyodide}.test.ts",
+  "packages/engines/src/quickjs/{freeze,growing,hostile,reuse}.test.ts",
+  "packages/postern/src/mcp/client/{flood,large-answers,loop-delay,process-group}.test.ts",
+  "packages/postern/src/results/large-results.test.ts",
+  "packages/postern/src/store/sqlite/crash.test.ts",
   "test/**/*-killed.test.ts",
   "test/attacks/chains/large-values.test.ts",
   "test/attacks/files/full-disk.test.ts",
@@ -31,7 +31,7 @@ export const system: readonly string[] = [
 ];
 
 const root = join(import.meta.dirname, "../..");
-const tests = globSync("{src,test}/**/*.test.ts", { cwd: root, exclude: ["test/agents/**"] }).sort();
+const tests = globSync("{packages/*/src,test}/**/*.test.ts", { cwd: root, exclude: ["test/agents/**"] }).sort();
 const share = "test/fakes/share.ts";
 
 /** What a file changes of its process, or measures of it. Text for a child process counts too: that costs a second. */

@@ -1,6 +1,6 @@
 /** Prints once, at the end, which tests this machine skips, and what it lacks for them. */
 import { existsSync } from "node:fs";
-import { CpythonDriver } from "../../src/engines/cpython/cpython.ts";
+import { CpythonDriver } from "../../packages/engines/src/cpython/cpython.ts";
 
 interface Need {
   readonly tests: string;

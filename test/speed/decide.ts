@@ -2,8 +2,8 @@
  * Prints how many times as long one decision with five hundred rules takes as parsing JSON of a hundred rules, from the best
  * of two hundred short rounds of each. A ratio holds on a slow machine too.
  */
-import { createPolicy } from "../../src/policy/decide.ts";
-import type { Rule } from "../../src/policy/rules/rule-schema.ts";
+import { createPolicy } from "../../packages/postern/src/policy/decide.ts";
+import type { Rule } from "../../packages/postern/src/policy/rules/rule-schema.ts";
 import { factsOf, tool } from "../fakes/policy-facts.ts";
 
 const rules: Rule[] = Array.from({ length: 500 }, (_, i) => ({

@@ -1,6 +1,6 @@
 /** Prints the microseconds to find an action among a thousand tools, the best of twenty rounds. */
-import { defineTool } from "../../src/tools/define.ts";
-import { internalsOf, Registry } from "../../src/tools/registry.ts";
+import { defineTool } from "../../packages/postern/src/tools/define.ts";
+import { internalsOf, Registry } from "../../packages/postern/src/tools/registry.ts";
 import { FakeClock } from "../fakes/clock.ts";
 
 const registry = new Registry({ clock: new FakeClock(1_000) });

@@ -2,13 +2,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { fileTools, memoryTools, openSkills } from "../../src/builtin/index.ts";
-import { applyPatchTool, memoryTool, textEditorTool } from "../../src/builtin/provided/provider-tools.ts";
-import { skillTools } from "../../src/builtin/skills/skill-tools.ts";
-import { agentPermissions, isPermission } from "../../src/core/roles.ts";
-import type { RuntimeOptions } from "../../src/index.ts";
-import { openRunFolders } from "../../src/observe/index.ts";
-import { routes } from "../../src/server/http/http-server.ts";
+import { applyPatchTool, memoryTool, textEditorTool } from "../../packages/agents/src/provided/provider-tools.ts";
+import { agentPermissions, isPermission } from "../../packages/core/src/roles.ts";
+import { fileTools, memoryTools, openSkills } from "../../packages/postern/src/builtin/index.ts";
+import { skillTools } from "../../packages/postern/src/builtin/skills/skill-tools.ts";
+import type { RuntimeOptions } from "../../packages/postern/src/index.ts";
+import { openRunFolders } from "../../packages/postern/src/observe/index.ts";
+import { routes } from "../../packages/postern/src/server/http/http-server.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { type Ask, bodyOf, httpFixture } from "../fakes/http-fixture.ts";
@@ -148,12 +148,12 @@ const checks: Readonly<Record<string, (row: Row) => Promise<void>>> = {
 const checkedElsewhere: Readonly<Record<string, string>> = {
   result: "test/stories/results-stores.test.ts",
   "waiting script": "test/stories/chains-frozen.test.ts",
-  "active skill": "src/builtin/skills/active.test.ts",
-  memory: "src/builtin/memory/memory-tools.test.ts",
+  "active skill": "packages/postern/src/builtin/skills/active.test.ts",
+  memory: "packages/postern/src/builtin/memory/memory-tools.test.ts",
   file: "test/attacks/files",
-  "file of a command": "src/builtin/provided/shell.test.ts",
-  "protocol session, in memory": "src/mcp/server/sessions.test.ts",
-  "budget and trace, in memory": "src/runtime/services/windows.test.ts",
+  "file of a command": "packages/agents/src/provided/shell.test.ts",
+  "protocol session, in memory": "packages/postern/src/mcp/server/sessions.test.ts",
+  "budget and trace, in memory": "packages/postern/src/runtime/services/windows.test.ts",
 };
 
 describe("the table of what an agent's token can store", () => {

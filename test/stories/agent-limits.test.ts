@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import type { Runtime, RuntimeOptions } from "../../src/index.ts";
+import type { Runtime, RuntimeOptions } from "../../packages/postern/src/index.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { bodyOf, type HttpFixture, httpFixture } from "../fakes/http-fixture.ts";
 import { newStore, ownFolder, storeKinds } from "../fakes/own-folder.ts";

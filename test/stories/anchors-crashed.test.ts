@@ -4,7 +4,7 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { createRuntime, type Runtime } from "../../src/index.ts";
+import { createRuntime, type Runtime } from "../../packages/postern/src/index.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { compileCache } from "../setup/compile-cache.ts";
 

@@ -1,7 +1,7 @@
 /** A subscriber may read a change when it is announced, before the disk has answered. */
 import { describe, expect, it } from "vitest";
-import { defineSkill, type Skills } from "../../src/builtin/index.ts";
-import type { FeedEvent } from "../../src/observe/index.ts";
+import { defineSkill, type Skills } from "../../packages/postern/src/builtin/index.ts";
+import type { FeedEvent } from "../../packages/postern/src/observe/index.ts";
 import { actor } from "../fakes/actors.ts";
 import { ann } from "../fakes/deciders.ts";
 import { ask, remember } from "../fakes/granting.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { canonical } from "../../src/core/json.ts";
-import { sha256 } from "../../src/core/system/digest.ts";
+import { canonical } from "../../packages/core/src/json.ts";
+import { sha256 } from "../../packages/core/src/system/digest.ts";
 import { ann, approve, ask, bob, deny, mail, routed, shownDigestOf } from "../fakes/deciders.ts";
 import { type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 

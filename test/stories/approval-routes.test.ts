@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { ApprovalRoute, Decider } from "../../src/approvals/index.ts";
-import type { RuntimeOptions } from "../../src/index.ts";
+import type { ApprovalRoute, Decider } from "../../packages/postern/src/approvals/index.ts";
+import type { RuntimeOptions } from "../../packages/postern/src/index.ts";
 import { ann, approve, ask, bob, cal, deny, mail, operatorToken, routed, shownDigestOf } from "../fakes/deciders.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";

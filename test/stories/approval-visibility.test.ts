@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Clock } from "../../src/core/clock.ts";
+import type { Clock } from "../../packages/core/src/clock.ts";
 import { ann, ask, bob, cal, deny, mail, routed, shownDigestOf } from "../fakes/deciders.ts";
 import { bodyOf, httpFixture, inSession } from "../fakes/http-fixture.ts";
 import { cheap, entered, goodPassword, here, holder } from "../fakes/people.ts";

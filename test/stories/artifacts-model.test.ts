@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { JsonObject } from "../../src/core/json.ts";
-import type { ApprovalRecord, CallRecord } from "../../src/core/records.ts";
-import type { RuntimeSession } from "../../src/runtime/api/api.ts";
+import type { JsonObject } from "../../packages/core/src/json.ts";
+import type { ApprovalRecord, CallRecord } from "../../packages/core/src/records.ts";
+import type { RuntimeSession } from "../../packages/postern/src/runtime/api/api.ts";
 import { ArtifactFixture, hourMs, writer } from "../fakes/artifact-fixture.ts";
 import { boss } from "../fakes/runtime-fixture.ts";
 import { isWhole } from "../fakes/share.ts";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { ToolOutcome } from "../../src/core/outcome.ts";
+import type { ToolOutcome } from "../../packages/core/src/outcome.ts";
 import { ArtifactFixture, hourMs, report, writer } from "../fakes/artifact-fixture.ts";
 import { probe } from "../fakes/probe.ts";
 import { boss, runtimeFixture } from "../fakes/runtime-fixture.ts";
@@ -184,8 +184,8 @@ describe("a kill between the artifact and the row that refers to it", () => {
 function killed(folder: string): string {
   const at = (path: string): string => JSON.stringify(new URL(`../../${path}`, import.meta.url).href);
   return `
-    const { createRuntime, defineTool, SystemClock } = await import(${at("src/index.ts")});
-    const { openSqliteStore } = await import(${at("src/store/sqlite/sqlite-store.ts")});
+    const { createRuntime, defineTool, SystemClock } = await import(${at("packages/postern/src/index.ts")});
+    const { openSqliteStore } = await import(${at("packages/postern/src/store/sqlite/sqlite-store.ts")});
     const { killer, PointStore } = await import(${at("test/crash/points.ts")});
     const clock = new SystemClock();
     const location = ${JSON.stringify(join(folder, "postern.db"))};

@@ -1,11 +1,11 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openAgentTools } from "../../src/agents/agent-tools.ts";
-import { createAgent } from "../../src/agents/loop.ts";
-import { scriptedModel } from "../../src/agents/model.ts";
-import { defineSkill } from "../../src/builtin/index.ts";
-import { createRuntime, type RuntimeOptions } from "../../src/index.ts";
+import { openAgentTools } from "../../packages/agents/src/agent-tools.ts";
+import { createAgent } from "../../packages/agents/src/loop.ts";
+import { scriptedModel } from "../../packages/agents/src/model.ts";
+import { defineSkill } from "../../packages/postern/src/builtin/index.ts";
+import { createRuntime, type RuntimeOptions } from "../../packages/postern/src/index.ts";
 import { CommandLine } from "../fakes/command-line.ts";
 import { httpFixture } from "../fakes/http-fixture.ts";
 import { ownFolder } from "../fakes/own-folder.ts";

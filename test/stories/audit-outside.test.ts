@@ -1,9 +1,9 @@
 import { readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { verifyExport, type Witness } from "../../src/audit/index.ts";
-import { createRuntime, type Runtime } from "../../src/index.ts";
-import { listen, loopbackHosts } from "../../src/server/http/serve.ts";
+import { verifyExport, type Witness } from "../../packages/postern/src/audit/index.ts";
+import { createRuntime, type Runtime } from "../../packages/postern/src/index.ts";
+import { listen, loopbackHosts } from "../../packages/postern/src/server/http/serve.ts";
 import { CommandLine } from "../fakes/command-line.ts";
 import { httpFixture } from "../fakes/http-fixture.ts";
 import { ownFolder } from "../fakes/own-folder.ts";

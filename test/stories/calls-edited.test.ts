@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { suspend, type ToolContext } from "../../src/index.ts";
-import type { PolicyOptions } from "../../src/policy/index.ts";
+import { suspend, type ToolContext } from "../../packages/postern/src/index.ts";
+import type { PolicyOptions } from "../../packages/postern/src/policy/index.ts";
 import { ann, ask, mail, shownDigestOf } from "../fakes/deciders.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";

@@ -1,8 +1,14 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { stageOf } from "../../src/audit/audit-words.ts";
-import { endEvents } from "../../src/core/event.ts";
-import { chainLimits, createRuntime, directLimits, type RefusalCode, refusals } from "../../src/index.ts";
+import { endEvents } from "../../packages/core/src/event.ts";
+import { stageOf } from "../../packages/postern/src/audit/audit-words.ts";
+import {
+  chainLimits,
+  createRuntime,
+  directLimits,
+  type RefusalCode,
+  refusals,
+} from "../../packages/postern/src/index.ts";
 
 const page = readFileSync(new URL("../../docs/reference/calls.md", import.meta.url), "utf8");
 const rows = page

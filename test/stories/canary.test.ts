@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { runCanary } from "../canary/canary.ts";
 
-/** `npm run canary` uses forty canaries. */
+/** `npm run proof -- canary` uses forty canaries. */
 it("no lent secret is in any sink in any encoding, whatever tools, servers and callers do with it (case 260)", async () => {
   const { examples, sinks, hits } = await runCanary(10);
   expect(examples).toEqual({});

@@ -5,8 +5,8 @@ import {
   autoApprover,
   callbackApprover,
   policyApprover,
-} from "../../src/approvals/index.ts";
-import { createRuntime } from "../../src/index.ts";
+} from "../../packages/postern/src/approvals/index.ts";
+import { createRuntime } from "../../packages/postern/src/index.ts";
 import { newStore, storeKinds } from "../fakes/own-folder.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createRedactor } from "../../src/secrets/redactor.ts";
+import { createRedactor } from "../../packages/postern/src/secrets/redactor.ts";
 import { actor } from "../fakes/actors.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
@@ -189,7 +189,7 @@ describe("tools of the runtime", () => {
   });
 
   it("work without any model: no installed package talks to one (case 270)", async () => {
-    const { default: manifest } = await import("../../package.json", { with: { type: "json" } });
+    const { default: manifest } = await import("../../packages/postern/package.json", { with: { type: "json" } });
     for (const name of Object.keys(manifest.dependencies))
       expect(name).not.toMatch(/openai|anthropic|google|mistral|ollama|^ai$|@ai-sdk|langchain/);
     await using h = await runtimeFixture();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { checkedLimits } from "../../src/call/session.ts";
-import { chainLimits, createRuntime, directLimits, type ToolOutcome } from "../../src/index.ts";
-import { legacyTool } from "../../src/tools/index.ts";
+import { checkedLimits } from "../../packages/postern/src/call/session.ts";
+import { chainLimits, createRuntime, directLimits, type ToolOutcome } from "../../packages/postern/src/index.ts";
+import { legacyTool } from "../../packages/postern/src/tools/index.ts";
 import { probe } from "../fakes/probe.ts";
 import { asker, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
 

@@ -1,9 +1,9 @@
 /** A script that cannot continue is over, and its open requests and documents are closed. */
 import { describe, expect, it } from "vitest";
-import { serializeWith } from "../../src/audit/entry.ts";
-import type { SandboxDriver } from "../../src/engines/sandbox.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
-import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
+import type { SandboxDriver } from "../../packages/core/src/sandbox/sandbox.ts";
+import { serializeWith } from "../../packages/postern/src/audit/entry.ts";
+import { MemoryStore } from "../../packages/postern/src/store/memory-store.ts";
+import { openSqliteStore } from "../../packages/postern/src/store/sqlite/sqlite-store.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
 import { approval, EffectTools, openRuntime } from "../fakes/effect-tools.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createRuntime, defineTool, type Json, type Runtime } from "../../src/index.ts";
+import { createRuntime, defineTool, type Json, type Runtime } from "../../packages/postern/src/index.ts";
 import { countHolds } from "../fakes/artifact-holds.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { ended } from "../fakes/postern-process.ts";
 
-const index = join(import.meta.dirname, "../../src/index.ts");
+const index = join(import.meta.dirname, "../../packages/postern/src/index.ts");
 
 it("a program that has run a script closes its runtime and exits", async () => {
   const program = `import { createRuntime } from ${JSON.stringify(index)};

@@ -1,6 +1,6 @@
 /** On each engine, a script that is cut short does nothing twice, is listed, and shows the line of each call. */
 import { afterAll, describe, expect, it } from "vitest";
-import type { Runtime } from "../../src/index.ts";
+import type { Runtime } from "../../packages/postern/src/index.ts";
 import { actor } from "../fakes/actors.ts";
 import { settled } from "../fakes/clock.ts";
 import { approval, EffectTools, openRuntime, runAndLeave, traceOf } from "../fakes/effect-tools.ts";

@@ -1,9 +1,9 @@
 /** A script gets its earlier results again, because its later effects depend on them. */
 import { describe, expect, it } from "vitest";
-import { serializeWith } from "../../src/audit/entry.ts";
-import type { SandboxDriver, ScriptStep } from "../../src/engines/sandbox.ts";
-import type { RuntimeOptions } from "../../src/index.ts";
-import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
+import type { SandboxDriver, ScriptStep } from "../../packages/core/src/sandbox/sandbox.ts";
+import { serializeWith } from "../../packages/postern/src/audit/entry.ts";
+import type { RuntimeOptions } from "../../packages/postern/src/index.ts";
+import { openSqliteStore } from "../../packages/postern/src/store/sqlite/sqlite-store.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
 import { approval, EffectTools, runAndLeave } from "../fakes/effect-tools.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";

@@ -2,7 +2,7 @@ import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, describe, expect, it } from "vitest";
-import type { Json, RuntimeOptions } from "../../src/index.ts";
+import type { Json, RuntimeOptions } from "../../packages/postern/src/index.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { asker, boss, type RuntimeFixture } from "../fakes/runtime-fixture.ts";

@@ -1,9 +1,9 @@
 /** On real engines, a script that moves to the next engine or to another build does nothing twice. */
 import { afterAll, describe, expect, it } from "vitest";
-import { SystemClock } from "../../src/core/clock.ts";
-import { knownEngines } from "../../src/engines/known-engines.ts";
-import type { SandboxDriver } from "../../src/engines/sandbox.ts";
-import type { defineTool } from "../../src/index.ts";
+import { SystemClock } from "../../packages/core/src/clock.ts";
+import type { SandboxDriver } from "../../packages/core/src/sandbox/sandbox.ts";
+import { knownEngines } from "../../packages/engines/src/known-engines.ts";
+import type { defineTool } from "../../packages/postern/src/index.ts";
 import { recordedDriver } from "../fakes/engine-fixture.ts";
 import { asker, boss, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { resultOf } from "../fakes/script-fixture.ts";

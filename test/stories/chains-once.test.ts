@@ -1,8 +1,8 @@
 /** A script that is cut short, thawed, replayed or moved has each effect at most once. */
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { SystemClock } from "../../src/core/clock.ts";
-import { knownEngines } from "../../src/engines/known-engines.ts";
+import { SystemClock } from "../../packages/core/src/clock.ts";
+import { knownEngines } from "../../packages/engines/src/known-engines.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { inJavaScript, inPython, runStory, type ScriptLanguage, stories } from "../fakes/freezing-scripts.ts";
 import { isWhole } from "../fakes/share.ts";

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { isAlive } from "../../src/core/system/groups.ts";
+import { isAlive } from "../../packages/core/src/system/groups.ts";
 import { cpuMsOf } from "../fakes/process-tree.ts";
 
 const host = join(import.meta.dirname, "../crash/endless-scripts.ts");

@@ -1,7 +1,7 @@
 /** Python scripts through the command line, over real servers. */
 import { expect, it } from "vitest";
-import { SystemClock } from "../../src/core/clock.ts";
-import { knownEngines } from "../../src/engines/known-engines.ts";
+import { SystemClock } from "../../packages/core/src/clock.ts";
+import { knownEngines } from "../../packages/engines/src/known-engines.ts";
 import { chainGateway, script } from "../fakes/chain-gateway.ts";
 import { enginesInTurn } from "../fakes/share.ts";
 

@@ -1,6 +1,6 @@
 /** A script on an engine that cannot be frozen waits for a person; it is run again and makes the same requests. */
 import { afterAll, expect, it } from "vitest";
-import { CpythonDriver } from "../../src/engines/cpython/cpython.ts";
+import { CpythonDriver } from "../../packages/engines/src/cpython/cpython.ts";
 import { asker, boss } from "../fakes/runtime-fixture.ts";
 import { resultOf, scriptFixture } from "../fakes/script-fixture.ts";
 

@@ -1,9 +1,9 @@
 /** A script that waits for a restart or for a free sandbox loses nothing. */
 import { expect, it } from "vitest";
-import { SystemClock } from "../../src/core/clock.ts";
-import { CpythonDriver } from "../../src/engines/cpython/cpython.ts";
-import { quickJsDriver } from "../../src/engines/quickjs/driver.ts";
-import type { RuntimeOptions } from "../../src/index.ts";
+import { SystemClock } from "../../packages/core/src/clock.ts";
+import { CpythonDriver } from "../../packages/engines/src/cpython/cpython.ts";
+import { quickJsDriver } from "../../packages/engines/src/quickjs/driver.ts";
+import type { RuntimeOptions } from "../../packages/postern/src/index.ts";
 import { approval, EffectTools, openRuntime } from "../fakes/effect-tools.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { resultOf } from "../fakes/script-fixture.ts";

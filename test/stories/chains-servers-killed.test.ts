@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { SystemClock } from "../../src/core/clock.ts";
-import { knownEngines } from "../../src/engines/known-engines.ts";
-import { readToken } from "../../src/server/credentials.ts";
+import { SystemClock } from "../../packages/core/src/clock.ts";
+import { knownEngines } from "../../packages/engines/src/known-engines.ts";
+import { readToken } from "../../packages/postern/src/server/credentials.ts";
 import { chainGateway, script } from "../fakes/chain-gateway.ts";
 import type { Gateway } from "../fakes/gateway.ts";
 

@@ -1,9 +1,9 @@
 /** A script's limits hold during every wait, a stop loses nothing, and a script that is over leaves nothing open. */
 import { describe, expect, it } from "vitest";
-import { serializeWith } from "../../src/audit/entry.ts";
-import type { SandboxDriver, SandboxSession } from "../../src/engines/sandbox.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { SandboxDriver, SandboxSession } from "../../packages/core/src/sandbox/sandbox.ts";
+import { serializeWith } from "../../packages/postern/src/audit/entry.ts";
+import { MemoryStore } from "../../packages/postern/src/store/memory-store.ts";
+import type { Store } from "../../packages/postern/src/store/store.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
 import { approval, EffectTools, holdingScript, openRuntime, runAndLeave, traceOf } from "../fakes/effect-tools.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";

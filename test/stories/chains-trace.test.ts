@@ -1,9 +1,9 @@
 /** Every outcome of a script has its complete trace, however long it is and however the script ended. */
 import { describe, expect, it } from "vitest";
-import type { Json, JsonObject, RuntimeOptions, ToolOutcome } from "../../src/index.ts";
-import { answerOf } from "../../src/mcp/server/answer.ts";
-import { learnNamed } from "../../src/secrets/lend.ts";
-import { createRedactor } from "../../src/secrets/redactor.ts";
+import type { Json, JsonObject, RuntimeOptions, ToolOutcome } from "../../packages/postern/src/index.ts";
+import { answerOf } from "../../packages/postern/src/mcp/server/answer.ts";
+import { learnNamed } from "../../packages/postern/src/secrets/lend.ts";
+import { createRedactor } from "../../packages/postern/src/secrets/redactor.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { httpFixture } from "../fakes/http-fixture.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";

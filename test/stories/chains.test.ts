@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { RuntimeFault } from "../../src/index.ts";
+import { RuntimeFault } from "../../packages/postern/src/index.ts";
 import { settled } from "../fakes/clock.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";

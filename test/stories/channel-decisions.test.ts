@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createRuntime, type Runtime } from "../../src/index.ts";
-import { type Listening, listen } from "../../src/server/http/serve.ts";
+import { createRuntime, type Runtime } from "../../packages/postern/src/index.ts";
+import { type Listening, listen } from "../../packages/postern/src/server/http/serve.ts";
 import { type HttpFixture, httpFixture } from "../fakes/http-fixture.ts";
 import { type Receiver, receiver } from "../fakes/receiver.ts";
 

@@ -3,9 +3,9 @@ import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readServerFile } from "../../src/cli/start/server-file.ts";
-import { createClient } from "../../src/server/client/client.ts";
-import { readToken } from "../../src/server/credentials.ts";
+import { readServerFile } from "../../packages/postern/src/cli/start/server-file.ts";
+import { createClient } from "../../packages/postern/src/server/client/client.ts";
+import { readToken } from "../../packages/postern/src/server/credentials.ts";
 import { CommandLine } from "../fakes/command-line.ts";
 import type { PosternProcess } from "../fakes/postern-process.ts";
 import { type Receiver, receiver } from "../fakes/receiver.ts";
@@ -19,7 +19,7 @@ const bodyOf = ({ requests }: Receiver, at: number): { readonly type: string; re
 const counting = `export const count = defineTool({ name: "count", description: "Counts.", risk: "safe", idempotent: true, inputSchema: any,
   execute: async (_, context) => { for (const at of [1, 2, 3]) { context.progress("step " + at + " of 3"); await new Promise((done) => setTimeout(done, 150)); } return "counted"; } });\n`;
 
-/** What a channel does when a process is killed is proven in src/observe/notify/outbox-restart.test.ts. */
+/** What a channel does when a process is killed is proven in packages/postern/src/observe/notify/outbox-restart.test.ts. */
 describe("a running Postern with a channel", () => {
   const postern = new CommandLine();
   const data = join(postern.folder, "data");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { RuntimeOptions, ToolOutcome } from "../../src/index.ts";
-import { createRedactor } from "../../src/secrets/redactor.ts";
+import type { RuntimeOptions, ToolOutcome } from "../../packages/postern/src/index.ts";
+import { createRedactor } from "../../packages/postern/src/secrets/redactor.ts";
 import { actor } from "../fakes/actors.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { FaultyStore } from "../fakes/faulty-store.ts";

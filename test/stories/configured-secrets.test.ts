@@ -3,8 +3,13 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createRuntime, type Runtime, type RuntimeOptions, type ServerConfig } from "../../src/index.ts";
-import { connectMcp } from "../../src/mcp/client/connect-mcp.ts";
+import {
+  createRuntime,
+  type Runtime,
+  type RuntimeOptions,
+  type ServerConfig,
+} from "../../packages/postern/src/index.ts";
+import { connectMcp } from "../../packages/postern/src/mcp/client/connect-mcp.ts";
 
 const root = join(import.meta.dirname, "../..");
 const tellsItsEnvironment: ServerConfig = {

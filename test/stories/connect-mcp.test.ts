@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { createAgent } from "../../src/agents/loop.ts";
-import { scriptedModel } from "../../src/agents/model.ts";
-import { createRuntime, type Runtime } from "../../src/index.ts";
-import { connectMcp, type McpServer, type McpToolbox } from "../../src/mcp/client/connect-mcp.ts";
-import { prefixed } from "../../src/tools/toolsets/wrappers.ts";
+import { createAgent } from "../../packages/agents/src/loop.ts";
+import { scriptedModel } from "../../packages/agents/src/model.ts";
+import { createRuntime, type Runtime } from "../../packages/postern/src/index.ts";
+import { connectMcp, type McpServer, type McpToolbox } from "../../packages/postern/src/mcp/client/connect-mcp.ts";
+import { prefixed } from "../../packages/postern/src/tools/toolsets/wrappers.ts";
 import { Changing, type ListedTool, read } from "../fakes/changing.ts";
 import { asker } from "../fakes/runtime-fixture.ts";
 

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { createRuntime, type ToolOutcome } from "../../src/index.ts";
+import { createRuntime, type ToolOutcome } from "../../packages/postern/src/index.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { probe } from "../fakes/probe.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createPolicy, type Policy } from "../../src/policy/index.ts";
+import { createPolicy, type Policy } from "../../packages/postern/src/policy/index.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { ann, approve, ask, mail } from "../fakes/deciders.ts";
 import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";

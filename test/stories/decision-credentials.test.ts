@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Decider } from "../../src/approvals/index.ts";
-import type { AuditEvent } from "../../src/audit/index.ts";
-import { verifyExport } from "../../src/audit/verify.ts";
+import type { Decider } from "../../packages/postern/src/approvals/index.ts";
+import type { AuditEvent } from "../../packages/postern/src/audit/index.ts";
+import { verifyExport } from "../../packages/postern/src/audit/verify.ts";
 import { ann, approve, ask, bob, deny, mail, operatorToken, routed } from "../fakes/deciders.ts";
 import { bodyOf, httpFixture, inSession } from "../fakes/http-fixture.ts";
 import { cheap, entered, goodPassword, here, holder } from "../fakes/people.ts";

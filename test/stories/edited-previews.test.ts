@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject, RuntimeOptions } from "../../src/index.ts";
+import type { JsonObject, RuntimeOptions } from "../../packages/postern/src/index.ts";
 import { ann, approve, ask, bob, shownDigestOf } from "../fakes/deciders.ts";
 import { bodyOf, httpFixture } from "../fakes/http-fixture.ts";
 import { type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { Client } from "@modelcontextprotocol/client";
 import { expect, it } from "vitest";
-import { readToken } from "../../src/server/credentials.ts";
+import { readToken } from "../../packages/postern/src/server/credentials.ts";
 import { Gateway } from "../fakes/gateway.ts";
 import { mcpRevisions, timeoutMs } from "../fakes/gateway-story.ts";
 

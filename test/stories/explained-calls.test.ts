@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { canonical } from "../../src/core/json.ts";
-import { sha256 } from "../../src/core/system/digest.ts";
-import type { AnyTool, RuntimeOptions } from "../../src/index.ts";
+import { canonical } from "../../packages/core/src/json.ts";
+import { sha256 } from "../../packages/core/src/system/digest.ts";
+import type { AnyTool, RuntimeOptions } from "../../packages/postern/src/index.ts";
 import { ann, approve, ask, mail, operatorToken, shownDigestOf } from "../fakes/deciders.ts";
 import { bodyOf, httpFixture } from "../fakes/http-fixture.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";

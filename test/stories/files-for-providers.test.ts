@@ -1,11 +1,11 @@
 /** What a model reads of a result that holds files, in a loop of one's own. */
 import { expect, it } from "vitest";
-import { type AnthropicContent, anthropicResult } from "../../src/agents/anthropic.ts";
-import { googleResult } from "../../src/agents/google.ts";
-import { openAgentTools, type RenderedToolAnswer } from "../../src/agents/index.ts";
-import { openaiChatResult, openaiResult } from "../../src/agents/openai.ts";
-import type { Approver } from "../../src/approvals/approver.ts";
-import { createRuntime, defineTool, type Json } from "../../src/index.ts";
+import { type AnthropicContent, anthropicResult } from "../../packages/agents/src/anthropic.ts";
+import { googleResult } from "../../packages/agents/src/google.ts";
+import { openAgentTools, type RenderedToolAnswer } from "../../packages/agents/src/index.ts";
+import { openaiChatResult, openaiResult } from "../../packages/agents/src/openai.ts";
+import type { Approver } from "../../packages/postern/src/approvals/approver.ts";
+import { createRuntime, defineTool, type Json } from "../../packages/postern/src/index.ts";
 
 const csv = Buffer.from("id,total\n1,20\n").toString("base64");
 const sound = Buffer.alloc(20_000, "sound").toString("base64");

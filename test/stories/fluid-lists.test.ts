@@ -2,9 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { SystemClock } from "../../src/core/clock.ts";
-import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
-import { urgencyOf } from "../../src/store/urgency.ts";
+import { SystemClock } from "../../packages/core/src/clock.ts";
+import { createRuntime, defineTool, type Runtime } from "../../packages/postern/src/index.ts";
+import { urgencyOf } from "../../packages/postern/src/store/urgency.ts";
 import { type HttpFixture, httpFixture } from "../fakes/http-fixture.ts";
 import { expectWork } from "../fakes/in-time.ts";
 

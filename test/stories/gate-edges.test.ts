@@ -1,9 +1,9 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { serializeWith } from "../../src/audit/entry.ts";
-import { RuntimeFault, suspend, type ToolOutcome } from "../../src/index.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
-import type { Store } from "../../src/store/store.ts";
+import { serializeWith } from "../../packages/postern/src/audit/entry.ts";
+import { RuntimeFault, suspend, type ToolOutcome } from "../../packages/postern/src/index.ts";
+import { MemoryStore } from "../../packages/postern/src/store/memory-store.ts";
+import type { Store } from "../../packages/postern/src/store/store.ts";
 import { PointStore } from "../crash/points.ts";
 import { actor } from "../fakes/actors.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";

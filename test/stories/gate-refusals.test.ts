@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createRedactor } from "../../src/secrets/redactor.ts";
+import { createRedactor } from "../../packages/postern/src/secrets/redactor.ts";
 import { settled } from "../fakes/clock.ts";
 import { type ProbeTool, posting, probe } from "../fakes/probe.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";

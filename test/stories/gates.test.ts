@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createRuntime, defineTool } from "../../src/index.ts";
+import { createRuntime, defineTool } from "../../packages/postern/src/index.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const owner = { tenant: "default", agent: "a" };

@@ -61,7 +61,7 @@ it("the block for HTTP reaches Postern with a token of the client's own", async 
 it("the block for stdio joins the running Postern from any folder", async () => {
   const { command, args } = pasted(1, {
     "/usr/local/bin/node": process.execPath,
-    "/home/you/project/node_modules/postern/bin/postern.js": join(root, "bin/postern.js"),
+    "/home/you/project/node_modules/postern/bin/postern.js": join(root, "packages/postern/bin/postern.js"),
     "/home/you/project/postern.yaml": join(cli.folder, "postern.yaml"),
   }) as { command: string; args: string[] }; // the block's own two members
   const transport = new StdioClientTransport({ command, args, cwd: tmpdir(), env: {} });

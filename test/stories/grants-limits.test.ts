@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Remember } from "../../src/approvals/index.ts";
-import { createRuntime, defineTool } from "../../src/index.ts";
+import type { Remember } from "../../packages/postern/src/approvals/index.ts";
+import { createRuntime, defineTool } from "../../packages/postern/src/index.ts";
 import { actor } from "../fakes/actors.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { ann } from "../fakes/deciders.ts";

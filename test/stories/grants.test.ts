@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Remember } from "../../src/approvals/index.ts";
-import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
+import type { Remember } from "../../packages/postern/src/approvals/index.ts";
+import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../packages/postern/src/index.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { ann, mail } from "../fakes/deciders.ts";
 import { ask, forRun, remember, statusOf } from "../fakes/granting.ts";

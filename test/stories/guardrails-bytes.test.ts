@@ -3,9 +3,15 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
-import { readArtifact } from "../../src/builtin/index.ts";
-import { createRuntime, defineTool, type Runtime, type RuntimeOptions, type ToolOutcome } from "../../src/index.ts";
-import { type Guardrail, patternGuardrail, promptInjection } from "../../src/policy/index.ts";
+import { readArtifact } from "../../packages/postern/src/builtin/index.ts";
+import {
+  createRuntime,
+  defineTool,
+  type Runtime,
+  type RuntimeOptions,
+  type ToolOutcome,
+} from "../../packages/postern/src/index.ts";
+import { type Guardrail, patternGuardrail, promptInjection } from "../../packages/postern/src/policy/index.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { serveRuntime } from "../fakes/served-runtime.ts";
 

@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { defineTool } from "../../src/index.ts";
+import { defineTool } from "../../packages/postern/src/index.ts";
 import {
   type Guardrail,
   type PolicyOptions,
   patternGuardrail,
   personalData,
   promptInjection,
-} from "../../src/policy/index.ts";
+} from "../../packages/postern/src/policy/index.ts";
 import { endEvents, guardrailFixture, invokeSay, sayTool, writtenTexts } from "../fakes/guardrail-fixture.ts";
 
 const secret: Guardrail = patternGuardrail({

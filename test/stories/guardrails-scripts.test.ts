@@ -1,9 +1,9 @@
 /** What is known of an artifact holds in scripts, and in artifact stores of an application. */
 import { expect, it } from "vitest";
-import { readArtifact } from "../../src/builtin/index.ts";
-import { createRuntime, defineTool, type Runtime, type ToolOutcome } from "../../src/index.ts";
-import { patternGuardrail, promptInjection } from "../../src/policy/index.ts";
-import type { OwnArtifactStore } from "../../src/results/index.ts";
+import { readArtifact } from "../../packages/postern/src/builtin/index.ts";
+import { createRuntime, defineTool, type Runtime, type ToolOutcome } from "../../packages/postern/src/index.ts";
+import { patternGuardrail, promptInjection } from "../../packages/postern/src/policy/index.ts";
+import type { OwnArtifactStore } from "../../packages/postern/src/results/index.ts";
 import { memoryArtifacts } from "../fakes/shaping.ts";
 
 const reads = { description: "A tool.", risk: "safe", effects: "read", idempotent: true } as const;

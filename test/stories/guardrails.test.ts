@@ -1,6 +1,11 @@
 import { expect, it } from "vitest";
-import { createRuntime, defineTool } from "../../src/index.ts";
-import { type Guardrail, patternGuardrail, personalData, promptInjection } from "../../src/policy/index.ts";
+import { createRuntime, defineTool } from "../../packages/postern/src/index.ts";
+import {
+  type Guardrail,
+  patternGuardrail,
+  personalData,
+  promptInjection,
+} from "../../packages/postern/src/policy/index.ts";
 import { endEvents, finds, guardrailFixture, invokeSay, sayTool, writtenTexts } from "../fakes/guardrail-fixture.ts";
 import { expectWork } from "../fakes/in-time.ts";
 

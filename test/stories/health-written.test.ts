@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { serializeWith } from "../../src/audit/entry.ts";
-import type { Runtime } from "../../src/index.ts";
-import { openDatabase } from "../../src/store/sqlite/open.ts";
-import { SqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
+import { serializeWith } from "../../packages/postern/src/audit/entry.ts";
+import type { Runtime } from "../../packages/postern/src/index.ts";
+import { openDatabase } from "../../packages/postern/src/store/sqlite/open.ts";
+import { SqliteStore } from "../../packages/postern/src/store/sqlite/sqlite-store.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
 import { httpFixture } from "../fakes/http-fixture.ts";

@@ -1,6 +1,6 @@
 /** Text in descriptions and results that people cannot see, at every interface. */
 import { expect, it } from "vitest";
-import { defineTool } from "../../src/index.ts";
+import { defineTool } from "../../packages/postern/src/index.ts";
 import { Changing, type ListedTool } from "../fakes/changing.ts";
 import { corpus } from "../fakes/corpus.ts";
 import { asker } from "../fakes/runtime-fixture.ts";

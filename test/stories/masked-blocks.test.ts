@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { environmentSecrets } from "../../src/secrets/index.ts";
-import { createRedactor } from "../../src/secrets/redactor.ts";
+import { environmentSecrets } from "../../packages/postern/src/secrets/index.ts";
+import { createRedactor } from "../../packages/postern/src/secrets/redactor.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const value = "Zq7Rk2Vb9Xw4 & p@ss\nTt5Yy6Uu7Ii8";

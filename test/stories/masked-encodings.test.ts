@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { environmentSecrets } from "../../src/secrets/index.ts";
-import { createRedactor } from "../../src/secrets/redactor.ts";
+import { environmentSecrets } from "../../packages/postern/src/secrets/index.ts";
+import { createRedactor } from "../../packages/postern/src/secrets/redactor.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 /** No encoder changes letters and digits, so this much of the value stays readable in each encoding. */

@@ -2,7 +2,7 @@
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { expect, it } from "vitest";
-import { createRuntime, type RuntimeOptions, type ToolOutcome } from "../../src/index.ts";
+import { createRuntime, type RuntimeOptions, type ToolOutcome } from "../../packages/postern/src/index.ts";
 import { Changing } from "../fakes/changing.ts";
 import { rawHttp, reply } from "../fakes/raw-http.ts";
 import { closeAfterTest, serveRuntime } from "../fakes/served-runtime.ts";

@@ -1,7 +1,7 @@
 /** Upstream servers that speak HTTP+SSE, the transport of revision 2024-11-05. */
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createRuntime, type Runtime, type ServerConfig } from "../../src/index.ts";
-import { connectMcp } from "../../src/mcp/client/connect-mcp.ts";
+import { createRuntime, type Runtime, type ServerConfig } from "../../packages/postern/src/index.ts";
+import { connectMcp } from "../../packages/postern/src/mcp/client/connect-mcp.ts";
 import { type SseServer, sseServer } from "../fakes/sse-server.ts";
 
 const echo = { tool: "old__echo", arguments: { text: "hello" } };

@@ -1,7 +1,7 @@
 /** Pages that MCP clients show for tools (MCP Apps): ours and those of upstream servers. */
 import { describe, expect, it } from "vitest";
-import { createRuntime, defineTool } from "../../src/index.ts";
-import type { DeclaredUi } from "../../src/tools/kinds.ts";
+import { createRuntime, defineTool } from "../../packages/postern/src/index.ts";
+import type { DeclaredUi } from "../../packages/postern/src/tools/kinds.ts";
 import { Changing, type ListedTool } from "../fakes/changing.ts";
 import { closeAfterTest, serveRuntime } from "../fakes/served-runtime.ts";
 

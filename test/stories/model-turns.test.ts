@@ -1,10 +1,10 @@
 /** The turn of a call in a loop of one's own: which response of the provider holds it. */
 import { describe, expect, it } from "vitest";
-import { anthropicToolUses } from "../../src/agents/anthropic.ts";
-import { googleToolUses } from "../../src/agents/google.ts";
-import { type AgentTools, openAgentTools, type ToolUse } from "../../src/agents/index.ts";
-import { openaiChatToolUses, openaiToolUses } from "../../src/agents/openai.ts";
-import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
+import { anthropicToolUses } from "../../packages/agents/src/anthropic.ts";
+import { googleToolUses } from "../../packages/agents/src/google.ts";
+import { type AgentTools, openAgentTools, type ToolUse } from "../../packages/agents/src/index.ts";
+import { openaiChatToolUses, openaiToolUses } from "../../packages/agents/src/openai.ts";
+import { createRuntime, defineTool, type Runtime } from "../../packages/postern/src/index.ts";
 import { newStore, storeKinds } from "../fakes/own-folder.ts";
 
 interface Called {

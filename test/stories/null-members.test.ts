@@ -2,8 +2,8 @@
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
-import { createRuntime } from "../../src/index.ts";
-import { createMcpGateway } from "../../src/mcp/server/mcp-server.ts";
+import { createRuntime } from "../../packages/postern/src/index.ts";
+import { createMcpGateway } from "../../packages/postern/src/mcp/server/mcp-server.ts";
 import { type ServedRuntime, serveRuntime } from "../fakes/served-runtime.ts";
 
 const echo = {

@@ -1,7 +1,7 @@
 /** A destructive tool without a rule is offered to nobody; its author is told. */
 import { describe, expect, it, vi } from "vitest";
-import { wrapOpenaiAgentsTools } from "../../src/agents/openai-agents.ts";
-import { createRuntime, type RuntimeOptions } from "../../src/index.ts";
+import { wrapOpenaiAgentsTools } from "../../packages/agents/src/openai-agents.ts";
+import { createRuntime, type RuntimeOptions } from "../../packages/postern/src/index.ts";
 import { newStore, storeKinds } from "../fakes/own-folder.ts";
 import { probe } from "../fakes/probe.ts";
 

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createRuntime } from "../../src/index.ts";
+import { createRuntime } from "../../packages/postern/src/index.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { asker, boss, runtimeFixture } from "../fakes/runtime-fixture.ts";
 

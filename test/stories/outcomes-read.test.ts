@@ -1,7 +1,7 @@
 /** Every interface gives a model the same text for the same outcome: what happened, and what to do next. */
 import { describe, expect, it } from "vitest";
-import { openAgentTools } from "../../src/agents/index.ts";
-import { defineTool, type RuntimeOptions } from "../../src/index.ts";
+import { openAgentTools } from "../../packages/agents/src/index.ts";
+import { defineTool, type RuntimeOptions } from "../../packages/postern/src/index.ts";
 import { asker } from "../fakes/runtime-fixture.ts";
 import { serveRuntime } from "../fakes/served-runtime.ts";
 

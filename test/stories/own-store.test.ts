@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { createRuntime } from "../../src/index.ts";
-import type { OpenStore, Store, StoreContext } from "../../src/store/index.ts";
-import { MemoryStore } from "../../src/store/memory-store.ts";
+import { createRuntime } from "../../packages/postern/src/index.ts";
+import type { OpenStore, Store, StoreContext } from "../../packages/postern/src/store/index.ts";
+import { MemoryStore } from "../../packages/postern/src/store/memory-store.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 /** A store around another one, as a package's author would write it with our types alone. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CallRefused } from "../../src/index.ts";
+import { CallRefused } from "../../packages/postern/src/index.ts";
 import { asker, boss, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } };

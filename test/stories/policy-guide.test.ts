@@ -2,9 +2,9 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
-import { policyOptionsFrom } from "../../src/policy/options.ts";
-import { policyWarnings } from "../../src/policy/report/warnings.ts";
-import { policySchemas } from "../../src/policy/schema.ts";
+import { policyOptionsFrom } from "../../packages/postern/src/policy/options.ts";
+import { policyWarnings } from "../../packages/postern/src/policy/report/warnings.ts";
+import { policySchemas } from "../../packages/postern/src/policy/schema.ts";
 import { CommandLine } from "../fakes/command-line.ts";
 import type { PosternProcess } from "../fakes/postern-process.ts";
 

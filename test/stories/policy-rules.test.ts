@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { policyWarnings } from "../../src/policy/index.ts";
+import { policyWarnings } from "../../packages/postern/src/policy/index.ts";
 import { asker, boss, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 describe("rules on arguments, through the runtime", () => {

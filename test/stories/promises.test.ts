@@ -2,7 +2,7 @@
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createRuntime, type Runtime } from "../../src/index.ts";
+import { createRuntime, type Runtime } from "../../packages/postern/src/index.ts";
 import { settled } from "../fakes/clock.ts";
 import { mail } from "../fakes/deciders.ts";
 import { ask, remember, statusOf } from "../fakes/granting.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createRuntime, type Runtime } from "../../src/index.ts";
+import { createRuntime, type Runtime } from "../../packages/postern/src/index.ts";
 
 interface Stage {
   readonly runtime: Runtime;

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { createRuntime } from "../../src/index.ts";
-import { toolList } from "../../src/mcp/server/offer.ts";
-import { legacyTool, specOf, Toolbox, type ToolCallRequest } from "../../src/tools/index.ts";
+import { createRuntime } from "../../packages/postern/src/index.ts";
+import { toolList } from "../../packages/postern/src/mcp/server/offer.ts";
+import { legacyTool, specOf, Toolbox, type ToolCallRequest } from "../../packages/postern/src/tools/index.ts";
 import { httpFixture } from "../fakes/http-fixture.ts";
 import { asker } from "../fakes/runtime-fixture.ts";
 

@@ -10,7 +10,7 @@ import { ownFolder } from "../fakes/own-folder.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "../..");
-const bin = join(root, "bin/postern.js");
+const bin = join(root, "packages/postern/bin/postern.js");
 /** Runs in its own mount namespace, in which bubblewrap cannot be executed and Pyodide's folder is empty. */
 const hiding = `for file in /usr/bin/bwrap /bin/bwrap /usr/local/bin/bwrap; do
   if [ -e "$file" ]; then mount --bind /dev/null "$file"; fi
@@ -62,7 +62,7 @@ it.skipIf(problem !== undefined)("doctor warns that scripts in Python cannot run
 });
 
 it.skipIf(problem !== undefined)("tool_chain is offered for JavaScript and TypeScript only", async () => {
-  const asked = `const { createRuntime } = await import(${JSON.stringify(join(root, "src/index.ts"))});
+  const asked = `const { createRuntime } = await import(${JSON.stringify(join(root, "packages/postern/src/index.ts"))});
 const runtime = await createRuntime({ chains: {} });
 const chain = runtime.offered().find(({ tool }) => tool === "tool_chain");
 const { status } = await runtime.runChain({ code: "return 1 + 1" });

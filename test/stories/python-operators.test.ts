@@ -1,6 +1,6 @@
-/** Python scripts compute what the local Python computes; `npm run matrix` tries all operators and programs. */
+/** Python scripts compute what the local Python computes; `npm run proof -- matrix` tries all operators and programs. */
 import { afterAll, expect, it } from "vitest";
-import { CpythonDriver } from "../../src/engines/cpython/cpython.ts";
+import { CpythonDriver } from "../../packages/engines/src/cpython/cpython.ts";
 import { compared } from "../matrix/compare.ts";
 import { operatorPrograms } from "../matrix/operators.ts";
 

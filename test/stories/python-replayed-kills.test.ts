@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { CpythonDriver } from "../../src/engines/cpython/cpython.ts";
+import { CpythonDriver } from "../../packages/engines/src/cpython/cpython.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { effectsIn, runScriptProcess } from "../fakes/script-process.ts";
 

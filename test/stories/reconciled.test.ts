@@ -1,8 +1,8 @@
 /** A tool that finds out later how its call ended, and with which answer. */
 import { describe, expect, it } from "vitest";
-import type { CallContext, RuntimeOptions, ToolContext } from "../../src/index.ts";
-import { environmentSecrets } from "../../src/secrets/index.ts";
-import { createRedactor } from "../../src/secrets/redactor.ts";
+import type { CallContext, RuntimeOptions, ToolContext } from "../../packages/postern/src/index.ts";
+import { environmentSecrets } from "../../packages/postern/src/secrets/index.ts";
+import { createRedactor } from "../../packages/postern/src/secrets/redactor.ts";
 import { probe } from "../fakes/probe.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 

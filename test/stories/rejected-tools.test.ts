@@ -4,8 +4,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, expect, it } from "vitest";
-import { createClient } from "../../src/server/client/client.ts";
-import { readToken } from "../../src/server/credentials.ts";
+import { createClient } from "../../packages/postern/src/server/client/client.ts";
+import { readToken } from "../../packages/postern/src/server/credentials.ts";
 import { CommandLine } from "../fakes/command-line.ts";
 
 const cli = new CommandLine();

@@ -1,7 +1,7 @@
 /** Which calls of a model with ids are one call, and which are new. */
 import { expect, it } from "vitest";
-import { openAgentTools } from "../../src/agents/index.ts";
-import { createRuntime, defineTool } from "../../src/index.ts";
+import { openAgentTools } from "../../packages/agents/src/index.ts";
+import { createRuntime, defineTool } from "../../packages/postern/src/index.ts";
 
 async function opened() {
   const runs: string[] = [];

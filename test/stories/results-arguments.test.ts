@@ -2,9 +2,9 @@
 
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
-import type { JsonObject } from "../../src/core/json.ts";
-import { createRuntime, defineTool, type LocalTool, type Runtime } from "../../src/index.ts";
-import { legacyTool } from "../../src/tools/index.ts";
+import type { JsonObject } from "../../packages/core/src/json.ts";
+import { createRuntime, defineTool, type LocalTool, type Runtime } from "../../packages/postern/src/index.ts";
+import { legacyTool } from "../../packages/postern/src/tools/index.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 
 const picture = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0xfe, 0x00, 0x01]);

@@ -1,9 +1,9 @@
 /** A tool's blocks: text readers see a line for each, and block readers get all that the server sent. */
 import { expect, it, onTestFinished } from "vitest";
-import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
-import { contentOf } from "../../src/mcp/client/adapter.ts";
-import { answerOf } from "../../src/mcp/server/answer.ts";
-import { outcomeToWire } from "../../src/server/wire.ts";
+import { createRuntime, defineTool, type Runtime } from "../../packages/postern/src/index.ts";
+import { contentOf } from "../../packages/postern/src/mcp/client/adapter.ts";
+import { answerOf } from "../../packages/postern/src/mcp/server/answer.ts";
+import { outcomeToWire } from "../../packages/postern/src/server/wire.ts";
 
 const annotations = { audience: ["user"], priority: 0.5 };
 const sent = [

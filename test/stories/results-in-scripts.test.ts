@@ -1,6 +1,6 @@
 /** The type of a tool's answer in a script does not depend on its size. */
 import { expect, it } from "vitest";
-import { createRuntime, defineTool, type Json } from "../../src/index.ts";
+import { createRuntime, defineTool, type Json } from "../../packages/postern/src/index.ts";
 
 const plain = { description: "A tool.", risk: "safe", effects: "read", idempotent: true } as const;
 const input = { type: "object", properties: { rows: { type: "integer" } }, required: ["rows"] } as const;

@@ -1,8 +1,8 @@
 /** Large results without an artifact store, and in a store of the embedder. */
 import { createHash } from "node:crypto";
 import { expect, it, onTestFinished } from "vitest";
-import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
-import type { OwnArtifactStore } from "../../src/results/index.ts";
+import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../packages/postern/src/index.ts";
+import type { OwnArtifactStore } from "../../packages/postern/src/results/index.ts";
 import { hashing, mebibytes } from "../fakes/streaming.ts";
 
 const plain = { description: "A tool.", risk: "safe", effects: "read", idempotent: false } as const;

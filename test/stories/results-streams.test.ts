@@ -1,7 +1,7 @@
 /** Bytes that do not fit in memory: one tool gives a stream, another reads it, and no part holds all of it. */
 import { createHash } from "node:crypto";
 import { expect, it, onTestFinished } from "vitest";
-import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
+import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../packages/postern/src/index.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { hashing, mebibytes, producing, watchedMemory } from "../fakes/streaming.ts";
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { SystemClock } from "../../src/index.ts";
+import { SystemClock } from "../../packages/postern/src/index.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
 

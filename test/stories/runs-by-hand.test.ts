@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { createRuntime, RuntimeFault } from "../../src/index.ts";
+import { createRuntime, RuntimeFault } from "../../packages/postern/src/index.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
 import { differences } from "../fakes/projected-again.ts";

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { linkSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import type { RunAbout, Runs } from "../../src/observe/index.ts";
+import type { RunAbout, Runs } from "../../packages/postern/src/observe/index.ts";
 import { differences } from "../fakes/projected-again.ts";
 import { RunFolder, runsFolder } from "../fakes/run-folder.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";

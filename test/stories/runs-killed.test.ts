@@ -4,7 +4,7 @@ import { appendFileSync, readdirSync, readFileSync, rmSync, truncateSync, writeF
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { createRuntime, type Runtime } from "../../src/index.ts";
+import { createRuntime, type Runtime } from "../../packages/postern/src/index.ts";
 import { differences } from "../fakes/projected-again.ts";
 import { RunFolder, runsFolder } from "../fakes/run-folder.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";

@@ -1,9 +1,9 @@
 import { globSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { ToolContext } from "../../src/index.ts";
-import { environmentSecrets } from "../../src/secrets/index.ts";
-import { createRedactor } from "../../src/secrets/redactor.ts";
+import type { ToolContext } from "../../packages/postern/src/index.ts";
+import { environmentSecrets } from "../../packages/postern/src/secrets/index.ts";
+import { createRedactor } from "../../packages/postern/src/secrets/redactor.ts";
 import { base, openRunArchive, safe, type Tool } from "../fakes/run-archive.ts";
 import { boss } from "../fakes/runtime-fixture.ts";
 

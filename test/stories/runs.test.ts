@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { createRedactor } from "../../src/secrets/redactor.ts";
+import { createRedactor } from "../../packages/postern/src/secrets/redactor.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { differences } from "../fakes/projected-again.ts";
 import { base, openRunArchive, safe, type Tool } from "../fakes/run-archive.ts";

@@ -1,7 +1,7 @@
 /** A script that gave a call up is killed at any moment: the next process takes the same branch. */
 import { expect, it } from "vitest";
-import { SystemClock } from "../../src/core/clock.ts";
-import { knownEngines } from "../../src/engines/known-engines.ts";
+import { SystemClock } from "../../packages/core/src/clock.ts";
+import { knownEngines } from "../../packages/engines/src/known-engines.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { effectsIn, runScriptProcess } from "../fakes/script-process.ts";
 

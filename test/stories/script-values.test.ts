@@ -1,8 +1,8 @@
 /** Values keep their meaning at any size on their way into and out of a script, in JavaScript and in Python. */
 import { afterAll, describe, expect, it } from "vitest";
-import { SystemClock } from "../../src/core/clock.ts";
-import { knownEngines } from "../../src/engines/known-engines.ts";
-import { createRuntime, defineTool, type Json, type Runtime } from "../../src/index.ts";
+import { SystemClock } from "../../packages/core/src/clock.ts";
+import { knownEngines } from "../../packages/engines/src/known-engines.ts";
+import { createRuntime, defineTool, type Json, type Runtime } from "../../packages/postern/src/index.ts";
 import { resultOf } from "../fakes/script-fixture.ts";
 
 const engines = await Promise.all(

@@ -1,10 +1,10 @@
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { Server } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
-import { callTool } from "../../src/mcp/server/call.ts";
-import { Windows } from "../../src/runtime/services/windows.ts";
-import { environmentSecrets } from "../../src/secrets/index.ts";
-import { createRedactor } from "../../src/secrets/redactor.ts";
+import { callTool } from "../../packages/postern/src/mcp/server/call.ts";
+import { Windows } from "../../packages/postern/src/runtime/services/windows.ts";
+import { environmentSecrets } from "../../packages/postern/src/secrets/index.ts";
+import { createRedactor } from "../../packages/postern/src/secrets/redactor.ts";
 import { bodyOf, httpFixture } from "../fakes/http-fixture.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
@@ -68,7 +68,7 @@ describe("a fault inside a request", () => {
   it("of the store answers 503 with its code, and anything unknown 500 internal", async () => {
     await using made = await knowing();
     const { runtime } = made;
-    const { RuntimeFault } = await import("../../src/index.ts");
+    const { RuntimeFault } = await import("../../packages/postern/src/index.ts");
     const faults: readonly (readonly [Error, number, string])[] = [
       [new RuntimeFault("store_unwritable", "The disk is full."), 503, "store_unwritable"],
       [new RuntimeFault("request_invalid", "No such thing."), 422, "request_invalid"],

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { CallContext, RuntimeOptions, ToolContext } from "../../src/index.ts";
-import type { AgentProgress } from "../../src/observe/index.ts";
-import { environmentSecrets } from "../../src/secrets/index.ts";
-import { createRedactor } from "../../src/secrets/redactor.ts";
+import type { CallContext, RuntimeOptions, ToolContext } from "../../packages/postern/src/index.ts";
+import type { AgentProgress } from "../../packages/postern/src/observe/index.ts";
+import { environmentSecrets } from "../../packages/postern/src/secrets/index.ts";
+import { createRedactor } from "../../packages/postern/src/secrets/redactor.ts";
 import { asker, boss, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const value = "hunter2-hunter2-hunter2";

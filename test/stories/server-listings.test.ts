@@ -1,6 +1,6 @@
 /** A server's descriptions of its tools, as every interface passes them on. */
 import { expect, it } from "vitest";
-import type { ServerConfig } from "../../src/index.ts";
+import type { ServerConfig } from "../../packages/postern/src/index.ts";
 import { Changing, type ListedTool } from "../fakes/changing.ts";
 import { closeAfterTest, type ServedRuntime, serveRuntime } from "../fakes/served-runtime.ts";
 

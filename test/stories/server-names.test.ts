@@ -2,7 +2,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
-import { createRuntime, type Runtime, type ServerConfig } from "../../src/index.ts";
+import { createRuntime, type Runtime, type ServerConfig } from "../../packages/postern/src/index.ts";
 import { actor } from "../fakes/actors.ts";
 import { Changing, type ListedTool } from "../fakes/changing.ts";
 import { ownFolder } from "../fakes/own-folder.ts";

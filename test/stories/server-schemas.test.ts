@@ -1,6 +1,6 @@
 /** Real input schemas of servers: those that their authors' validators accept, and invalid ones. */
 import { expect, it } from "vitest";
-import type { ToolOutcome } from "../../src/index.ts";
+import type { ToolOutcome } from "../../packages/postern/src/index.ts";
 import { Changing, type ListedTool } from "../fakes/changing.ts";
 import { asker } from "../fakes/runtime-fixture.ts";
 import { closeAfterTest, type ServedRuntime, serveRuntime } from "../fakes/served-runtime.ts";

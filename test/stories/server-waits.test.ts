@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { createRuntime, type Runtime } from "../../src/index.ts";
+import { createRuntime, type Runtime } from "../../packages/postern/src/index.ts";
 import { FakeClock } from "../fakes/clock.ts";
 
 interface Busy {

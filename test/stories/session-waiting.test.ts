@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { SessionCall } from "../../src/index.ts";
+import type { SessionCall } from "../../packages/postern/src/index.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { probe } from "../fakes/probe.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";

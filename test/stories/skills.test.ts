@@ -1,11 +1,11 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { defineSkill, openSkills } from "../../src/builtin/index.ts";
-import { type CallEvent, createRuntime, defineTool, type RuntimeOptions } from "../../src/index.ts";
-import { createPolicy } from "../../src/policy/index.ts";
-import { Toolbox } from "../../src/tools/toolbox.ts";
-import { skilled } from "../../src/tools/toolsets/wrappers.ts";
+import { defineSkill, openSkills } from "../../packages/postern/src/builtin/index.ts";
+import { type CallEvent, createRuntime, defineTool, type RuntimeOptions } from "../../packages/postern/src/index.ts";
+import { createPolicy } from "../../packages/postern/src/policy/index.ts";
+import { Toolbox } from "../../packages/postern/src/tools/toolbox.ts";
+import { skilled } from "../../packages/postern/src/tools/toolsets/wrappers.ts";
 import { CommandLine } from "../fakes/command-line.ts";
 import { httpFixture } from "../fakes/http-fixture.ts";
 import { ownFolder } from "../fakes/own-folder.ts";

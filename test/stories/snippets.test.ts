@@ -41,9 +41,9 @@ const programs = all
   .map((one) => ({ ...one, file: join(folder, `${one.name}.ts`) }));
 
 /** The names that a page leaves to its reader's program. */
-const ofTheReader = `import type { AiSdkMessage } from "postern/agents/ai-sdk";
+const ofTheReader = `import type { AiSdkMessage } from "@postern/agents/ai-sdk";
 import type { LocalTool, Principal, Runtime } from "postern";
-import type { AgentModel } from "postern/agents/loop";
+import type { AgentModel } from "@postern/agents/loop";
 declare global {
   const chatId: string;
   const runId: string;
@@ -73,7 +73,7 @@ declare global {
 const othersLibraries = `declare module "ai" {
   export function generateText(settings: object): Promise<{
     text: string;
-    responseMessages: import("postern/agents/ai-sdk").AiSdkMessage[];
+    responseMessages: import("@postern/agents/ai-sdk").AiSdkMessage[];
   }>;
 }
 declare module "@anthropic-ai/claude-agent-sdk" {

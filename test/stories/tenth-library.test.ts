@@ -1,10 +1,10 @@
 /** An adapter for an agent library that Postern does not know, written only with what a stranger can import. */
 import { expect, it } from "vitest";
-import { openAgentTools, type ToolUse } from "../../src/agents/index.ts";
-import { autoApprover } from "../../src/approvals/index.ts";
-import { openFiles, textEdits } from "../../src/builtin/index.ts";
-import { CallRefused, createRuntime, defineTool, type Runtime } from "../../src/index.ts";
-import { openRequestOf, renderOutcome } from "../../src/results/index.ts";
+import { openAgentTools, type ToolUse } from "../../packages/agents/src/index.ts";
+import { autoApprover } from "../../packages/postern/src/approvals/index.ts";
+import { openFiles, textEdits } from "../../packages/postern/src/builtin/index.ts";
+import { CallRefused, createRuntime, defineTool, type Runtime } from "../../packages/postern/src/index.ts";
+import { openRequestOf, renderOutcome } from "../../packages/postern/src/results/index.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 
 /** The tenth library: a tool is a name, a schema, and a function that gets an id and text. */

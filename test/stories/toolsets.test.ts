@@ -2,9 +2,15 @@
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { createRuntime, defineTool, type LocalTool, type RuntimeSession, type ToolOutcome } from "../../src/index.ts";
-import { type AgentProgress, progressWatcher } from "../../src/observe/index.ts";
-import { combined, filtered, prefixed, scanCatalogue, Toolbox } from "../../src/tools/index.ts";
+import {
+  createRuntime,
+  defineTool,
+  type LocalTool,
+  type RuntimeSession,
+  type ToolOutcome,
+} from "../../packages/postern/src/index.ts";
+import { type AgentProgress, progressWatcher } from "../../packages/postern/src/observe/index.ts";
+import { combined, filtered, prefixed, scanCatalogue, Toolbox } from "../../packages/postern/src/tools/index.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
 import { CommandLine } from "../fakes/command-line.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
@@ -286,7 +292,8 @@ describe("tools in folders", () => {
 
   it("are offered as they are if a configuration in code names a set or a module exports one", async () => {
     cli.dataFolder("found");
-    const entry = (path: string): string => JSON.stringify(join(import.meta.dirname, "../../src", path));
+    const entry = (path: string): string =>
+      JSON.stringify(join(import.meta.dirname, "../../packages/postern/src", path));
     const set = (prefix: string): string =>
       `prefixed(new Toolbox([defineTool({ name: "read", description: "d", risk: "safe", idempotent: true, execute: () => "${prefix}" })]), "${prefix}")`;
     const head = `import { defineTool } from ${entry("index.ts")};

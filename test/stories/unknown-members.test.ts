@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it, vi } from "vitest";
-import { createRuntime, defineTool } from "../../src/index.ts";
+import { createRuntime, defineTool } from "../../packages/postern/src/index.ts";
 import {
   isHostedTool,
   isProviderDefinedTool,
@@ -9,8 +9,8 @@ import {
   scanCatalogue,
   specOf,
   Toolbox,
-} from "../../src/tools/index.ts";
-import type { AnyTool } from "../../src/tools/kinds.ts";
+} from "../../packages/postern/src/tools/index.ts";
+import type { AnyTool } from "../../packages/postern/src/tools/kinds.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 
 const plain = {

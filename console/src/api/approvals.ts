@@ -1,5 +1,5 @@
 /** Requests for approval: read, decided, compared. */
-import type { ApprovalPageView, ApprovalView, DecisionVerb } from "../../../src/server/contract/approvals.ts";
+import type { ApprovalPageView, ApprovalView, DecisionVerb } from "@postern/core/contract";
 import { canonical } from "../kit/canonical.ts";
 import { type Answer, ask, type Sent } from "./client.ts";
 import { assertDigests } from "./digests.ts";
@@ -10,9 +10,9 @@ export type {
   ApprovalView,
   ArtifactView,
   DecisionVerb,
+  PreviewView,
   WaitingCounts,
-} from "../../../src/server/contract/approvals.ts";
-export type { PreviewView } from "../../../src/server/contract/outcome.ts";
+} from "@postern/core/contract";
 
 export type Arguments = ApprovalView["what"]["arguments"];
 export type Remember = NonNullable<Sent<"POST /v1/approvals/{id}/approve">["remember"]>;

@@ -5,8 +5,7 @@
  * Invariant: an answer that is not a success is a thrown `Problem`. A 401 ends the session here too; the page stays as
  * it is behind the sign-in.
  */
-import type { Contract } from "../../../src/server/contract/contract.ts";
-import type { AnswerOf, SentTo } from "../../../src/server/contract/route.ts";
+import type { AnswerOf, Contract, SentTo } from "@postern/core/contract";
 import { refusalText } from "./command-name.ts";
 import { proof, proofRefused } from "./proof.ts";
 import { noteServerTime } from "./server-time.ts";

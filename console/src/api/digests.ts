@@ -2,8 +2,9 @@
  * This browser hashes what it shows and compares it with the digests that an approval binds. Invariant: nothing is
  * approved whose digests differ.
  */
+
+import type { ApprovalView, PreviewView } from "@postern/core/contract";
 import { canonical, sha256 } from "../kit/canonical.ts";
-import type { ApprovalView, PreviewView } from "./approvals.ts";
 
 /** The parts whose digest differs. Undefined when the browser has no WebCrypto. */
 export type Mismatches = readonly ("arguments" | "preview" | "card")[] | undefined;

@@ -1,7 +1,7 @@
 /** Who is signed in, and what they may do: one query for all. */
+
+import type { ControlsView, SessionAnswer as Session } from "@postern/core/contract";
 import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { ControlsView } from "../../../src/server/contract/controls.ts";
-import type { SessionAnswer as Session } from "../../../src/server/contract/session.ts";
 import { ask, Problem } from "./client.ts";
 import { setCommandName } from "./command-name.ts";
 import { keep, kept, proof, proofName, storeProof } from "./proof.ts";

@@ -1,5 +1,5 @@
+import { risks } from "@postern/core";
 import type { ReactNode } from "react";
-import { risks } from "../../../src/core/risk.ts";
 import { classNames } from "./class-names.ts";
 
 export type Tone = "neutral" | "accent" | "safe" | "medium" | "high" | "critical";

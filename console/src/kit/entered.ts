@@ -2,7 +2,7 @@
  * The contents of a form of arguments. Invariant: the form returns for each field what the field shows, or it has a
  * problem and returns nothing; also when the arguments under the form change meanwhile.
  */
-import type { JsonObject } from "../../../src/core/json.ts";
+import type { JsonObject } from "@postern/core";
 import { canonical } from "./canonical.ts";
 import { type Read, readJson, readNumber, readObject } from "./json-text.ts";
 

@@ -1,5 +1,5 @@
 /** Reads JSON strictly: a number that would change its value is a problem. */
-import type { JsonObject } from "../../../src/core/json.ts";
+import type { JsonObject } from "@postern/core";
 
 export type Read<Value> = { readonly value: Value } | { readonly problem: string };
 

@@ -4,8 +4,9 @@
  * Invariant: it makes text nodes and marks, never markup. No character hides or reorders what is beside it: controls,
  * ANSI escapes, bidirectional and invisible characters are shown by name, look-alike letters with their code.
  */
+
+import { partsOf, type TextPart } from "@postern/core";
 import { Fragment, type ReactNode } from "react";
-import { partsOf, type TextPart } from "../../../src/core/card-text.ts";
 import { classNames } from "./class-names.ts";
 
 const named = new Map<string, string>([

@@ -2,7 +2,7 @@
  * The connection to `GET /v1/events`: kept open, and resumed after its last id until it is closed. It is read with
  * `fetch`, because an EventSource hides the status: a 401 must end the session.
  */
-import type { FeedEventView } from "../../../src/server/contract/events.ts";
+import type { FeedEventView } from "@postern/core/contract";
 import { send } from "../api/index.ts";
 import { parseStream } from "./sse.ts";
 

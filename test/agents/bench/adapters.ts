@@ -7,26 +7,31 @@ import { tool as openaiAgentsTool, RunContext } from "@openai/agents";
 import { tool as strandsTool } from "@strands-agents/sdk";
 import { tool as aiTool, jsonSchema } from "ai";
 import type { AdapterRow, Call } from "../../../bench/agent-libraries.ts";
-import { adkTools } from "../../../src/agents/adk.ts";
+import { adkTools } from "../../../packages/agents/src/adk.ts";
 import {
   type AgentTools,
   openAgentTools,
   type RenderedToolAnswer,
   type ToolUse,
-} from "../../../src/agents/agent-tools.ts";
-import { aiSdkTools } from "../../../src/agents/ai-sdk.ts";
-import { anthropicResult, anthropicToolUses } from "../../../src/agents/anthropic.ts";
-import { anthropicRunnerTools } from "../../../src/agents/anthropic-runner.ts";
-import { googleResult, googleToolUses } from "../../../src/agents/google.ts";
-import { guard } from "../../../src/agents/guard.ts";
-import { langchainTools } from "../../../src/agents/langchain.ts";
-import { anySchema } from "../../../src/agents/library-tools.ts";
-import { mastraTools } from "../../../src/agents/mastra.ts";
-import { openaiChatResult, openaiChatToolUses, openaiResult, openaiToolUses } from "../../../src/agents/openai.ts";
-import { openaiAgentsTools } from "../../../src/agents/openai-agents.ts";
-import { strandsTools } from "../../../src/agents/strands.ts";
-import type { RuntimeSession } from "../../../src/runtime/api/api.ts";
-import type { LocalTool } from "../../../src/tools/kinds.ts";
+} from "../../../packages/agents/src/agent-tools.ts";
+import { aiSdkTools } from "../../../packages/agents/src/ai-sdk.ts";
+import { anthropicResult, anthropicToolUses } from "../../../packages/agents/src/anthropic.ts";
+import { anthropicRunnerTools } from "../../../packages/agents/src/anthropic-runner.ts";
+import { googleResult, googleToolUses } from "../../../packages/agents/src/google.ts";
+import { guard } from "../../../packages/agents/src/guard.ts";
+import { langchainTools } from "../../../packages/agents/src/langchain.ts";
+import { anySchema } from "../../../packages/agents/src/library-tools.ts";
+import { mastraTools } from "../../../packages/agents/src/mastra.ts";
+import {
+  openaiChatResult,
+  openaiChatToolUses,
+  openaiResult,
+  openaiToolUses,
+} from "../../../packages/agents/src/openai.ts";
+import { openaiAgentsTools } from "../../../packages/agents/src/openai-agents.ts";
+import { strandsTools } from "../../../packages/agents/src/strands.ts";
+import type { RuntimeSession } from "../../../packages/postern/src/runtime/api/api.ts";
+import type { LocalTool } from "../../../packages/postern/src/tools/kinds.ts";
 
 const parameters = {
   type: "object" as const,

@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { Tiktoken } from "js-tiktoken/lite";
 import o200k from "js-tiktoken/ranks/o200k_base";
 import type { TokenRow } from "../../../bench/agent-libraries.ts";
-import { openAgentTools } from "../../../src/agents/agent-tools.ts";
-import { openaiTools } from "../../../src/agents/openai.ts";
-import { toolSearch, toolSearchName } from "../../../src/agents/tool-search.ts";
-import { connectMcp, type McpServer } from "../../../src/mcp/client/connect-mcp.ts";
-import { createRuntime } from "../../../src/runtime/create.ts";
-import type { AnyTool } from "../../../src/tools/kinds.ts";
+import { openAgentTools } from "../../../packages/agents/src/agent-tools.ts";
+import { openaiTools } from "../../../packages/agents/src/openai.ts";
+import { toolSearch, toolSearchName } from "../../../packages/agents/src/tool-search.ts";
+import { connectMcp, type McpServer } from "../../../packages/postern/src/mcp/client/connect-mcp.ts";
+import { createRuntime } from "../../../packages/postern/src/runtime/create.ts";
+import type { AnyTool } from "../../../packages/postern/src/tools/kinds.ts";
 
 const encoder = new Tiktoken(o200k);
 

@@ -2,8 +2,8 @@
 import { Agent, type AgentInputItem, type Model, type ModelResponse, Runner, tool, Usage } from "@openai/agents";
 import { z } from "zod";
 import type { TurnScene } from "../../../bench/agent-libraries.ts";
-import { openaiAgentsTools, wrapOpenaiAgentsTools } from "../../../src/agents/openai-agents.ts";
-import { createRuntime } from "../../../src/runtime/create.ts";
+import { openaiAgentsTools, wrapOpenaiAgentsTools } from "../../../packages/agents/src/openai-agents.ts";
+import { createRuntime } from "../../../packages/postern/src/runtime/create.ts";
 
 const calls = 64;
 

@@ -1,7 +1,7 @@
 import { generateText, isStepCount, type ModelMessage, tool } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import { z } from "zod";
-import { aiSdkTools, wrapAiSdkTools } from "../../../src/agents/ai-sdk.ts";
+import { aiSdkTools, wrapAiSdkTools } from "../../../packages/agents/src/ai-sdk.ts";
 import { type Library, type Stage, statement } from "./scenario.ts";
 
 const usage = {

@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Options } from "@anthropic-ai/claude-agent-sdk";
-import { claudeAgent as gated, wrapClaudeTools } from "../../../src/agents/claude-agent.ts";
+import { claudeAgent as gated, wrapClaudeTools } from "../../../packages/agents/src/claude-agent.ts";
 import { type ClaudeStub, claudeStub } from "../claude-stub.ts";
 import { type Library, type Stage, statement } from "./scenario.ts";
 

@@ -3,7 +3,7 @@ import { tool } from "@langchain/core/tools";
 import { Command, END, interrupt, MemorySaver, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { z } from "zod";
-import { langchainTools, wrapLangchainTools } from "../../../src/agents/langchain.ts";
+import { langchainTools, wrapLangchainTools } from "../../../packages/agents/src/langchain.ts";
 import { type Library, type Stage, statement } from "./scenario.ts";
 
 const fields = { name: "add", description: "Adds.", schema: z.object({ a: z.number() }) };

@@ -4,7 +4,7 @@ import { InMemoryStore } from "@mastra/core/storage";
 import { createTool } from "@mastra/core/tools";
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
 import { z } from "zod";
-import { mastraTools, wrapMastraTools } from "../../../src/agents/mastra.ts";
+import { mastraTools, wrapMastraTools } from "../../../packages/agents/src/mastra.ts";
 import { type Library, type Stage, statement } from "./scenario.ts";
 
 const usage = {

@@ -9,7 +9,7 @@ import {
   Usage,
 } from "@openai/agents";
 import { z } from "zod";
-import { openaiAgentsTools, wrapOpenaiAgentsTools } from "../../../src/agents/openai-agents.ts";
+import { openaiAgentsTools, wrapOpenaiAgentsTools } from "../../../packages/agents/src/openai-agents.ts";
 import { type Library, type Stage, statement } from "./scenario.ts";
 
 const model: Model = {

@@ -1,10 +1,10 @@
 /**
- * `npm run double-resume -- --json`: one approval, resumed twice; arguments edited in the stored pause; an approval that only
+ * `npm run proof -- double-resume --json`: one approval, resumed twice; arguments edited in the stored pause; an approval that only
  * the client claims. How often does the tool run, in each library alone and with Postern?
  */
 
-import type { Runtime } from "../../../src/runtime/api/api.ts";
-import { createRuntime } from "../../../src/runtime/create.ts";
+import type { Runtime } from "../../../packages/postern/src/runtime/api/api.ts";
+import { createRuntime } from "../../../packages/postern/src/runtime/create.ts";
 import { claudeProgram } from "../claude-stub.ts";
 import { aiSdk } from "./ai-sdk.ts";
 import { claudeAgent } from "./claude-agent.ts";
@@ -20,7 +20,7 @@ interface Row {
   readonly with: number | undefined;
 }
 
-/** `npm run test:claude` installs the program of the Claude Agent SDK. */
+/** `npm run test:agents -- --claude` installs the program of the Claude Agent SDK. */
 const withProgram = claudeProgram === undefined ? [] : [claudeAgent];
 const libraries: readonly Library[] = [openaiAgents, aiSdk, langGraph, mastra, ...withProgram];
 const scenarios: readonly Scenario[] = ["resumed twice", "stored arguments edited", "approval forged"];

@@ -1,4 +1,4 @@
-import type { Runtime } from "../../../src/runtime/api/api.ts";
+import type { Runtime } from "../../../packages/postern/src/runtime/api/api.ts";
 
 export type Scenario = "resumed twice" | "stored arguments edited" | "approval forged";
 

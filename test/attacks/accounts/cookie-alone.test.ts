@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { routes } from "../../../src/server/http/http-server.ts";
+import { routes } from "../../../packages/postern/src/server/http/http-server.ts";
 import { bodyOf, type HttpFixture, host, httpFixture, inSession } from "../../fakes/http-fixture.ts";
 import { entered, goodPassword, here, holder, type People, people } from "../../fakes/people.ts";
 import { matrix, pathOf } from "../../fakes/role-matrix.ts";

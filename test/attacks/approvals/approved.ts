@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { JsonObject } from "../../../src/core/json.ts";
+import type { JsonObject } from "../../../packages/core/src/json.ts";
 import { mail } from "../../fakes/deciders.ts";
 import { asker, boss, type RuntimeFixture } from "../../fakes/runtime-fixture.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { defineTool, type LocalTool } from "../../../src/index.ts";
-import { createPolicy, type Policy } from "../../../src/policy/index.ts";
-import { shownApproval } from "../../../src/server/wire.ts";
+import { defineTool, type LocalTool } from "../../../packages/postern/src/index.ts";
+import { createPolicy, type Policy } from "../../../packages/postern/src/policy/index.ts";
+import { shownApproval } from "../../../packages/postern/src/server/wire.ts";
 import { actor } from "../../fakes/actors.ts";
 import { mail } from "../../fakes/deciders.ts";
 import { asker, boss, eventTypes, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";

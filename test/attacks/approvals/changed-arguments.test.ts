@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../src/core/json.ts";
+import type { JsonObject } from "../../../packages/core/src/json.ts";
 import { mail } from "../../fakes/deciders.ts";
 import { asker, boss, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 import { approved } from "./approved.ts";

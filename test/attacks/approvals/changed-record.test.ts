@@ -2,7 +2,7 @@ import { chmodSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../src/core/json.ts";
+import type { JsonObject } from "../../../packages/core/src/json.ts";
 import { mail } from "../../fakes/deciders.ts";
 import { ownFolder } from "../../fakes/own-folder.ts";
 import { posting } from "../../fakes/probe.ts";

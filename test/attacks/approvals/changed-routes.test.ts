@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ApprovalRoute, Decider } from "../../../src/approvals/index.ts";
+import type { ApprovalRoute, Decider } from "../../../packages/postern/src/approvals/index.ts";
 import { ann, approve, ask, bob, mail } from "../../fakes/deciders.ts";
 import { cal, openRouted } from "../../fakes/route-fixture.ts";
 import { sqliteFiles } from "../../fakes/sqlite-files.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Decider, DecisionAnswer } from "../../../src/approvals/index.ts";
-import type { JsonObject } from "../../../src/core/json.ts";
-import type { RuntimeOptions } from "../../../src/index.ts";
+import type { JsonObject } from "../../../packages/core/src/json.ts";
+import type { Decider, DecisionAnswer } from "../../../packages/postern/src/approvals/index.ts";
+import type { RuntimeOptions } from "../../../packages/postern/src/index.ts";
 import { ann, bob, shownDigestOf } from "../../fakes/deciders.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 

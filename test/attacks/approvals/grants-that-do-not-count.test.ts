@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { ApprovalRoute, Decider, Grant } from "../../../src/approvals/index.ts";
-import type { AccountChange } from "../../../src/identity/index.ts";
-import type { RuntimeOptions } from "../../../src/index.ts";
+import type { ApprovalRoute, Decider, Grant } from "../../../packages/postern/src/approvals/index.ts";
+import type { AccountChange } from "../../../packages/postern/src/identity/index.ts";
+import type { RuntimeOptions } from "../../../packages/postern/src/index.ts";
 import { ann, approve, ask, bob, mail, operatorToken } from "../../fakes/deciders.ts";
 import { bodyOf, httpFixture } from "../../fakes/http-fixture.ts";
 import { cheap, holder } from "../../fakes/people.ts";

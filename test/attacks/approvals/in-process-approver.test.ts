@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Approver } from "../../../src/approvals/index.ts";
+import type { Approver } from "../../../packages/postern/src/approvals/index.ts";
 import { FakeClock, settled } from "../../fakes/clock.ts";
 import { ownFolder } from "../../fakes/own-folder.ts";
 import { asker, eventTypes, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";

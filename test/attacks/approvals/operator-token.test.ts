@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ApprovalRoute } from "../../../src/approvals/index.ts";
+import type { ApprovalRoute } from "../../../packages/postern/src/approvals/index.ts";
 import { ann, approve, ask, bob, deny, mail, operatorToken } from "../../fakes/deciders.ts";
 import { cheap, holder } from "../../fakes/people.ts";
 import { type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";

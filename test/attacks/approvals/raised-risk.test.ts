@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Risk } from "../../../src/index.ts";
+import type { Risk } from "../../../packages/postern/src/index.ts";
 import { ann, approve } from "../../fakes/deciders.ts";
 import { asker, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 

@@ -1,10 +1,10 @@
 /** An agent, people in two tabs and the clock act on requests in random order; the test checks the end state. */
 import { expect, it } from "vitest";
-import { type Decider, shownDigest } from "../../../src/approvals/index.ts";
-import type { AuditEvent } from "../../../src/audit/index.ts";
-import { canonical } from "../../../src/core/json.ts";
-import { sha256 } from "../../../src/core/system/digest.ts";
-import type { JsonObject } from "../../../src/index.ts";
+import { canonical } from "../../../packages/core/src/json.ts";
+import { sha256 } from "../../../packages/core/src/system/digest.ts";
+import { type Decider, shownDigest } from "../../../packages/postern/src/approvals/index.ts";
+import type { AuditEvent } from "../../../packages/postern/src/audit/index.ts";
+import type { JsonObject } from "../../../packages/postern/src/index.ts";
 import { cheap, holder } from "../../fakes/people.ts";
 import { type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 

@@ -1,6 +1,6 @@
 /** A script keeps its remaining budget over waits and denials. */
 import { expect, it, vi } from "vitest";
-import type { ScriptStep } from "../../../src/engines/sandbox.ts";
+import type { ScriptStep } from "../../../packages/core/src/sandbox/sandbox.ts";
 import { countHolds } from "../../fakes/artifact-holds.ts";
 import { settled } from "../../fakes/clock.ts";
 import { fakeDriver } from "../../fakes/fake-sandbox.ts";

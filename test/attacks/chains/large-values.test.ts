@@ -1,6 +1,6 @@
 /** A script that passes on more than it may gets an exception in its language, is recorded, and blocks no other call. */
 import { afterAll, describe, expect, it } from "vitest";
-import { createRuntime, defineTool } from "../../../src/index.ts";
+import { createRuntime, defineTool } from "../../../packages/postern/src/index.ts";
 import { type EngineFixture, engineFixture, enginesHere, wholeResultOf } from "../../fakes/engine-fixture.ts";
 import { inShortTurns } from "../../fakes/held-up.ts";
 import { asker, boss, runtimeFixture } from "../../fakes/runtime-fixture.ts";

@@ -1,8 +1,8 @@
 /** The limits of operators and callers hold in scripts as outside, and each limit of a script holds. */
 import { describe, expect, it, vi } from "vitest";
-import { Session } from "../../../src/call/session.ts";
-import type { Risk } from "../../../src/core/call.ts";
-import type { SandboxDriver, SandboxLimits, SandboxSession } from "../../../src/engines/sandbox.ts";
+import type { Risk } from "../../../packages/core/src/call.ts";
+import type { SandboxDriver, SandboxLimits, SandboxSession } from "../../../packages/core/src/sandbox/sandbox.ts";
+import { Session } from "../../../packages/postern/src/call/session.ts";
 import { countHolds } from "../../fakes/artifact-holds.ts";
 import { settled } from "../../fakes/clock.ts";
 import { fakeDriver } from "../../fakes/fake-sandbox.ts";

@@ -1,6 +1,6 @@
 /** The fake clock stands still while these scripts run, so only the kernel ends them, and the refusal says that. */
 import { expect, it } from "vitest";
-import { CpythonDriver } from "../../../src/engines/cpython/cpython.ts";
+import { CpythonDriver } from "../../../packages/engines/src/cpython/cpython.ts";
 import { runtimeFixture } from "../../fakes/runtime-fixture.ts";
 import { resultOf } from "../../fakes/script-fixture.ts";
 

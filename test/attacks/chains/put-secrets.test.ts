@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createRedactor } from "../../../src/secrets/redactor.ts";
+import { createRedactor } from "../../../packages/postern/src/secrets/redactor.ts";
 import { asker } from "../../fakes/runtime-fixture.ts";
 import { scriptFixture } from "../../fakes/script-fixture.ts";
 

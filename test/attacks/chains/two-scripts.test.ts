@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, describe, expect, it } from "vitest";
-import type { RuntimeOptions } from "../../../src/index.ts";
+import type { RuntimeOptions } from "../../../packages/postern/src/index.ts";
 import { fakeDriver } from "../../fakes/fake-sandbox.ts";
 import { httpFixture } from "../../fakes/http-fixture.ts";
 import { ownFolder } from "../../fakes/own-folder.ts";

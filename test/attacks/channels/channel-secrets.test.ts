@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ApprovalRoute } from "../../../src/approvals/index.ts";
+import type { ApprovalRoute } from "../../../packages/postern/src/approvals/index.ts";
 import { sendDecision, withChannel } from "../../fakes/channel-scene.ts";
 import { ann, approve, ask } from "../../fakes/deciders.ts";
 import { runtimeFixture } from "../../fakes/runtime-fixture.ts";

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { fileTools } from "../../../src/builtin/index.ts";
+import { fileTools } from "../../../packages/postern/src/builtin/index.ts";
 import { boss } from "../../fakes/runtime-fixture.ts";
 import { fileFixture, put } from "./file-fixture.ts";
 

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openAgentTools } from "../../../src/agents/agent-tools.ts";
-import { openaiResult } from "../../../src/agents/openai.ts";
-import { applyPatchTool } from "../../../src/builtin/provided/apply-patch.ts";
+import { openAgentTools } from "../../../packages/agents/src/agent-tools.ts";
+import { openaiResult } from "../../../packages/agents/src/openai.ts";
+import { applyPatchTool } from "../../../packages/agents/src/provided/apply-patch.ts";
 import { type FileFixture, fileFixture, put } from "./file-fixture.ts";
 
 const mark = "\ufeff";

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readlinkSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type FileToolOptions, fileTools } from "../../../src/builtin/index.ts";
+import { type FileToolOptions, fileTools } from "../../../packages/postern/src/builtin/index.ts";
 import {
   createRuntime,
   type JsonObject,
@@ -10,8 +10,8 @@ import {
   type RuntimeSession,
   type ToolContext,
   type ToolOutcome,
-} from "../../../src/index.ts";
-import { openRunFolders } from "../../../src/observe/index.ts";
+} from "../../../packages/postern/src/index.ts";
+import { openRunFolders } from "../../../packages/postern/src/observe/index.ts";
 import { ownFolder } from "../../fakes/own-folder.ts";
 
 export interface Emitted {

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type Disk, realDisk } from "../../../src/builtin/files/disk.ts";
-import { fileToolsOn } from "../../../src/builtin/files/files.ts";
+import { type Disk, realDisk } from "../../../packages/postern/src/builtin/files/disk.ts";
+import { fileToolsOn } from "../../../packages/postern/src/builtin/files/files.ts";
 import { descriptors, type FileFixture, fileFixture, put } from "./file-fixture.ts";
 
 /** A disk that fails from its n-th operation on; each write before writes a few bytes less. */

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openAgentTools } from "../../../src/agents/agent-tools.ts";
-import { textEditorTool } from "../../../src/builtin/provided/editor.ts";
-import type { JsonObject } from "../../../src/index.ts";
+import { openAgentTools } from "../../../packages/agents/src/agent-tools.ts";
+import { textEditorTool } from "../../../packages/agents/src/provided/editor.ts";
+import type { JsonObject } from "../../../packages/postern/src/index.ts";
 import { type FileFixture, fileFixture, put } from "./file-fixture.ts";
 
 /** The limit of a library: 4,096 bytes inline. */

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../src/index.ts";
+import type { JsonObject } from "../../../packages/postern/src/index.ts";
 import { type FileFixture, type FileFixtureOptions, fileFixture, put } from "./file-fixture.ts";
 
 /** The run's own roots, which are empty, and `site` with two files. */

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync,
 import { tmpdir } from "node:os";
 import { dirname, join, posix } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { FileToolOptions } from "../../../src/builtin/index.ts";
+import type { FileToolOptions } from "../../../packages/postern/src/builtin/index.ts";
 import { corpus } from "../../fakes/corpus.ts";
 import { descriptors, fileFixture, put } from "./file-fixture.ts";
 

@@ -1,10 +1,10 @@
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type Disk, realDisk } from "../../../src/builtin/files/disk.ts";
-import { fileToolsOn } from "../../../src/builtin/files/files.ts";
-import type { ToolOutcome } from "../../../src/index.ts";
-import { readable } from "../../../src/results/readable.ts";
+import { type Disk, realDisk } from "../../../packages/postern/src/builtin/files/disk.ts";
+import { fileToolsOn } from "../../../packages/postern/src/builtin/files/files.ts";
+import type { ToolOutcome } from "../../../packages/postern/src/index.ts";
+import { readable } from "../../../packages/postern/src/results/readable.ts";
 import { corpus } from "../../fakes/corpus.ts";
 import { isWhole } from "../../fakes/share.ts";
 import { descriptors, type FileFixture, fileFixture, put } from "./file-fixture.ts";

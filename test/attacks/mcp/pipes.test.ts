@@ -4,8 +4,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, describe, expect, it } from "vitest";
-import { readServerFile } from "../../../src/cli/start/server-file.ts";
-import { readToken } from "../../../src/server/credentials.ts";
+import { readServerFile } from "../../../packages/postern/src/cli/start/server-file.ts";
+import { readToken } from "../../../packages/postern/src/server/credentials.ts";
 import { PosternProcess } from "../../fakes/postern-process.ts";
 
 const postern = new PosternProcess();

@@ -2,7 +2,7 @@
 import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { applyPatchTool, memoryTool, textEditorTool } from "../../../src/builtin/provided/provider-tools.ts";
+import { applyPatchTool, memoryTool, textEditorTool } from "../../../packages/agents/src/provided/provider-tools.ts";
 import { type ProvidedFixture, providedFixture } from "../../fakes/provided-fixture.ts";
 
 const outside = [

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { shellTool, textEditorTool } from "../../../src/builtin/provided/provider-tools.ts";
+import { shellTool, textEditorTool } from "../../../packages/agents/src/provided/provider-tools.ts";
 import { type ProvidedFixture, providedFixture } from "../../fakes/provided-fixture.ts";
 
 const here = existsSync("/usr/bin/bwrap");

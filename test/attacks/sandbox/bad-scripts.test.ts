@@ -1,9 +1,9 @@
 /** Hostile scripts through the public API, on each engine: contained, reported correctly, without effect on other calls. */
 import { afterAll, describe, expect, it } from "vitest";
-import { SystemClock } from "../../../src/core/clock.ts";
-import { SandboxProcess } from "../../../src/engines/child/child-process.ts";
-import { ChildSession } from "../../../src/engines/child/session.ts";
-import type { SandboxDriver } from "../../../src/engines/sandbox.ts";
+import { SystemClock } from "../../../packages/core/src/clock.ts";
+import type { SandboxDriver } from "../../../packages/core/src/sandbox/sandbox.ts";
+import { SandboxProcess } from "../../../packages/engines/src/child/child-process.ts";
+import { ChildSession } from "../../../packages/engines/src/child/session.ts";
 import {
   type EngineFixture,
   engineFixture,

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ScriptStep } from "../../../src/engines/sandbox.ts";
+import type { ScriptStep } from "../../../packages/core/src/sandbox/sandbox.ts";
 import { corpus } from "../../fakes/corpus.ts";
 import { type EngineUnderTest, enginesHere } from "../../fakes/engine-fixture.ts";
 import { driveScript, someTools } from "../../fakes/scripts.ts";

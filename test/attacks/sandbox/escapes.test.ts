@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { quickJsDriver, type WarmDriver } from "../../../src/engines/quickjs/driver.ts";
-import type { ScriptStep } from "../../../src/engines/sandbox.ts";
+import type { ScriptStep } from "../../../packages/core/src/sandbox/sandbox.ts";
+import { quickJsDriver, type WarmDriver } from "../../../packages/engines/src/quickjs/driver.ts";
 import { corpus } from "../../fakes/corpus.ts";
 import { driveScript, someTools } from "../../fakes/scripts.ts";
 

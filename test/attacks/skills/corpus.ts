@@ -1,10 +1,10 @@
 /**
- * `npm run corpus:skills -- FOLDER [--json]`: every SKILL.md beneath a folder, checkouts of published skills for example.
+ * `npm run proof -- skills FOLDER [--json]`: every SKILL.md beneath a folder, checkouts of published skills for example.
  * Each is loaded with its body, or refused with a reason. Any other end is a failure of ours.
  */
 import { readdirSync, realpathSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { openSkills } from "../../../src/builtin/skills/open-skills.ts";
+import { openSkills } from "../../../packages/postern/src/builtin/skills/open-skills.ts";
 
 interface Count {
   readonly files: number;
@@ -20,7 +20,7 @@ interface Count {
 const words = process.argv.slice(2);
 const [folder] = words.filter((word) => !word.startsWith("--"));
 if (folder === undefined) {
-  process.stderr.write("Name a folder: npm run corpus:skills -- FOLDER [--json]\n");
+  process.stderr.write("Name a folder: npm run proof -- skills FOLDER [--json]\n");
   process.exitCode = 2;
 } else {
   const count = await run(realpathSync(resolve(folder)));

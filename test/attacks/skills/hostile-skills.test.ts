@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { openSkills } from "../../../src/builtin/index.ts";
+import { openSkills } from "../../../packages/postern/src/builtin/index.ts";
 import { corpus } from "../../fakes/corpus.ts";
 import { ownFolder } from "../../fakes/own-folder.ts";
 import { skillText, writeSkill } from "../../fakes/skill-folder.ts";

@@ -1,7 +1,7 @@
 /** An agent chooses its run names, so its attached skills restrict all of them. */
 import { expect, it } from "vitest";
-import { defineSkill, type SkillsOptions } from "../../../src/builtin/index.ts";
-import { createRuntime, defineTool, type Runtime } from "../../../src/index.ts";
+import { defineSkill, type SkillsOptions } from "../../../packages/postern/src/builtin/index.ts";
+import { createRuntime, defineTool, type Runtime } from "../../../packages/postern/src/index.ts";
 import { httpFixture } from "../../fakes/http-fixture.ts";
 
 const toolNamed = (name: string) =>

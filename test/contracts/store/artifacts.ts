@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ApprovalRecord, CallRecord, StoreWrite } from "../../../src/core/records.ts";
+import type { ApprovalRecord, CallRecord, StoreWrite } from "../../../packages/core/src/records.ts";
 import { callOf, claimOf, decideOf, hourMs, outcomeOf, recordOf, settleOf } from "../records.ts";
 import type { StoreKit } from "./kit.ts";
 

@@ -40,7 +40,7 @@ export function claimContract(kit: StoreKit): void {
 
     it("writes a call claimed and settled in one turn once, with both events in order", async () => {
       const record = recordOf(callOf(kit.clock), { fence: kit.store.incarnation });
-      kit.store.commit(claimOf(record, { fresh: true }), "queued");
+      void kit.store.commit(claimOf(record, { fresh: true }), "queued");
       await kit.store.commit(settleOf(record, "ok"), "committed");
       expect(await kit.store.call({ key: record.key })).toEqual({
         ...record,
@@ -55,7 +55,7 @@ export function claimContract(kit: StoreKit): void {
 
     it("keeps what is buffered before what is committed after it", async () => {
       const record = recordOf(callOf(kit.clock), { fence: kit.store.incarnation });
-      kit.store.commit(claimOf(record, { fresh: true }), "buffered");
+      void kit.store.commit(claimOf(record, { fresh: true }), "buffered");
       expect(await kit.store.commit(settleOf(record, "ok"), "buffered")).toEqual(wins);
       await kit.store.commit(note("after"), "committed");
       const types = (await all(kit.store.events({ after: -1 }))).map(({ body }) => JSON.parse(body).type);
@@ -108,7 +108,7 @@ export function claimContract(kit: StoreKit): void {
       });
       const flying = Object.assign({ ...plain.call }, { found: { run: () => "code" }, record: plain });
       Object.assign(flying, { claimed: { ...plain, call: flying } });
-      kit.store.commit(claimOf({ ...plain, call: flying }, { fresh: true }), "queued");
+      void kit.store.commit(claimOf({ ...plain, call: flying }, { fresh: true }), "queued");
       for (let look = 0; look < 2; look += 1) {
         expect(JSON.stringify(await kit.store.call({ key: plain.key }))).not.toContain("claimed");
         expect(await kit.store.call({ key: plain.key })).toEqual(plain);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../src/core/json.ts";
-import type { StoreWrite } from "../../../src/core/records.ts";
+import type { JsonObject } from "../../../packages/core/src/json.ts";
+import type { StoreWrite } from "../../../packages/core/src/records.ts";
 import { all, eventOf } from "../records.ts";
 import { type StoreKit, wins } from "./kit.ts";
 

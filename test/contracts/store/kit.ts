@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import type { ApprovalRecord, CallRecord, CallState, StoreWrite } from "../../../src/core/records.ts";
-import type { Committed, Store } from "../../../src/store/store.ts";
+import type { ApprovalRecord, CallRecord, CallState, StoreWrite } from "../../../packages/core/src/records.ts";
+import type { Committed, Store } from "../../../packages/postern/src/store/store.ts";
 import { FakeClock } from "../../fakes/clock.ts";
 import { approvalOf, callOf, claimOf, holdOf, hourMs, recordOf, serializePlainly } from "../records.ts";
 import type { OpenStore } from "../store-contract.ts";

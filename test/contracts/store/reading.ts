@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { Authority } from "../../../src/core/call.ts";
-import type { ApprovalRecord } from "../../../src/core/records.ts";
-import type { Audience } from "../../../src/store/audience.ts";
-import type { Store, StoreEntry } from "../../../src/store/store.ts";
-import { cursorOf, urgencyOf } from "../../../src/store/urgency.ts";
+import type { Authority } from "../../../packages/core/src/call.ts";
+import type { ApprovalRecord } from "../../../packages/core/src/records.ts";
+import type { Audience } from "../../../packages/postern/src/store/audience.ts";
+import type { Store, StoreEntry } from "../../../packages/postern/src/store/store.ts";
+import { cursorOf, urgencyOf } from "../../../packages/postern/src/store/urgency.ts";
 import {
   all,
   approvalOf,
@@ -68,7 +68,7 @@ export function readingContract(kit: StoreKit): void {
     it("lets a follower write, and delivers that batch after the present one", async () => {
       const received: number[] = [];
       using _writer = kit.store.follow((entries) => {
-        if (entries[0]?.seq === 0) kit.store.commit(note("echo"), "queued");
+        if (entries[0]?.seq === 0) void kit.store.commit(note("echo"), "queued");
         if (entries[0]?.seq === 0) void kit.store.calls({});
       });
       using _ = kit.store.follow((entries) => received.push(...entries.map(({ seq }) => seq)));
@@ -93,8 +93,8 @@ export function readingContract(kit: StoreKit): void {
         });
         made.push(call.id);
         const record = recordOf(call, { fence: kit.store.incarnation });
-        kit.store.commit(claimOf(record, { fresh: true }), "queued");
-        if (i > 4) kit.store.commit(settleOf(record, "ok"), "queued");
+        void kit.store.commit(claimOf(record, { fresh: true }), "queued");
+        if (i > 4) void kit.store.commit(settleOf(record, "ok"), "queued");
       }
       const numbers = async (where: Parameters<Store["calls"]>[0]): Promise<number[]> =>
         (await kit.store.calls(where)).map(({ call }) => made.indexOf(call.id) + 1);

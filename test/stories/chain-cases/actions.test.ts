@@ -1,6 +1,6 @@
 /** Tools with several actions, and arguments with any name, on each engine. */
 import { expect } from "vitest";
-import { defineTool, type Json } from "../../../src/index.ts";
+import { defineTool, type Json } from "../../../packages/postern/src/index.ts";
 import { onEachEngine } from "../../fakes/engine-cases.ts";
 import { type EngineFixture, resultOf } from "../../fakes/engine-fixture.ts";
 

@@ -1,6 +1,6 @@
 /** What a script passes to a tool and what it throws, on each engine. */
 import { expect } from "vitest";
-import { defineTool, type Json } from "../../../src/index.ts";
+import { defineTool, type Json } from "../../../packages/postern/src/index.ts";
 import { onEachEngine } from "../../fakes/engine-cases.ts";
 import { resultOf } from "../../fakes/engine-fixture.ts";
 

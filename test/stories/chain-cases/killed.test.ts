@@ -1,6 +1,6 @@
 /** A sandbox that is killed at each frame it sends or receives, on each engine (case 221). */
 import { expect } from "vitest";
-import type { SandboxDriver, SandboxSession } from "../../../src/engines/sandbox.ts";
+import type { SandboxDriver, SandboxSession } from "../../../packages/core/src/sandbox/sandbox.ts";
 import { engineTimeoutMs, isAlive, onEachEngine } from "../../fakes/engine-cases.ts";
 import { type EngineFixture, fixtureWithEngine, recordedDriver, resultOf } from "../../fakes/engine-fixture.ts";
 import { boss } from "../../fakes/runtime-fixture.ts";

@@ -1,6 +1,7 @@
 /** Problems that an operator should look at: the list, in a dialog of the top bar and on a page of its own. */
+
+import type { AlarmChangeView, AlarmPageView, AlarmView } from "@postern/core/contract";
 import { type ReactNode, useState } from "react";
-import type { AlarmChangeView, AlarmPageView, AlarmView } from "../../../../src/server/contract/alarms.ts";
 import { ask, type Pages, useMay, withCommandName } from "../../api/index.ts";
 import {
   actorText,

@@ -1,4 +1,4 @@
-import type { AlarmPageView, AlarmView } from "../../../../src/server/contract/alarms.ts";
+import type { AlarmPageView, AlarmView } from "@postern/core/contract";
 import { type Pages, useMay, usePages } from "../../api/index.ts";
 
 const rowsOf = ({ alarms }: AlarmPageView): readonly AlarmView[] => alarms;

@@ -1,5 +1,5 @@
+import { decisionsText } from "@postern/core";
 import { type ReactNode, useState } from "react";
-import { decisionsText } from "../../../../src/core/decision-text.ts";
 import { type ApprovalView, decideMany, idOf, markOf, mayDecide, namesOf } from "../../api/index.ts";
 import { Button, Json, Notice, RiskBadge, Text, toast } from "../../kit/index.ts";
 import { type Choice, textIn, useChange } from "../dialogs.tsx";

@@ -1,5 +1,5 @@
+import { reasonWords } from "@postern/core";
 import type { ReactNode } from "react";
-import { reasonWords } from "../../../../src/core/reason-words.ts";
 import type { AddresseesView, ApprovalView } from "../../api/index.ts";
 import {
   actorText,

@@ -1,6 +1,7 @@
 /** The rules of the bar and the dialogs that decide a request: what a press counts for, and what is sent. */
+
+import { decisionText } from "@postern/core";
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
-import { decisionText } from "../../../../src/core/decision-text.ts";
 import {
   type ApprovalView,
   type Decision,

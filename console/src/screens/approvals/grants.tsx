@@ -1,6 +1,7 @@
 /** Remembered approvals: decisions that hold for more than one request. */
+
+import type { GrantView } from "@postern/core/contract";
 import { type ReactNode, useState } from "react";
-import type { GrantView } from "../../../../src/server/contract/grants.ts";
 import { ask, useAnswer, useMay } from "../../api/index.ts";
 import {
   actorText,

@@ -1,6 +1,7 @@
 /** The list beside the card: what waits or what was decided, and what of it is shown. */
+
+import { risks } from "@postern/core";
 import { memo, type ReactNode, useMemo } from "react";
-import { risks } from "../../../../src/core/risk.ts";
 import {
   type ApprovalView,
   approvalsOf,

@@ -1,6 +1,6 @@
 /** Which calls of a run the card shows: it has room for a few, and safe ones never displace a bad one. */
-import { rankOf, risks } from "../../../../src/core/risk.ts";
-import type { TimelineCall } from "../../../../src/server/contract/runs.ts";
+import { rankOf, risks } from "@postern/core";
+import type { TimelineCall } from "@postern/core/contract";
 
 export type PastCall = Pick<TimelineCall, "call_id" | "state" | "tool" | "action" | "risk_level" | "arrived_at">;
 

@@ -1,4 +1,4 @@
-import { rankOf, risks } from "../../../../src/core/risk.ts";
+import { rankOf, risks } from "@postern/core";
 import type { ApprovalView } from "../../api/approvals.ts";
 
 const minuteMs = 60_000;

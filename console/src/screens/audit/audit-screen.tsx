@@ -1,7 +1,7 @@
+import type { AuditEventView, CheckedView } from "@postern/core/contract";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { memo, type ReactNode, useMemo, useState } from "react";
-import type { AuditEventView, CheckedView } from "../../../../src/server/contract/audit.ts";
 import { type Answer, ask, type Sent, useMay, usePages, useReadOn } from "../../api/index.ts";
 import {
   Button,

@@ -1,6 +1,6 @@
+import type { AuditEventView, EventProof } from "@postern/core/contract";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import type { AuditEventView, EventProof } from "../../../../src/server/contract/audit.ts";
 import { ask } from "../../api/index.ts";
 import {
   actorText,

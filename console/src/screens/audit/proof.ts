@@ -2,7 +2,7 @@
  * Checks that an event is in the log, without asking the server: the event's text has its hash, the hashes of the path
  * lead to the root (RFC 6962 2.1.1), and the log's key signed that root (a C2SP signed note, Ed25519).
  */
-import type { EventProof } from "../../../../src/server/contract/audit.ts";
+import type { EventProof } from "@postern/core/contract";
 import { hex } from "../../kit/canonical.ts";
 
 interface Step {

@@ -1,7 +1,6 @@
+import { risks } from "@postern/core";
+import type { AuditEventView, Statistics } from "@postern/core/contract";
 import { type ReactNode, useState } from "react";
-import { risks } from "../../../../src/core/risk.ts";
-import type { AuditEventView } from "../../../../src/server/contract/audit.ts";
-import type { Statistics } from "../../../../src/server/contract/tools.ts";
 import { type ApprovalView, ask, type Sent, serverNow, useAnswer, useControls, useMay } from "../../api/index.ts";
 import {
   type Bar,

@@ -1,6 +1,6 @@
+import type { PolicyTextView } from "@postern/core/contract";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import type { PolicyTextView } from "../../../../src/server/contract/policy.ts";
 import { ask, Problem, useMay } from "../../api/index.ts";
 import {
   Button,

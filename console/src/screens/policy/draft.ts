@@ -1,5 +1,5 @@
 /** A policy that is being edited. It is kept while other screens are shown, and the browser asks before it is lost. */
-import type { PolicyTextView } from "../../../../src/server/contract/policy.ts";
+import type { PolicyTextView } from "@postern/core/contract";
 
 interface Draft {
   /** The file when the edit began: when it has changed since, the server refuses to write over it. */

@@ -1,9 +1,7 @@
+import { autonomies, withHiddenShown } from "@postern/core";
+import type { CallView, ExplanationView } from "@postern/core/contract";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useEffect, useState } from "react";
-import { withHiddenShown } from "../../../../src/core/card-text.ts";
-import { autonomies } from "../../../../src/core/risk.ts";
-import type { CallView } from "../../../../src/server/contract/calls.ts";
-import type { ExplanationView } from "../../../../src/server/contract/policy.ts";
 import { ask, refusalText, type Sent, useAnswer } from "../../api/index.ts";
 import {
   Button,

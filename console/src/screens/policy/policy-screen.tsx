@@ -1,7 +1,7 @@
+import type { EffectiveLineView } from "@postern/core/contract";
 import { keepPreviousData } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
-import type { EffectiveLineView } from "../../../../src/server/contract/policy.ts";
 import { type Sent, useAnswer } from "../../api/index.ts";
 import {
   Card,

@@ -1,11 +1,7 @@
 /** What a policy text decides about recorded calls, and the results of its own tests. Nothing is run or written. */
+
+import type { PolicyTest, PolicyTextView, SimulationView, VerdictChangeView } from "@postern/core/contract";
 import { type ReactNode, useMemo, useState } from "react";
-import type {
-  PolicyTest,
-  PolicyTextView,
-  SimulationView,
-  VerdictChangeView,
-} from "../../../../src/server/contract/policy.ts";
 import { ask, sentenceOf } from "../../api/index.ts";
 import {
   Button,

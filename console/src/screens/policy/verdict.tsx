@@ -1,9 +1,5 @@
+import type { DecisionView as PolicyDecision, PolicyWarningView, ReasonView } from "@postern/core/contract";
 import type { ReactNode } from "react";
-import type {
-  DecisionView as PolicyDecision,
-  PolicyWarningView,
-  ReasonView,
-} from "../../../../src/server/contract/policy.ts";
 import { classNames, Notice, RiskBadge, StateBadge, Text } from "../../kit/index.ts";
 
 const refused = "It is refused; no approval can allow it.";

@@ -1,6 +1,5 @@
+import type { Chain, TimelineCall } from "@postern/core/contract";
 import { memo, type ReactNode } from "react";
-import type { Chain } from "../../../../src/server/contract/chains.ts";
-import type { TimelineCall } from "../../../../src/server/contract/runs.ts";
 import { refusalText } from "../../api/index.ts";
 import {
   classNames,

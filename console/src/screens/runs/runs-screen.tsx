@@ -1,6 +1,6 @@
+import type { RunPageView, RunView } from "@postern/core/contract";
 import { useParams } from "@tanstack/react-router";
 import { type ReactNode, useMemo, useState } from "react";
-import type { RunPageView, RunView } from "../../../../src/server/contract/runs.ts";
 import { Problem, usePages, useReadOn } from "../../api/index.ts";
 import { Badge, EmptyState, NotYet, number, RowLink, StateBadge, Text, Time } from "../../kit/index.ts";
 import { hasWords, SearchList, SplitView } from "../split-view.tsx";

@@ -1,6 +1,5 @@
+import type { Chain, TimelineCall, TimelinePage } from "@postern/core/contract";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
-import type { Chain } from "../../../../src/server/contract/chains.ts";
-import type { TimelineCall, TimelinePage } from "../../../../src/server/contract/runs.ts";
 import { useAnswer, useMay, usePages } from "../../api/index.ts";
 import {
   Button,

@@ -3,7 +3,7 @@
  *
  * Invariant: waiting for a person never counts as work, and nothing is longer than it is known to have lasted.
  */
-import type { TimelineApproval, TimelineCall } from "../../../../src/server/contract/runs.ts";
+import type { TimelineApproval, TimelineCall } from "@postern/core/contract";
 
 export type Part = "gates" | "person" | "decided" | "running";
 

@@ -1,5 +1,5 @@
+import type { ActionStatisticsView, ToolView as ToolAction } from "@postern/core/contract";
 import { type ReactNode, useState } from "react";
-import type { ActionStatisticsView, ToolView as ToolAction } from "../../../../src/server/contract/tools.ts";
 import { ask, useMay, withCommandName } from "../../api/index.ts";
 import {
   Button,

@@ -1,7 +1,6 @@
+import type { JsonObject } from "@postern/core";
+import type { OutcomeView, ToolView as ToolAction } from "@postern/core/contract";
 import { type ReactNode, useRef, useState } from "react";
-import type { JsonObject } from "../../../../src/core/json.ts";
-import type { OutcomeView } from "../../../../src/server/contract/outcome.ts";
-import type { ToolView as ToolAction } from "../../../../src/server/contract/tools.ts";
 import { ask, Problem, refusalText, sentenceOf } from "../../api/index.ts";
 import {
   ArgumentsForm,

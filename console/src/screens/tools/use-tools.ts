@@ -1,13 +1,12 @@
-import { useMemo } from "react";
-import type { Risk } from "../../../../src/core/call.ts";
-import { rankOf } from "../../../../src/core/risk.ts";
-import type { ControlsView } from "../../../../src/server/contract/controls.ts";
-import type { EffectiveLineView } from "../../../../src/server/contract/policy.ts";
+import { type Risk, rankOf } from "@postern/core";
 import type {
   ActionStatisticsView,
+  ControlsView,
+  EffectiveLineView,
   ServerHealth,
   ToolView as ToolAction,
-} from "../../../../src/server/contract/tools.ts";
+} from "@postern/core/contract";
+import { useMemo } from "react";
 import { useAnswer, useControls, useMay } from "../../api/index.ts";
 
 /** A tool with all its actions: they share its health, its switch and its definition. */

@@ -1,0 +1,89 @@
+import type { ApprovalRecord, Clock } from "@postern/core";
+import type { Caller } from "../call/session.ts";
+import type { Store } from "../store/store.ts";
+
+/** How a wait for a person ended. After `decided`, read the request. */
+export type WaitEnd = "decided" | "timed_out" | "cancelled";
+
+/** The callers that wait for a decision. One follower of the store serves all of them. */
+export class WaitingCallers implements Disposable {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #waiters = new Map<string, Set<() => void>>();
+  readonly #overs = new Map<string, () => void>();
+  readonly #stops = new Set<() => void>();
+  readonly #following: Disposable;
+  #stopped = false;
+
+  constructor(store: Store, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#following = store.follow((entries) => {
+      if (this.#waiters.size === 0 && this.#overs.size === 0) return;
+      for (const { event } of entries) if (event?.moment === "decided") this.#wake(event.approvalId);
+    });
+  }
+
+  /** Waits as long as the caller's patience, its session's limits and deadline, and the request's own expiry allow. Aborting the signal ends it. */
+  async for(approval: ApprovalRecord, caller: Caller): Promise<WaitEnd> {
+    const { session, signal, deadline } = caller;
+    if (signal?.aborted === true) return "cancelled";
+    if (this.#stopped) return "timed_out";
+    const leftMs = deadline === undefined ? Number.POSITIVE_INFINITY : deadline - this.#clock.monotonic();
+    const waitMs = Math.min(
+      session.limits.approvalWaitMs,
+      caller.approvalWaitMs ?? Number.POSITIVE_INFINITY,
+      session.remainingMs(),
+    );
+    const { promise, resolve } = Promise.withResolvers<WaitEnd>();
+    const decided = (): void => resolve("decided");
+    const cancelled = (): void => resolve("cancelled");
+    const timedOut = (): void => resolve("timed_out");
+    this.#stops.add(timedOut);
+    const waiters = this.#waiters.get(approval.id) ?? new Set();
+    this.#waiters.set(approval.id, waiters.add(decided));
+    const untilExpiry = approval.expiresAt - this.#clock.now();
+    const cancels = [
+      this.#clock.in(Math.min(waitMs, leftMs), leftMs <= waitMs ? cancelled : timedOut),
+      this.#clock.in(Math.max(0, untilExpiry), decided), // expired: the gate finds out when the call enters again
+    ];
+    signal?.addEventListener("abort", cancelled, { once: true });
+    const now = await this.#store.approval(approval.id);
+    if (now?.state !== "pending") decided(); // decided before the follower was added
+    try {
+      return await promise;
+    } finally {
+      for (const cancel of cancels) cancel();
+      signal?.removeEventListener("abort", cancelled);
+      this.#stops.delete(timedOut);
+      waiters.delete(decided);
+      if (waiters.size === 0) {
+        this.#waiters.delete(approval.id);
+        this.#overs.get(approval.id)?.();
+      }
+    }
+  }
+
+  /** Ends all waits as timed out. The requests stay open. */
+  stop(): void {
+    this.#stopped = true;
+    for (const timedOut of [...this.#stops]) timedOut();
+  }
+
+  [Symbol.dispose](): void {
+    this.#following[Symbol.dispose]();
+  }
+
+  /** Calls `over` when the request ends or its last waiting caller leaves. The returned function cancels this. */
+  whenOver(id: string, over: () => void): () => void {
+    this.#overs.set(id, over);
+    return () => {
+      if (this.#overs.get(id) === over) this.#overs.delete(id);
+    };
+  }
+
+  #wake(id: string): void {
+    this.#overs.get(id)?.();
+    for (const wake of this.#waiters.get(id) ?? []) wake();
+  }
+}

@@ -1,0 +1,325 @@
+import { type Clock, defined, type JsonObject, messageOf } from "@postern/core";
+import type { LostAnswer } from "../../results/raw-result.ts";
+import { redactJson } from "../../secrets/redact-json.ts";
+import type { ReadUi } from "./adapter.ts";
+import type { Pins } from "./pins.ts";
+import { ServerTools, type ToolRegistrar, type ToolsDiff } from "./server-collection.ts";
+import type { ServerConfig } from "./server-config.ts";
+import { trustedPage, uiPageIn } from "./ui.ts";
+import {
+  isWorthResending,
+  notSentError,
+  type RefusedTool,
+  type Upstream,
+  type UpstreamAnswer,
+  type UpstreamCall,
+  type UpstreamEvents,
+  type UpstreamList,
+} from "./upstream.ts";
+
+const firstDelayMs = 500;
+const longestDelayMs = 30_000;
+/** The longest wait that a server may ask for. */
+const longestAskedMs = 3_600_000;
+/** After a connection of this length, the next failure starts at the first delay again. */
+const steadyMs = 30_000;
+/** A server behind a URL may be lost without a sign. That must be noticed within 30 s. */
+const pingEveryMs = 20_000;
+/** The tools of a server are listed at most this often. */
+const relistEveryMs = 200;
+
+export type NoteEvent = (type: string, summary: string, data: JsonObject) => void | Promise<void>;
+
+export interface ConnectionOptions {
+  readonly registry: ToolRegistrar;
+  readonly pins: Pins;
+  readonly note: NoteEvent;
+  readonly clock: Clock;
+  /** From 0 to 1: how far into its spread a delay falls. */
+  readonly random: () => number;
+  /** Makes one connection that is not connected yet. Rejects when the configuration cannot be resolved. */
+  readonly open: (events: UpstreamEvents) => Promise<Upstream>;
+  /** Masks secrets: a server's output may hold those that it was given. */
+  readonly redact: (text: string) => string;
+}
+
+export interface ServerStatus {
+  readonly name: string;
+  readonly status: "connected" | "connecting" | "disconnected";
+  readonly tools: number;
+  /** Tools that the server lists and that are not offered. */
+  readonly refused: readonly RefusedTool[];
+  readonly problem?: string;
+  readonly processId?: number;
+}
+
+/** Keeps one server connected, with growing delays between attempts, and keeps its registered tools up to date. */
+export class UpstreamConnection {
+  readonly name: string;
+  readonly #options: ConnectionOptions;
+  readonly #tools: ServerTools;
+  readonly #isRemote: boolean;
+  #upstream: Upstream | undefined;
+  #opening: Upstream | undefined;
+  #status: ServerStatus["status"] = "disconnected";
+  #problem: string | undefined;
+  #failures = 0;
+  #since = 0;
+  #inFlight = 0;
+  #closed = false;
+  #attempt: Promise<void> = Promise.resolve();
+  /** The end of the previous connection. The next one waits for it. */
+  #ending: Promise<void> = Promise.resolve();
+  #listing: Promise<void> | undefined;
+  #listAgain = false;
+  #cancelWait: (() => void) | undefined;
+  #endPause: (() => void) | undefined;
+
+  constructor(name: string, config: ServerConfig, options: ConnectionOptions) {
+    this.name = name;
+    this.#options = options;
+    this.#isRemote = config.url !== undefined;
+    const { registry, pins } = options;
+    const readUi: ReadUi = async (tool, uri) => {
+      const page = uiPageIn(redactJson(await this.#connected(uri).readResource(uri), options), uri);
+      return trustedPage(page, { server: name, tool, uri, strict: config.pin === "strict" }, pins);
+    };
+    this.#tools = new ServerTools(name, config, { registry, pins, call: (...call) => this.#call(...call), readUi });
+    pins.follow(name, async () => {
+      const diff = await this.#tools.again();
+      if (diff !== undefined) await this.#synced(diff);
+    });
+  }
+
+  get status(): ServerStatus {
+    const processId = this.#upstream?.processId;
+    return {
+      name: this.name,
+      status: this.#status,
+      tools: this.#tools.size,
+      refused: this.#tools.refused,
+      ...(this.#problem !== undefined && { problem: this.#problem }),
+      ...defined({ processId }),
+    };
+  }
+
+  /** The server's own names of its tools. Returns undefined before the first connection. */
+  get listed(): readonly string[] | undefined {
+    return this.#tools.listed;
+  }
+
+  /** Registers the tools that are pinned, before the first attempt. */
+  showPinned(): Promise<void> {
+    return this.#tools.showPinned(this.#options.pins.list(this.name));
+  }
+
+  /** Resolves after the first attempt, in success or failure. Further attempts follow in the background. */
+  start(): Promise<void> {
+    this.#attempt = this.#connect();
+    return this.#attempt;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#cancelWait?.();
+    this.#endPause?.();
+    await Promise.all([this.#upstream?.close(), this.#opening?.close()]);
+    await this.#attempt; // an open attempt sees `#closed` and closes its connection
+    await this.#ending;
+    this.#status = "disconnected";
+  }
+
+  /** A server that does not know the session did not run the call: it is connected again, and the call is sent again. */
+  async #call(tool: string, given: JsonObject, call: UpstreamCall): Promise<UpstreamAnswer | LostAnswer> {
+    const upstream = this.#connected(tool);
+    const definition = this.#tools.digestOf(tool);
+    try {
+      return await this.#send(upstream, tool, given, call);
+    } catch (error) {
+      if (!isWorthResending(error) || call.signal.aborted || this.#closed) throw error;
+      await this.#reconnect();
+      const next = this.#upstream;
+      if (next === undefined || call.signal.aborted) throw error;
+      if (this.#tools.digestOf(tool) !== definition)
+        throw notSentError(
+          `Tool \`${tool}\`: its server was connected again and defines it differently now; nothing was run.`,
+        );
+      return await this.#send(next, tool, given, call);
+    }
+  }
+
+  async #send(
+    upstream: Upstream,
+    tool: string,
+    given: JsonObject,
+    call: UpstreamCall,
+  ): Promise<UpstreamAnswer | LostAnswer> {
+    this.#inFlight += 1;
+    try {
+      return await upstream.callTool(tool, given, call);
+    } finally {
+      this.#inFlight -= 1;
+    }
+  }
+
+  #connected(what: string): Upstream {
+    if (this.#upstream !== undefined && this.#status === "connected") return this.#upstream;
+    const why = this.#problem === undefined ? "" : `: ${this.#problem}`;
+    throw notSentError(`Tool \`${what}\`: its server \`${this.name}\` is not connected${why}.`);
+  }
+
+  /** Connects at once, without the delay, because a call waits. Calls that need it at the same time share the attempt. */
+  async #reconnect(): Promise<void> {
+    if (this.#status === "connected") return;
+    if (this.#status !== "connecting") {
+      this.#cancelWait?.();
+      void this.start();
+    }
+    await this.#attempt;
+  }
+
+  async #connect(): Promise<void> {
+    this.#status = "connecting";
+    let upstream: Upstream | undefined;
+    let gone: string | undefined;
+    await this.#ending;
+    try {
+      upstream = await this.#options.open({
+        onClose: (why) => {
+          gone = why;
+          if (upstream !== undefined && upstream === this.#upstream) this.#lost(why, upstream.waitUntil);
+        },
+        onToolsChanged: () => void this.#list(),
+      });
+      this.#opening = upstream;
+      if (this.#closed) throw new Error("closed");
+      const { name, version, revision } = await upstream.connect();
+      this.#listAgain = false;
+      // Before anything can be called, so that tools that changed in the meantime are blocked.
+      const diff = await this.#tools.sync(this.#masked(await upstream.listTools()));
+      if (gone !== undefined) throw new Error(gone);
+      if (this.#closed) return void (await upstream.close());
+      this.#upstream = upstream;
+      this.#up();
+      await this.#note("mcp.connected", `Server \`${this.name}\` is connected.`, {
+        server: this.name,
+        revision,
+        serves: `${name} ${version}`.trim(),
+      });
+      await this.#synced(diff);
+      if (this.#listAgain) void this.#list();
+    } catch (error) {
+      await upstream?.close();
+      if (!this.#closed) this.#lost(messageOf(error), upstream?.waitUntil);
+    } finally {
+      this.#opening = undefined;
+    }
+  }
+
+  #up(): void {
+    this.#status = "connected";
+    this.#problem = undefined;
+    this.#since = this.#options.clock.monotonic();
+    this.#options.registry.setServer(this.name, "up");
+    if (this.#isRemote) this.#pingLater();
+  }
+
+  /** Reports the server as down at once, then writes the event, then plans the next attempt. */
+  #lost(reason: string, waitUntil = 0): void {
+    if (this.#closed) return;
+    const { clock, registry, random } = this.#options;
+    const askedMs = Math.min(longestAskedMs, waitUntil - clock.now());
+    const asks = askedMs > 0 ? ` (the server asks to wait until ${new Date(waitUntil).toISOString()})` : "";
+    const why = this.#options.redact(reason) + asks;
+    const wasUp = this.#status === "connected";
+    const old = this.#upstream;
+    this.#upstream = undefined;
+    this.#status = "disconnected";
+    this.#problem = why;
+    registry.setServer(this.name, "down", why);
+    if (wasUp && clock.monotonic() - this.#since >= steadyMs) this.#failures = 0;
+    const delayMs = Math.min(longestDelayMs, firstDelayMs * 2 ** this.#failures) * (0.75 + random() / 2);
+    this.#failures += 1;
+    if (wasUp || this.#failures === 1)
+      void this.#note("mcp.disconnected", `Server \`${this.name}\` is not connected: ${why}`, {
+        server: this.name,
+        problem: why,
+      });
+    this.#cancelWait?.();
+    this.#cancelWait = clock.in(Math.round(Math.max(delayMs, askedMs)), () => void this.start());
+    this.#ending = old?.close() ?? this.#ending;
+  }
+
+  /** An open call shows as much as a ping, and a busy server may not answer a ping. */
+  #pingLater(): void {
+    this.#cancelWait?.();
+    this.#cancelWait = this.#options.clock.in(pingEveryMs, () => {
+      if (this.#inFlight === 0) this.#upstream?.ping().catch(ignored); // `onClose` reports it
+      this.#pingLater();
+    });
+  }
+
+  /** A server knows the secrets that it was given, and may write them into a description. */
+  #masked(list: UpstreamList): UpstreamList {
+    return redactJson(list, this.#options);
+  }
+
+  /** Lists the tools. A change during a listing leads to another one. */
+  #list(): Promise<void> {
+    if (this.#listing !== undefined) this.#listAgain = true;
+    this.#listing ??= this.#relist().finally(() => {
+      this.#listing = undefined;
+    });
+    return this.#listing;
+  }
+
+  async #relist(): Promise<void> {
+    do {
+      const upstream = this.#upstream;
+      this.#listAgain = upstream === undefined; // a server that is being connected is asked again later
+      if (upstream === undefined) return;
+      try {
+        const list = await upstream.listTools();
+        if (upstream === this.#upstream) await this.#synced(await this.#tools.sync(this.#masked(list)));
+      } catch (error) {
+        await this.#note(
+          "mcp.tools_synced",
+          `The tools of server \`${this.name}\` could not be listed: ${this.#options.redact(messageOf(error))}`,
+          { server: this.name, problem: this.#options.redact(messageOf(error)) },
+        );
+      }
+      await this.#pause();
+    } while (this.#listAgain && !this.#closed);
+  }
+
+  #pause(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#options.clock.in(relistEveryMs, resolve, false);
+    this.#endPause = () => {
+      cancel();
+      resolve();
+    };
+    if (this.#closed) this.#endPause();
+    return promise;
+  }
+
+  async #synced(diff: ToolsDiff): Promise<void> {
+    const counts = Object.entries<readonly unknown[]>({ ...diff }).filter(([, tools]) => tools.length > 0);
+    if (counts.length === 0) return;
+    const summary = counts.map(([what, tools]) => `${tools.length} ${what}`).join(", ");
+    await this.#note("mcp.tools_synced", `Tools of server \`${this.name}\`: ${summary}.`, {
+      server: this.name,
+      ...diff,
+    });
+  }
+
+  async #note(type: string, summary: string, data: JsonObject): Promise<void> {
+    try {
+      await this.#options.note(type, summary, data);
+    } catch {
+      // Nothing can be recorded now. Calls are refused for that reason, and the connection stays open.
+    }
+  }
+}
+
+function ignored(): void {}

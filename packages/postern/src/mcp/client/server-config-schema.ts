@@ -1,0 +1,143 @@
+import { risks } from "@postern/core";
+import { z } from "zod";
+import type { KeyPath } from "../../checks/schema-problems.ts";
+import { revisions } from "./revision.ts";
+
+/** `ServerConfig` as a file states it: snake_case, unknown keys refused. Only packages/postern/src/config reads it, so a library user does not load it. */
+export const serverSchema: z.ZodType = server();
+
+function server() {
+  return z
+    .strictObject({ ...addressMembers(), ...trustMembers() })
+    .refine(({ command, url }) => (command === undefined) !== (url === undefined), "Give either `command` or `url`.")
+    .refine(
+      ({ url, args, env, cwd }) => url === undefined || (args ?? env ?? cwd) === undefined,
+      "`args`, `env` and `cwd` go with `command`, not with `url`.",
+    )
+    .refine(
+      ({ command, headers, transport }) => command === undefined || (headers ?? transport) === undefined,
+      "`headers` and `transport` go with `url`, not with `command`.",
+    );
+}
+
+function addressMembers() {
+  const texts = z.record(z.string().min(1), z.string());
+  return {
+    command: z
+      .string(
+        "Write the program alone, and what follows it under `args`: `command: npx` and `args: [-y, some-server]`.",
+      )
+      .min(1)
+      .exactOptional()
+      .describe("The program to start; it is spoken to over its pipes. Either this or `url`."),
+    args: z.array(z.string()).exactOptional(),
+    env: texts
+      .exactOptional()
+      .describe(
+        "What the program sees beside PATH, HOME and the like. Values may be `secret://connector/key` and name variables of Postern's own environment: docs/reference/mcp.md.",
+      ),
+    cwd: z.string().min(1).exactOptional(),
+    url: z.string().min(1).exactOptional().describe("Address of a server that speaks Streamable HTTP or HTTP+SSE."),
+    transport: z
+      .enum(["http", "sse"])
+      .exactOptional()
+      .describe(
+        "`http`: Streamable HTTP. `sse`: HTTP+SSE of revision 2024-11-05. Without it both are tried, `sse` first when the path of `url` ends in `/sse`.",
+      ),
+    headers: texts
+      .exactOptional()
+      .describe(
+        "Sent with every request. Values may be `secret://connector/key` and name variables of Postern's own environment: docs/reference/mcp.md.",
+      ),
+  };
+}
+
+function trustMembers() {
+  return {
+    enabled: z.boolean().exactOptional().describe("False: the server is not connected."),
+    trust: z
+      .enum(["none", "annotations"])
+      .exactOptional()
+      .describe("`annotations`: believe the hints this server gives on its tools."),
+    pin: z
+      .enum(["first_seen", "strict"])
+      .exactOptional()
+      .describe(
+        "When a tool's definition is trusted: as it is first seen (the default), or `strict`: when an operator has approved it. A changed one waits for an operator in both.",
+      ),
+    risk: risk().exactOptional().describe("For all of its tools that have none of their own; `high` by default."),
+    open_world: z
+      .boolean()
+      .exactOptional()
+      .describe("False: its results are as trusted as your own, for tools for which nothing else is stated."),
+    call_timeout_ms: timeoutMs().exactOptional(),
+    start_timeout_ms: timeoutMs()
+      .exactOptional()
+      .describe("How long it may take until it is connected and has listed its tools; 60000 by default."),
+    revision: z
+      .enum(revisions)
+      .exactOptional()
+      .describe("The revision of the protocol that it speaks. Without it the server is asked."),
+    tools: z.record(z.string().min(1), tool()).exactOptional().describe("Settings by the server's own tool names."),
+  };
+}
+
+function tool() {
+  return z.strictObject({
+    enabled: z.boolean().exactOptional().describe("False: the tool is not offered at all."),
+    as: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{1,64}$/, "Use 1 to 64 letters, digits, `-` and `_`.")
+      .exactOptional()
+      .describe("Its name here, instead of the server's own: when two names look alike."),
+    risk: risk().exactOptional(),
+    effects: z
+      .enum(["read", "write", "destructive"])
+      .exactOptional()
+      .describe("What it does to the world; `write` by default."),
+    open_world: z.boolean().exactOptional().describe("Whether its results may hold untrusted text; true by default."),
+    idempotent: z.boolean().exactOptional().describe("True: running it twice does no more than running it once."),
+    scopes: z.array(z.string().min(1)).exactOptional().describe("Scopes a caller needs for it."),
+    timeout_ms: timeoutMs().exactOptional(),
+    optional: z.boolean().exactOptional().describe("True: no warning if the server has no such tool."),
+  });
+}
+
+function risk() {
+  return z.enum(risks);
+}
+
+function timeoutMs() {
+  return z.int().min(1).max(86_400_000);
+}
+
+const environment = "Write the variables under `env`, where values may name variables of Postern's own environment.";
+const unasked = "Write `tools: { NAME: { risk: safe } }` for each tool that may run unasked.";
+const off = "Write `tools: { NAME: { enabled: false } }` for each of them.";
+
+/** Keys of a server in the `mcp.json` of other clients, with what to write here. */
+const otherKeys: Readonly<Record<string, string>> = {
+  type: "Remove it: `command` means stdio, and `url` HTTP. For HTTP+SSE add `transport: sse`.",
+  disabled: "Write `enabled: false` instead of `disabled: true`.",
+  timeout: "Write `call_timeout_ms`, in milliseconds.",
+  serverUrl: "Write `url`.",
+  httpUrl: "Write `url`.",
+  autoApprove: unasked,
+  alwaysAllow: unasked,
+  disabledTools: off,
+  excludeTools: off,
+  envFile: environment,
+};
+
+/** What to write instead of a key or a value of another client's `mcp.json`. */
+export function fixForOtherClients(
+  [section, server, key, ...rest]: KeyPath,
+  part: "key" | "value",
+): string | undefined {
+  if (section === "mcpServers" && server === undefined)
+    return "Write `servers`, and under it each server by its name: docs/reference/mcp.md says which keys it has.";
+  if (section !== "servers" || typeof key !== "string" || rest.length > 0) return undefined;
+  if (part === "key") return Object.hasOwn(otherKeys, key) ? otherKeys[key] : undefined;
+  if (key !== "transport") return undefined;
+  return "Write `http` for Streamable HTTP or `sse` for HTTP+SSE, or remove it: then both are tried. With `command` there is none.";
+}

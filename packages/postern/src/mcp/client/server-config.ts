@@ -1,0 +1,247 @@
+import { accessSync, constants, statSync } from "node:fs";
+import { delimiter, resolve as resolvePath } from "node:path";
+import { type Risk, RuntimeFault } from "@postern/core";
+import { credentialsIn, secretsInVariable, secretsUnder } from "../../secrets/configured-values.ts";
+import type { ResolveSecret } from "../../secrets/lend.ts";
+import { referencesIn, withSecrets } from "../../secrets/secret-reference.ts";
+import { type Revision, revisions } from "./revision.ts";
+
+/** What the operator states about one tool of a server. */
+export interface ServerToolConfig {
+  readonly enabled?: boolean;
+  /** Its name here, instead of the server's own: for one of two names that look alike. */
+  readonly as?: string;
+  readonly risk?: Risk;
+  readonly effects?: "read" | "write" | "destructive";
+  /** Its results may hold untrusted text. Default: true. */
+  readonly openWorld?: boolean;
+  /** A second run does no more than one run, so a call with an unknown outcome may be repeated. */
+  readonly idempotent?: boolean;
+  readonly scopes?: readonly string[];
+  readonly timeoutMs?: number;
+  /** No warning is written when the server has no such tool. */
+  readonly optional?: boolean;
+  /** The place of this entry in a file, for messages. */
+  readonly where?: string;
+}
+
+/** One MCP server: a `command` that Postern starts and talks to over its pipes, or a `url` that it sends requests to. */
+export interface ServerConfig {
+  readonly command?: string;
+  readonly args?: readonly string[];
+  /** The environment of the child process, beside PATH, HOME and similar variables. Nothing else of Postern's own is passed on. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly url?: string;
+  /**
+   * `http`: Streamable HTTP. `sse`: HTTP+SSE, the transport of revision 2024-11-05. Without it both are tried, `sse` first
+   * if the path of `url` ends in `/sse`.
+   */
+  readonly transport?: "http" | "sse";
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly enabled?: boolean;
+  /** `annotations`: trust the hints that this server gives about its tools. Default: `none`. */
+  readonly trust?: "none" | "annotations";
+  /**
+   * When a tool's definition is trusted: as it is `first_seen` (default), or, with `strict`, when an operator approved it.
+   * A changed definition is always blocked until an operator approves it.
+   */
+  readonly pin?: "first_seen" | "strict";
+  /** The risk of its tools for which nothing else is stated. */
+  readonly risk?: Risk;
+  /** Whether results may hold untrusted text, for its tools for which nothing else is stated. */
+  readonly openWorld?: boolean;
+  readonly callTimeoutMs?: number;
+  /** How long the server may take to connect and list its tools. Default: 60 s. */
+  readonly startTimeoutMs?: number;
+  /** The protocol revision that the server speaks. Without it the server is asked. */
+  readonly revision?: Revision;
+  /** By the server's own tool names. */
+  readonly tools?: Readonly<Record<string, ServerToolConfig>>;
+}
+
+/** How to reach a server, with references resolved. Never logged. */
+export type ServerAddress =
+  | {
+      readonly kind: "stdio";
+      readonly command: string;
+      readonly args: readonly string[];
+      readonly env: Readonly<Record<string, string>>;
+      readonly cwd?: string;
+    }
+  | {
+      readonly kind: "http";
+      readonly url: URL;
+      readonly transport?: "http" | "sse" | undefined;
+      readonly headers: Readonly<Record<string, string>>;
+    };
+
+function invalid(message: string): RuntimeFault {
+  return new RuntimeFault("options_invalid", message);
+}
+
+/** @throws RuntimeFault `options_invalid` for a configuration that names no address, or has an unknown value */
+export function checkServer(name: string, config: ServerConfig): void {
+  const { command, url, transport, pin, revision } = config;
+  const choices = { pin: [pin, ["first_seen", "strict"]], transport: [transport, ["http", "sse"]] } as const;
+  for (const [key, [value, allowed]] of Object.entries({ ...choices, revision: [revision, revisions] as const }))
+    if (value !== undefined && !allowed.some((one) => one === value))
+      throw invalid(
+        `Server \`${name}\`: \`${key}\` is ${JSON.stringify(value) ?? "no text"}; write ${allowed.map((one) => `\`${one}\``).join(" or ")}.`,
+      );
+  if (command === undefined && url === undefined)
+    throw invalid(`Server \`${name}\` has neither \`command\` nor \`url\`; give one of them.`);
+  if (transport !== undefined && url === undefined)
+    throw invalid(`Server \`${name}\`: \`transport\` goes with \`url\`, not with \`command\`.`);
+  checkReferences(name, config);
+}
+
+/** A secret reaches a child process only through its environment. */
+function checkReferences(
+  name: string,
+  { command = "", args = [], url = "", env = {}, headers = {} }: ServerConfig,
+): void {
+  if ([command, ...args].some((word) => referencesIn(word).length > 0))
+    throw invalid(
+      `Server \`${name}\`: a secret in \`args\` can be read by every user of this machine; give it in \`env\`, and let the program read it there.`,
+    );
+  for (const value of [url, ...Object.values(env), ...Object.values(headers)]) referencesIn(value);
+}
+
+/**
+ * Checks that the program exists: `npx` or a shell would report the missing program, and the client only a silent server.
+ *
+ * @throws RuntimeFault `options_invalid`
+ */
+export function checkProgram(
+  server: string,
+  { command, env, cwd = process.cwd() }: Extract<ServerAddress, { readonly kind: "stdio" }>,
+): void {
+  if (process.platform === "win32") return; // Windows adds file extensions to the name
+  const path = env["PATH"] ?? process.env["PATH"] ?? "";
+  const isPath = command.includes("/");
+  const places = isPath
+    ? [resolvePath(cwd, command)]
+    : path.split(delimiter).map((folder) => resolvePath(cwd, folder, command));
+  if (places.some(isProgram)) return;
+  const where = isPath ? "is no program" : "is not to be found on the path";
+  throw invalid(`\`${command}\` ${where}: correct \`servers.${server}.command\`.`);
+}
+
+function isProgram(place: string): boolean {
+  try {
+    accessSync(place, constants.X_OK);
+    return statSync(place).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** The functions that resolve references in a configuration. */
+export interface AddressOptions {
+  readonly resolve: ResolveSecret;
+  /** Called with values that must be masked: of variables, and values that the configuration states. Short ones are left out. */
+  readonly learn: (values: readonly string[]) => void;
+}
+
+/** @throws RuntimeFault `options_invalid`, or what `resolve` throws when a secret is missing. */
+export async function addressOf(name: string, config: ServerConfig, options: AddressOptions): Promise<ServerAddress> {
+  checkServer(name, config);
+  const { learn } = options;
+  const given = (key: string, text: string): string =>
+    withEnvironment(text, { server: name, key, onVariable: (...variable) => learn(secretsInVariable(...variable)) });
+  const values = (key: "env" | "headers"): Promise<Readonly<Record<string, string>>> =>
+    revealedAll(config[key], options, (member, text) => given(`${key}.${member}`, text));
+  if (config.command !== undefined) {
+    const args = (config.args ?? []).map((word) => given("args", word));
+    learn(args.flatMap((word, at) => secretsInArgument(word, args[at - 1])));
+    return {
+      kind: "stdio",
+      command: withEnvironment(config.command, { server: name, key: "command" }),
+      args,
+      env: await values("env"),
+      ...(config.cwd !== undefined && { cwd: withEnvironment(config.cwd, { server: name, key: "cwd" }) }),
+    };
+  }
+  const url = await urlOf(name, config, options);
+  return { kind: "http", url, headers: await values("headers"), transport: config.transport };
+}
+
+/** The host is no secret. A variable anywhere else in the address counts as one. */
+async function urlOf(
+  server: string,
+  { url: text = "" }: ServerConfig,
+  { resolve, learn }: AddressOptions,
+): Promise<URL> {
+  const variables: (readonly [name: string, value: string])[] = [];
+  const onVariable = (...variable: readonly [string, string]): void => void variables.push(variable);
+  const address = await withSecrets(withEnvironment(text, { server, key: "url", onVariable }), resolve);
+  if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) {
+    throw invalid(`Server \`${server}\`: \`url\` is not an http or https address.`);
+  }
+  const url = new URL(address);
+  const beside = variables.filter(([, value]) => !url.host.includes(value.toLowerCase()));
+  learn([...beside.flatMap((variable) => secretsInVariable(...variable)), ...credentialsIn(address)]);
+  return url;
+}
+
+async function revealedAll(
+  values: Readonly<Record<string, string>> = {},
+  { resolve, learn }: AddressOptions,
+  given: (name: string, text: string) => string,
+): Promise<Readonly<Record<string, string>>> {
+  const revealed = async (name: string, value: string): Promise<string> => {
+    // The value of a secret may hold `${`, so references are not replaced in it.
+    const whole = referencesIn(value).length === 0 ? given(name, value) : await withSecrets(value, resolve);
+    learn(secretsUnder(name, whole));
+    return whole;
+  };
+  return Object.fromEntries(
+    await Promise.all(Object.entries(values).map(async ([name, value]) => [name, await revealed(name, value)])),
+  );
+}
+
+/** The secret values in `--token=VALUE`, and in `VALUE` after `--token`. */
+function secretsInArgument(word: string, before = ""): readonly string[] {
+  const [, flag = before, value = word] = /^(-[^=]*)=(.*)$/s.exec(word) ?? [];
+  if (flag.startsWith("-") && !value.startsWith("-")) return secretsUnder(flag, value);
+  return credentialsIn(word);
+}
+
+const reference = /\$\{([^{}]*)\}/g;
+const named = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
+
+/** The place of a text in the configuration. */
+interface ReferencePlace {
+  readonly server: string;
+  /** For example `env.TOKEN`. */
+  readonly key: string;
+  /** Called for each variable that is put in. */
+  readonly onVariable?: (name: string, value: string) => void;
+}
+
+/**
+ * Replaces `${NAME}` and `${NAME:-default}` by variables of Postern's own environment. A value that is put in is not searched
+ * for references.
+ *
+ * @throws RuntimeFault `options_invalid` when the variable is not set, or the reference is malformed
+ */
+function withEnvironment(text: string, { server, key, onVariable }: ReferencePlace): string {
+  return text.replace(reference, (whole, inner: string) => {
+    const [, name, fallback] = named.exec(inner) ?? [];
+    const place = `\`servers.${server}.${key}\``;
+    if (name === undefined)
+      throw invalid(
+        `${place} has \`${whole.slice(0, 60)}\`, which names no environment variable: write \`\${NAME}\`, or \`\${NAME:-default}\`.`,
+      );
+    const value = Object.hasOwn(process.env, name) ? process.env[name] : undefined;
+    if (value !== undefined && (value !== "" || fallback === undefined)) {
+      onVariable?.(name, value);
+      return value;
+    }
+    if (fallback !== undefined) return fallback;
+    throw invalid(
+      `${place} needs the environment variable \`${name}\`, which is not set where Postern runs: set it there, or write \`\${${name}:-default}\`.`,
+    );
+  });
+}

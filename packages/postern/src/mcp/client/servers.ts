@@ -1,0 +1,137 @@
+import { type Clock, SystemClock } from "@postern/core";
+import type { ResolveSecret } from "../../secrets/lend.ts";
+import { checkServerName } from "../../tools/upstream-names.ts";
+import { type NoteEvent, type ServerStatus, UpstreamConnection } from "./connection.ts";
+import type { Revisions } from "./known-servers.ts";
+import type { Pins } from "./pins.ts";
+import { SpokenRevision } from "./revision.ts";
+import { defaultStartTimeoutMs, SdkUpstream } from "./sdk-upstream.ts";
+import type { ToolRegistrar } from "./server-collection.ts";
+import { addressOf, checkProgram, checkServer, type ServerConfig } from "./server-config.ts";
+import type { Upstream, UpstreamEvents } from "./upstream.ts";
+
+const mostWaitMs = 8_000;
+/** When the first server is connected, the others may take as long again, but at least this. */
+const leastForOthersMs = 4_000;
+
+export interface ServersOptions {
+  readonly registry: ToolRegistrar;
+  readonly pins: Pins;
+  /** The revisions that servers spoke before. */
+  readonly revisions?: Revisions;
+  /** Records that a server was connected, was lost or changed its tools. */
+  readonly note: NoteEvent;
+  /** For `secret://connector/key` in a server's configuration. */
+  readonly resolveSecret: ResolveSecret;
+  /** Called with secret values that a configuration states or takes from the environment. */
+  readonly learn?: (values: readonly string[]) => void;
+  /** Masks known secrets in the last output of a server. */
+  readonly redact?: (text: string) => string;
+  /** How long `connectServers` waits for the servers. Slower ones are connected in the background. */
+  readonly waitMs?: number | undefined;
+  /** The most bytes of one answer. */
+  readonly answerBytes?: number | undefined;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+}
+
+/** All configured MCP servers. A server that fails or crashes does not affect the others. */
+export interface Servers extends AsyncDisposable {
+  status(): readonly ServerStatus[];
+  /** The server's own names of its tools. Returns undefined when they are not known yet, or the server is unknown. */
+  listed(server: string): readonly string[] | undefined;
+  /** Ends every connection and every child process, and waits for them. */
+  close(): Promise<void>;
+}
+
+/**
+ * Resolves when each server has been tried once, or some time after the first one is connected. Slow and failed servers are
+ * connected in the background.
+ *
+ * @throws RuntimeFault `options_invalid` for a name that cannot be part of a tool's name, and for a server
+ * without an address; nothing is started then
+ */
+export async function connectServers(
+  configs: Readonly<Record<string, ServerConfig>>,
+  options: ServersOptions,
+): Promise<Servers> {
+  const { clock = new SystemClock() } = options;
+  const enabled = Object.entries(configs).filter(([, { enabled = true }]) => enabled);
+  for (const [name, config] of enabled) {
+    checkServerName(name);
+    checkServer(name, config);
+  }
+  const connections = enabled.map(([name, config]) => connectionOf(name, config, { ...options, clock }));
+  await Promise.all(connections.map((connection) => connection.showPinned()));
+  const started = connections.map((connection) => {
+    const attempt = connection.start();
+    const { startTimeoutMs = defaultStartTimeoutMs } = configs[connection.name] ?? {};
+    const bounded = atMost(startTimeoutMs, attempt, clock);
+    options.registry.setServer(connection.name, "down", "it is still being connected", bounded);
+    return { connection, attempt };
+  });
+  await firstAttempts(started, clock, options.waitMs ?? mostWaitMs);
+  const close = async (): Promise<void> =>
+    void (await Promise.all(connections.map((connection) => connection.close())));
+  return {
+    status: () => connections.map(({ status }) => status),
+    listed: (server) => connections.find(({ name }) => name === server)?.listed,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+interface StartedConnection {
+  readonly connection: UpstreamConnection;
+  /** Its first attempt. */
+  readonly attempt: Promise<void>;
+}
+
+async function atMost(ms: number, attempt: Promise<void>, clock: Clock): Promise<void> {
+  const { promise: waited, resolve } = Promise.withResolvers<void>();
+  const cancelWait = clock.in(ms, resolve);
+  await Promise.race([attempt, waited]);
+  cancelWait();
+}
+
+async function firstAttempts(started: readonly StartedConnection[], clock: Clock, mostMs: number): Promise<void> {
+  const { promise: waited, resolve } = Promise.withResolvers<void>();
+  const startedAt = clock.monotonic();
+  const waits = [clock.in(mostMs, resolve)];
+  let isFirst = true;
+  const attempts = started.map(async ({ connection, attempt }) => {
+    await attempt;
+    if (!isFirst || connection.status.status !== "connected") return;
+    isFirst = false;
+    waits.push(clock.in(Math.max(leastForOthersMs, clock.monotonic() - startedAt), resolve));
+  });
+  await Promise.race([Promise.all(attempts), waited]);
+  isFirst = false;
+  for (const cancelWait of waits) cancelWait();
+}
+
+function connectionOf(
+  name: string,
+  config: ServerConfig,
+  options: ServersOptions & { readonly clock: Clock },
+): UpstreamConnection {
+  const { registry, pins, revisions, note, clock, random = Math.random, redact = unchanged, learn = ignored } = options;
+  const spoken = new SpokenRevision((isOld) => void revisions?.keep(name, config, isOld));
+  const open = async (events: UpstreamEvents): Promise<Upstream> => {
+    if (!spoken.isKnown && (await revisions?.isOld(name, config)) === true) spoken.assumeOld(clock);
+    const address = await addressOf(name, config, { resolve: options.resolveSecret, learn });
+    if (address.kind === "stdio") checkProgram(name, address);
+    const { revision, startTimeoutMs } = config;
+    return new SdkUpstream(address, {
+      ...{ events, spoken, clock, name, revision, startTimeoutMs },
+      answerBytes: options.answerBytes,
+    });
+  };
+  return new UpstreamConnection(name, config, { registry, pins, note, clock, random, redact, open });
+}
+
+function unchanged(text: string): string {
+  return text;
+}
+
+function ignored(): void {}

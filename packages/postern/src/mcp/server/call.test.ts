@@ -1,0 +1,81 @@
+import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
+import { Server } from "@modelcontextprotocol/server";
+import { expect, it } from "vitest";
+import { FakeClock, settled } from "../../../../../test/fakes/clock.ts";
+import { createRuntime } from "../../runtime/create.ts";
+import { Windows } from "../../runtime/services/windows.ts";
+import { callTool } from "./call.ts";
+
+/** One held call, with time that moves only here. */
+async function hold(onprogress?: (message: string | undefined) => void) {
+  const clock = new FakeClock();
+  const tool = {
+    name: "send",
+    description: "Sends.",
+    risk: "high",
+    effects: "write",
+    idempotent: false,
+    input: { type: "object" },
+    execute: () => "sent",
+  } as const;
+  const runtime = await createRuntime({
+    tools: [tool],
+    autonomy: "A2",
+    store: "memory",
+    clock,
+    approvals: { patience: "suspend" },
+  });
+  const windows = new Windows(runtime, clock);
+  const parts = { runtime, windows, clock, approvalWaitMs: 20_000, console: undefined };
+  const source = {
+    caller: { principal: { tenant: "t", agent: "ada" }, scopes: [] },
+    server: undefined,
+  };
+  const server = new Server({ name: "s", version: "1" }, { capabilities: { tools: {} } });
+  server.setRequestHandler("tools/call", (request, context) => callTool({ request, context, source }, parts));
+  const [ours, theirs] = InMemoryTransport.createLinkedPair();
+  const client = new Client({ name: "c", version: "1" });
+  await Promise.all([server.connect(ours), client.connect(theirs)]);
+  let answer: unknown;
+  const held = Promise.withResolvers<void>();
+  runtime.watch(({ moment }) => moment === "held" && held.resolve());
+  void client
+    .callTool(
+      { name: "send", arguments: {} },
+      onprogress === undefined ? {} : { onprogress: ({ message }) => onprogress(message) },
+    )
+    .then((result) => {
+      answer = result.structuredContent;
+    });
+  await held.promise;
+  await settled();
+  return { clock, answered: () => answer, close: () => client.close().then(() => runtime.close()) };
+}
+
+it("a held call is answered after 20 s with approval_pending", async () => {
+  const { clock, answered, close } = await hold();
+  await clock.advance(19_999);
+  expect(answered()).toBeUndefined();
+  await clock.advance(1);
+  await settled();
+  expect(answered()).toMatchObject({
+    status: "approval_pending",
+    how_to_approve: "A person decides in the Postern console.",
+    retry: "send the same call again",
+  });
+  await close();
+});
+
+it("a client that listens to progress gets a sign of life every 10 s and waits 45 s", async () => {
+  const told: (string | undefined)[] = [];
+  const { clock, answered, close } = await hold((message) => told.push(message));
+  await clock.advance(44_999);
+  expect(told).toEqual(Array(4).fill("still waiting"));
+  expect(answered()).toBeUndefined();
+  await clock.advance(1);
+  await settled();
+  expect(answered()).toMatchObject({ status: "approval_pending" });
+  await clock.advance(60_000);
+  expect(told).toHaveLength(4);
+  await close();
+});

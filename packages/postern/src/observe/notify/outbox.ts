@@ -1,0 +1,299 @@
+import { randomBytes } from "node:crypto";
+import { type ApprovalRecord, type Clock, counted, type JsonObject, messageOf } from "@postern/core";
+import { Collection } from "../../store/collection.ts";
+import type { Store, StoreEntry } from "../../store/store.ts";
+import type { Channel, ChannelState, DeadLetter, Delivered, Notice, NoticeType } from "./channel.ts";
+import { approvalIn, entryIn, isStillAsked, mayHaveNotice, noticeFrom, noticeTypeOf } from "./notice.ts";
+import { channelState, type OutboxState, retryAfterMs, stateIn, type WaitingNotice } from "./outbox-state.ts";
+
+/** What became of a channel, for the log. */
+export interface ChannelNote {
+  readonly type: "channel.dead_letter" | "channel.recovered";
+  readonly summary: string;
+  readonly outcome: "success" | "failure";
+  readonly data: JsonObject;
+}
+
+export interface OutboxOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly channel: Channel;
+  /** Entries that are committed: a new channel begins there. */
+  readonly size: () => number;
+  readonly approval: (id: string) => Promise<ApprovalRecord | undefined>;
+  /** The console's address, once it is known. */
+  readonly console: () => string | undefined;
+  readonly note: (note: ChannelNote) => Promise<void>;
+  readonly log: (problem: string) => void;
+  /** Between 0 and 1. */
+  readonly random: () => number;
+}
+
+/** If so many wait for another try, reading the log stops. */
+const mostWaiting = 100;
+const atOnce = 4;
+const mostDead = 200;
+const entriesARead = 1_000;
+/** The position is saved so often: after a crash, notices of that time may be sent twice. */
+const saveEveryMs = 200;
+
+/**
+ * The subscriber that sends one channel its notices. Its state is a position in the log, and what waits or was given up
+ * before it. Notices are made from the log again at each try.
+ */
+export class Outbox implements AsyncDisposable {
+  readonly #options: OutboxOptions;
+  readonly #id: string;
+  readonly #states: Collection<OutboxState | undefined>;
+  readonly #sending = new Set<number>();
+  readonly #ending = new AbortController();
+  #state: OutboxState = { series: "", after: -1, waiting: [], dead: [], delivered: 0 };
+  #following: Disposable | undefined;
+  #isReading = false;
+  #reading: Promise<void> = Promise.resolve();
+  #saving: Promise<void> = Promise.resolve();
+  /** The last entry that the store announced. */
+  #last = -1;
+  /** Whether a notice was given up since the last delivery. */
+  #failing = false;
+  /** Set if the receiver no longer exists: why. Nothing is sent until a person asks for it. */
+  #gone: string | undefined;
+  #cancels: { save?: (() => void) | undefined; next?: (() => void) | undefined } = {};
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+    this.#id = options.channel.name;
+    this.#states = new Collection<OutboxState | undefined>({
+      ...{ store: options.store, kind: "channel" },
+      read: (body) => stateIn(body) ?? this.#unreadable(),
+    });
+  }
+
+  async start(): Promise<void> {
+    const { store, size } = this.#options;
+    const stored = await this.#states.get(this.#id);
+    this.#last = size() - 1;
+    this.#state = stored ?? { ...this.#state, series: randomBytes(8).toString("hex"), after: this.#last };
+    this.#failing = this.#state.dead.length > 0;
+    if (stored === undefined) await this.#save();
+    this.#following = store.follow((entries) => this.#follow(entries));
+    this.#read();
+  }
+
+  get state(): ChannelState {
+    return channelState(this.#options.channel, this.#state);
+  }
+
+  test(): Promise<Delivered> {
+    this.#gone = undefined;
+    return this.#sendNow("channel.test", "This is only a test: Postern reaches this channel.", {});
+  }
+
+  async urgent(type: NoticeType, summary: string): Promise<void> {
+    if (!this.#options.channel.wants({ type, tenant: "default" })) return;
+    const named = { kind: "store_broken", severity: "critical", dedupe_key: "store_broken" };
+    const sent = await this.#sendNow(type, summary, named);
+    if (!sent.delivered) this.#options.log(`The channel \`${this.#id}\` did not get an urgent notice: ${sent.problem}`);
+  }
+
+  /** Once, without the log. */
+  #sendNow(type: NoticeType, summary: string, data: JsonObject): Promise<Delivered> {
+    const at = new Date(this.#options.clock.now()).toISOString();
+    const id = `msg_${this.#state.series}_${randomBytes(8).toString("hex")}`;
+    return this.#try({ id, type, at, tenant: "default", summary, data });
+  }
+
+  async retry(): Promise<number> {
+    this.#gone = undefined;
+    const { dead, waiting } = this.#state;
+    const now = this.#options.clock.now();
+    const again = dead.map(
+      ({ seq, type, problem }): WaitingNotice => ({ seq, type, attempts: 0, nextAt: now, problem }),
+    );
+    this.#state = { ...this.#state, dead: [], waiting: [...waiting, ...again] };
+    await this.#save();
+    this.#send();
+    return dead.length;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#following?.[Symbol.dispose]();
+    this.#ending.abort();
+    for (const cancel of Object.values(this.#cancels)) cancel?.();
+    await this.#reading;
+    if (this.#options.store.broken === undefined) await this.#save();
+    await this.#saving;
+  }
+
+  /** Runs with each commit, so it reads nothing. Nearly always no entry needs a notice. */
+  #follow(entries: readonly StoreEntry[]): void {
+    const isLevel = !this.#isReading && this.#state.after === this.#last;
+    this.#last = entries.at(-1)?.seq ?? this.#last;
+    const isNone = entries.every(
+      ({ event, body }) => event?.moment === "attempted" || event?.moment === "ended" || !mayHaveNotice(body),
+    );
+    if (isLevel && isNone) this.#state = { ...this.#state, after: this.#last };
+    else this.#read();
+  }
+
+  #read(): void {
+    if (this.#isReading) return;
+    const problem = `The log could not be read for \`${this.#id}\``;
+    this.#reading = this.#readOn().catch((error: unknown) => this.#options.log(`${problem}: ${messageOf(error)}`));
+  }
+
+  /** Ends in the turn in which it finds nothing more, so that the next commit starts another reading. */
+  async #readOn(): Promise<void> {
+    this.#isReading = true;
+    try {
+      let isThere = true;
+      while (isThere && this.#mayReadOn) {
+        isThere = false;
+        for await (const entry of this.#options.store.events({ after: this.#state.after, limit: entriesARead })) {
+          isThere = true;
+          if (!this.#hasRoom) break;
+          this.#look(entry);
+        }
+        this.#send();
+      }
+    } finally {
+      this.#isReading = false;
+      this.#send();
+    }
+  }
+
+  get #hasRoom(): boolean {
+    return this.#state.waiting.length < mostWaiting;
+  }
+
+  get #mayReadOn(): boolean {
+    return this.#hasRoom && this.#state.after < this.#last && !this.#ending.signal.aborted;
+  }
+
+  #look({ seq, body }: StoreEntry): void {
+    const entry = mayHaveNotice(body) ? entryIn(body) : undefined;
+    const type = entry && noticeTypeOf(entry);
+    const isWanted =
+      type !== undefined && entry !== undefined && this.#options.channel.wants({ type, tenant: entry.tenant });
+    const more = isWanted ? [{ seq, type, attempts: 0, nextAt: this.#options.clock.now() }] : [];
+    this.#state = { ...this.#state, after: seq, waiting: [...this.#state.waiting, ...more] };
+  }
+
+  #send(): void {
+    this.#cancels.next?.();
+    this.#cancels.next = undefined;
+    if (this.#ending.signal.aborted) return;
+    const now = this.#options.clock.now();
+    const idle = this.#state.waiting.filter(({ seq }) => !this.#sending.has(seq));
+    for (const one of idle.filter(({ nextAt }) => nextAt <= now)) {
+      if (this.#sending.size >= atOnce) return; // each that ends sends the next
+      this.#sending.add(one.seq);
+      void this.#sendOne(one);
+    }
+    const next = Math.min(...idle.filter(({ nextAt }) => nextAt > now).map(({ nextAt }) => nextAt));
+    if (Number.isFinite(next)) this.#cancels.next = this.#options.clock.in(next - now, () => this.#send(), false);
+  }
+
+  async #sendOne(one: WaitingNotice): Promise<void> {
+    const delivered = await this.#deliver(one.seq).catch(
+      (error: unknown): Delivered => ({ delivered: false, problem: messageOf(error) }),
+    );
+    this.#sending.delete(one.seq);
+    if (this.#ending.signal.aborted) return; // it is tried again after the next start
+    if (delivered.delivered) this.#taken(one);
+    else this.#refused(one, delivered);
+    this.#saveLater();
+    this.#read();
+    this.#send();
+  }
+
+  async #deliver(seq: number): Promise<Delivered> {
+    const { store, approval, console, clock } = this.#options;
+    for await (const { body } of store.events({ after: seq - 1, limit: 1 })) {
+      const entry = entryIn(body);
+      const type = entry && noticeTypeOf(entry);
+      if (entry === undefined || type === undefined) break;
+      const approvalId = approvalIn(entry);
+      const asked = approvalId === undefined ? undefined : await approval(approvalId);
+      const id = `msg_${this.#state.series}_${seq}`;
+      const notice = noticeFrom({ id, type, entry, approval: asked, console: console() });
+      if (isStillAsked(notice, clock.now())) return this.#try(notice);
+    }
+    return { delivered: true }; // nothing is left to say
+  }
+
+  async #try(notice: Notice): Promise<Delivered> {
+    if (this.#gone !== undefined) return { delivered: false, problem: this.#gone, final: true };
+    try {
+      const delivered = await this.#options.channel.deliver(notice, this.#ending.signal);
+      if (!delivered.delivered && delivered.gone === true) this.#gone = delivered.problem;
+      return delivered;
+    } catch (error) {
+      return { delivered: false, problem: messageOf(error) };
+    }
+  }
+
+  #taken({ seq }: WaitingNotice): void {
+    const lastDeliveredAt = this.#options.clock.now();
+    const waiting = this.#state.waiting.filter((other) => other.seq !== seq);
+    this.#state = { ...this.#state, waiting, delivered: this.#state.delivered + 1, lastDeliveredAt };
+    if (!this.#failing) return;
+    this.#failing = false;
+    const summary = `The channel \`${this.#id}\` delivers again.`;
+    this.#note({ type: "channel.recovered", summary, outcome: "success", data: { channel: this.#id } });
+  }
+
+  #refused(
+    one: WaitingNotice,
+    { problem, final = false, retryAfterMs: asked = 0 }: Delivered & { delivered: false },
+  ): void {
+    const { clock, random } = this.#options;
+    const others = this.#state.waiting.filter(({ seq }) => seq !== one.seq);
+    const attempts = one.attempts + 1;
+    const waitMs = retryAfterMs(one, random());
+    const nextAt = clock.now() + Math.max(asked, waitMs ?? 0);
+    if (final || waitMs === undefined) this.#giveUp({ ...one, attempts }, problem, others);
+    else this.#state = { ...this.#state, waiting: [...others, { ...one, attempts, nextAt, problem }] };
+  }
+
+  #giveUp({ seq, type, attempts }: WaitingNotice, problem: string, waiting: readonly WaitingNotice[]): void {
+    const at = this.#options.clock.now();
+    const letter: DeadLetter = { seq, type, at, attempts, problem };
+    this.#state = { ...this.#state, waiting, dead: [...this.#state.dead, letter].slice(-mostDead) };
+    this.#failing = true;
+    const summary = `A notice to the channel \`${this.#id}\` was given up after ${counted(attempts, "try", "tries")}: ${problem}`;
+    const data = { channel: this.#id, entry: seq, attempts, problem };
+    this.#note({ type: "channel.dead_letter", summary, outcome: "failure", data });
+  }
+
+  #note(note: ChannelNote): void {
+    this.#options
+      .note(note)
+      .catch((error: unknown) => this.#options.log(`${note.summary} This could not be recorded: ${messageOf(error)}`));
+  }
+
+  #saveLater(): void {
+    this.#cancels.save ??= this.#options.clock.in(
+      saveEveryMs,
+      () => {
+        this.#cancels.save = undefined;
+        void this.#save();
+      },
+      false,
+    );
+  }
+
+  /** If another process uses the same store, both send, and the last state stays. */
+  #save(): Promise<void> {
+    this.#saving = this.#saving
+      .then(async () => void (await this.#states.change(this.#id, () => ({ item: this.#state }))))
+      .catch((error: unknown) => {
+        this.#options.log(`The state of the channel \`${this.#id}\` could not be written: ${messageOf(error)}`);
+      });
+    return this.#saving;
+  }
+
+  #unreadable(): undefined {
+    this.#options.log(`The saved state of the channel \`${this.#id}\` is not what Postern writes; it starts again.`);
+  }
+}

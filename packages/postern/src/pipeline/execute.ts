@@ -1,0 +1,81 @@
+import type { Announce, Clock, ToolCall } from "@postern/core";
+import type { Caller } from "../call/session.ts";
+import type { Guardrails } from "../policy/guardrails/guardrails.ts";
+import type { ArtifactStore } from "../results/artifact-store.ts";
+import { mostAnswerBytes } from "../results/raw-result.ts";
+import { holdsStream, mostArtifactBytes, withStoredStreams } from "../results/stored-streams.ts";
+import type { Redactor, SecretStore } from "../secrets/secret-store.ts";
+import { failureOf } from "../tools/failure.ts";
+import { type LazySignal, type Ran, runForeign } from "../tools/run-foreign.ts";
+import type { Tools } from "../tools/tool.ts";
+import { type CallChild, ToolCallContext } from "./context.ts";
+import type { ClaimedCall } from "./gates/stages.ts";
+import { originOf } from "./guard-result.ts";
+import { inputOf } from "./input.ts";
+
+export interface ExecuteParts {
+  readonly secrets: SecretStore;
+  readonly redactor: Redactor;
+  readonly artifacts: ArtifactStore;
+  /** Largest artifact that a stream may fill, in bytes. Default `mostArtifactBytes`. */
+  readonly artifactBytes?: number | undefined;
+  readonly answerBytes?: number | undefined;
+  readonly clock: Clock;
+  readonly announce: Announce;
+  readonly child: CallChild;
+  readonly tools: Tools;
+  readonly guardrails?: Guardrails | undefined;
+  readonly log: (problem: string, call?: ToolCall) => void;
+}
+
+/**
+ * Runs the tool, limited by its own timeout or the session's, the session's remaining time and the caller's deadline.
+ * Never throws. Its context stops working when it ends; a later answer changes nothing and is logged.
+ */
+export function execute(call: ClaimedCall, caller: Caller, parts: ExecuteParts): Promise<Ran<unknown>> {
+  const { found } = call;
+  const { session, signal, deadline } = caller;
+  const remainingMs = session.remainingMs(call.claimedAt);
+  const limitMs = found.suspends ? remainingMs : Math.min(found.timeoutMs ?? session.limits.callTimeoutMs, remainingMs);
+  const body = async (run: LazySignal): Promise<unknown> => {
+    const context = new ToolCallContext(call, caller, run, parts);
+    const input = call.references.length === 0 ? call.input : await inputOf(call, parts.artifacts);
+    return keptStreams(await found.execute(input, context), { call, caller, run }, parts);
+  };
+  const onLate = (late: Ran<unknown>): void => reportLate(call, late, parts);
+  return runForeign<unknown>(body, { limitMs, signal, deadline, clock: parts.clock, onLate });
+}
+
+/** Streams of the answer are read within the call, so its timeout holds for them. */
+function keptStreams(
+  answer: unknown,
+  { call, caller, run }: { readonly call: ClaimedCall; readonly caller: Caller; readonly run: LazySignal },
+  { artifacts, redactor, artifactBytes = mostArtifactBytes, answerBytes = mostAnswerBytes }: ExecuteParts,
+): unknown {
+  if (!holdsStream(answer)) return answer;
+  const owner = call.authority.principal;
+  const { session } = caller;
+  const signal = (): AbortSignal => run.signal;
+  const kept = { judgement: originOf(call), stored: call.artifacts.stored };
+  return withStoredStreams(answer, {
+    owner,
+    session,
+    redactor,
+    artifacts,
+    artifactBytes,
+    answerBytes,
+    signal,
+    ...kept,
+  });
+}
+
+/** An operator who settles an `unknown` call needs this line. A tool that stopped because it was aborted is not logged. */
+function reportLate(call: ClaimedCall, late: Ran<unknown>, { log }: ExecuteParts): void {
+  const failure = late.ran === "threw" ? failureOf(late.error) : undefined;
+  if (failure !== undefined && (failure.unknown || /^(?:Abort|Timeout)Error\b/.test(failure.message))) return;
+  const how = failure === undefined ? "returned" : `threw: ${failure.message}`;
+  log(
+    `\`${call.tool}\` answered after its call \`${call.id}\` was over: it ${how}. The outcome of the call stays as it is; if it is \`unknown\`, settle it.`,
+    call,
+  );
+}

@@ -1,0 +1,88 @@
+import { type Clock, nearest, type ToolCall } from "@postern/core";
+import { type Ending, refuse } from "../../call/ending.ts";
+import type { Caller } from "../../call/session.ts";
+import type { Controls } from "../../policy/controls.ts";
+import type { Offer, Tools } from "../../tools/tool.ts";
+import { callerGone } from "./not-run.ts";
+import type { CountedCall, FoundCall } from "./stages.ts";
+
+export interface LookupParts {
+  readonly tools: Tools;
+  readonly controls: Pick<Controls, "state">;
+  /** The tools that the caller may see; only these are suggested for an unknown name. */
+  readonly visible?: (call: ToolCall) => readonly Offer[];
+}
+
+/**
+ * Waits for the first attempt to connect the tool's server, so that a call in the first seconds finds its tool. Returns
+ * undefined if there is nothing to wait for; else an ending if the caller leaves meanwhile.
+ */
+export function awaitServer(
+  call: CountedCall,
+  caller: Caller,
+  { tools, clock }: Pick<LookupParts, "tools"> & { readonly clock: Clock },
+): Promise<Ending | undefined> | undefined {
+  const attempt = tools.serverArriving?.(call.tool);
+  return attempt && arrived(call, attempt, caller, clock);
+}
+
+async function arrived(
+  call: CountedCall,
+  attempt: Promise<void>,
+  caller: Caller,
+  clock: Clock,
+): Promise<Ending | undefined> {
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  const { session, signal, deadline = Number.POSITIVE_INFINITY } = caller;
+  const leftMs = Math.min(session.remainingMs(), deadline - clock.monotonic());
+  const cancelWait = Number.isFinite(leftMs) ? clock.in(Math.max(0, leftMs), resolve) : undefined;
+  const leave = (): void => resolve();
+  signal?.addEventListener("abort", leave, { once: true });
+  if (signal?.aborted === true) leave();
+  await Promise.race([attempt, over]);
+  cancelWait?.();
+  signal?.removeEventListener("abort", leave);
+  return callerGone(call, caller, clock);
+}
+
+/** Finds the tool, and refuses if calls are paused or the tool is disabled or broken. */
+export function lookup(call: CountedCall, parts: LookupParts): FoundCall | Ending {
+  if (parts.controls.state.paused) return paused(parts.controls.state);
+  const { tools: only } = call.authority;
+  if (only !== undefined && !only.includes(call.tool)) return refuse("tool_unknown", notOneOf(call.tool, only));
+  const found = parts.tools.find(call.tool, call.action);
+  if (found === undefined) {
+    const why = parts.tools.missing?.(call.tool);
+    return why === undefined ? refuse("tool_unknown", unknown(call, parts)) : refuse("tool_unavailable", why);
+  }
+  if (call.authority.fromChain === true && found.notFromChain !== undefined)
+    return refuse("tool_not_callable", found.notFromChain);
+  const problem = parts.tools.unavailable(found);
+  if (problem !== undefined) return refuse("tool_unavailable", problem);
+  return { ...call, found } as FoundCall;
+}
+
+/** Gives the operator's reason, but not the operator's name. */
+function paused({ pausedBy }: Controls["state"]): Ending {
+  return pausedBy?.reason === undefined || pausedBy.reason.trim() === ""
+    ? refuse("paused")
+    : refuse("paused", `An operator has paused all tool calls (${pausedBy.reason}); try again later.`);
+}
+
+function unknown(call: CountedCall, { tools, visible }: LookupParts): string {
+  if (tools.has(call.tool))
+    return `Tool \`${call.tool}\` has no action \`${call.action}\`; list the tools to see what it offers.`;
+  const meant = visible && nearest(call.tool, visible(call).map(nameOf));
+  const perhaps = meant === undefined ? "" : `did you mean \`${meant}\`? Else `;
+  return `No tool is named \`${call.tool}\`; ${perhaps}list the tools to see what there is.`;
+}
+
+/** The caller's tools are limited. The message is the same whether another caller has the tool or not. */
+function notOneOf(tool: string, tools: readonly string[]): string {
+  const meant = nearest(tool, tools);
+  return `\`${tool}\` is not one of your tools; ${meant === undefined ? "" : `did you mean \`${meant}\`? Else `}use those you were given.`;
+}
+
+function nameOf({ tool }: Offer): string {
+  return tool;
+}

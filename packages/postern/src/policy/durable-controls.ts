@@ -1,0 +1,191 @@
+import {
+  type Actor,
+  type Autonomy,
+  autonomies,
+  type Clock,
+  checkActorFields,
+  checkMember,
+  deepFrozen,
+  defined,
+  newTraceId,
+  RuntimeFault,
+} from "@postern/core";
+import { Collection } from "../store/collection.ts";
+import { LiveCollection } from "../store/live-collection.ts";
+import type { Store } from "../store/store.ts";
+import {
+  type ControlChange,
+  type ControlState,
+  type Controls,
+  changeFrom,
+  controlsFrom,
+  controlsToJson,
+  noControls,
+  type SavedControls,
+} from "./controls.ts";
+import { isAutonomy } from "./risk/matrix.ts";
+
+export interface ControlsOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Part of the event of each change. */
+  readonly policyVersion: string;
+  /** From the configuration. It holds until an operator sets a level, which then outlives restarts. */
+  readonly autonomy?: Autonomy;
+  /** Receives a message when the configured level is not the one that holds. */
+  readonly log?: (message: string) => void;
+}
+
+const stateId = "state";
+
+/**
+ * Keeps the switches in one versioned document. It holds the change that made it, so state, history and event become true
+ * in one write. Before the document is overwritten, its change moves to a document of its own.
+ *
+ * @throws RuntimeFault `request_invalid` for an unknown configured level, `internal` for an unknown document
+ */
+export async function openControls(options: ControlsOptions): Promise<Controls> {
+  const { store, autonomy, log } = options;
+  if (autonomy !== undefined) checkAutonomy(autonomy);
+  const saved = new LiveCollection({ store, kind: "controls", read: controlsFrom, write: controlsToJson });
+  await saved.readAll();
+  const level = saved.at(stateId)?.state.autonomy;
+  if (level !== undefined && autonomy !== undefined && level !== autonomy)
+    log?.(`The configuration asks for autonomy ${autonomy}; an operator set ${level}, which holds.`);
+  return new DurableControls(options, saved);
+}
+
+interface ControlRequest {
+  readonly by: Actor;
+  readonly reason: string | undefined;
+  readonly change: string;
+  readonly value?: string;
+  /** For people. */
+  readonly summary: string;
+}
+
+class DurableControls implements Controls {
+  readonly #options: ControlsOptions;
+  readonly #saved: LiveCollection<SavedControls>;
+  readonly #history: Collection<ControlChange>;
+  /** The saved state with the configured level. */
+  #effective: { readonly saved: ControlState; readonly state: ControlState } | undefined;
+
+  constructor(options: ControlsOptions, saved: LiveCollection<SavedControls>) {
+    this.#options = options;
+    this.#saved = saved;
+    this.#history = new Collection({ store: options.store, kind: "control-change", read: changeFrom });
+  }
+
+  get state(): ControlState {
+    const { state: saved } = this.#saved.at(stateId) ?? noControls;
+    if (this.#effective?.saved === saved) return this.#effective.state;
+    const state = deepFrozen({ ...structuredClone(saved), autonomy: saved.autonomy ?? this.#options.autonomy });
+    this.#effective = { saved, state };
+    return state;
+  }
+
+  pause(by: Actor, reason?: string): Promise<ControlState> {
+    return this.#change({ by, reason, change: "pause", summary: "all tool calls paused" }, (state) =>
+      state.paused ? undefined : { ...state, paused: true },
+    );
+  }
+
+  resume(by: Actor, reason?: string): Promise<ControlState> {
+    return this.#change({ by, reason, change: "resume", summary: "tool calls resumed" }, (state) =>
+      state.paused ? { ...state, paused: false } : undefined,
+    );
+  }
+
+  setAutonomy(level: Autonomy, by: Actor, reason?: string): Promise<ControlState> {
+    const summary = `autonomy level set to ${level}`;
+    return this.#change({ by, reason, change: "autonomy", value: level, summary }, (state) => {
+      checkAutonomy(level);
+      return state.autonomy === level ? undefined : { ...state, autonomy: level };
+    });
+  }
+
+  setTool(name: string, on: boolean, by: Actor, reason?: string): Promise<ControlState> {
+    return this.#switch("tool", { name, on, by, reason });
+  }
+
+  setServer(name: string, on: boolean, by: Actor, reason?: string): Promise<ControlState> {
+    return this.#switch("server", { name, on, by, reason });
+  }
+
+  async history(): Promise<readonly ControlChange[]> {
+    const { version, change } = (await this.#saved.get(stateId)) ?? noControls;
+    const changes: (ControlChange | undefined)[] = [change];
+    for (const id of (await this.#history.ids()).toReversed())
+      if (id < historyId(version)) changes.push(await this.#history.get(id)); // the newest one is in the state itself
+    return changes.filter((one) => one !== undefined);
+  }
+
+  #switch(
+    kind: "tool" | "server",
+    { name, on, by, reason }: Pick<ControlRequest, "by" | "reason"> & { readonly name: string; readonly on: boolean },
+  ): Promise<ControlState> {
+    const to = on ? "on" : "off";
+    const list = kind === "tool" ? "offTools" : "offServers";
+    const request = { by, reason, change: `${kind}_${to}`, value: name, summary: `${kind} ${name} switched ${to}` };
+    return this.#change(request, (state) => {
+      if (typeof name !== "string" || name === "")
+        throw new RuntimeFault("request_invalid", `A ${kind} to switch needs a name.`);
+      checkMember("on", on, "true or false", "request_invalid");
+      if (on !== state[list].includes(name)) return undefined;
+      const others = state[list].filter((off) => off !== name);
+      return { ...state, [list]: on ? others : [...others, name].sort() };
+    });
+  }
+
+  /** @param next returns undefined if nothing changes */
+  async #change(
+    { by: actor, reason, change, value, summary }: ControlRequest,
+    next: (state: ControlState) => ControlState | undefined,
+  ): Promise<ControlState> {
+    checkActorFields(actor, "request_invalid");
+    if (reason !== undefined) checkMember("reason", reason, "a text", "request_invalid");
+    const { clock, policyVersion } = this.#options;
+    const { by, via } = actor;
+    await this.#saved.change(stateId, async (saved = noControls) => {
+      const state = next(saved.state);
+      if (state === undefined) return undefined;
+      await this.#keepHistory(saved);
+      const at = clock.now();
+      const data = { change, ...defined({ value, reason }) };
+      const entry: ControlChange = { at, by, via, ...data };
+      return {
+        item: { version: saved.version + 1, state: withPausedBy(state, entry), change: entry },
+        event: {
+          ...{ moment: "noted", at, by, via, summary, policyVersion, data, outcome: "success", tenant: "default" },
+          type: `operator.action.${change.split("_")[0]}`,
+          traceId: newTraceId(),
+        },
+      };
+    });
+    return this.state;
+  }
+
+  /** A writer that lost the race for the state may have kept the change already. */
+  async #keepHistory({ version, change }: SavedControls): Promise<void> {
+    if (change === undefined) return;
+    await this.#history.change(historyId(version), (kept) => (kept === undefined ? { item: change } : undefined));
+  }
+}
+
+/** Ids sort by their characters, so the digits are padded to sort by time. */
+function historyId(version: number): string {
+  return String(version).padStart(12, "0");
+}
+
+/** A caller that is refused sees who paused, and why. */
+function withPausedBy({ pausedBy, ...state }: ControlState, entry: ControlChange): ControlState {
+  const by = entry.change === "pause" ? entry : pausedBy;
+  return state.paused && by !== undefined ? { ...state, pausedBy: by } : state;
+}
+
+function checkAutonomy(level: unknown): void {
+  if (isAutonomy(level)) return;
+  const message = `\`${String(level)}\` is not an autonomy level; the levels are ${autonomies.join(", ")}.`;
+  throw new RuntimeFault("request_invalid", message);
+}

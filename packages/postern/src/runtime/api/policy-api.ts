@@ -1,0 +1,67 @@
+/** The policy in the public API: what it decides, and what another policy would decide. */
+import type { Autonomy } from "@postern/core";
+import type { Explanation } from "../../pipeline/explain.ts";
+import type { PolicyOptions } from "../../policy/decide.ts";
+import type { EffectivePolicy, EffectiveQuery, Policy } from "../../policy/policy.ts";
+import type { Expectation, ExpectationResult } from "../../policy/report/expectations.ts";
+import type { VerdictChange } from "../../policy/report/simulate.ts";
+import type { PolicyWarning } from "../../policy/report/unmatched.ts";
+
+/**
+ * Which recorded calls are replayed.
+ *
+ * @public
+ */
+export interface SimulateFilter {
+  readonly tenant?: string;
+  readonly tool?: string;
+  readonly runId?: string;
+  /** How many of the latest calls; default 1,000, at most 10,000. */
+  readonly limit?: number;
+}
+
+/**
+ * What another policy would have decided.
+ *
+ * @public
+ */
+export interface Simulation {
+  /** Versions of the two policies. */
+  readonly before: string;
+  readonly after: string;
+  readonly replayed: number;
+  /** Recorded calls of tools that are gone, by tool; they are not replayed. */
+  readonly unknownTools: Readonly<Record<string, number>>;
+  /** Whether the past that rules read was too long to read whole. Limits over it may then be judged too mildly. */
+  readonly pastIsCut: boolean;
+  /** Oldest first. */
+  readonly changes: readonly VerdictChange[];
+}
+
+/**
+ * The policy of this runtime, and comparison with others. Nothing here runs a tool or writes.
+ *
+ * @public
+ */
+export interface PolicyApi {
+  readonly version: string;
+  /**
+   * The decision for each tool, and why. With a run, its active skills count; without one, the requests of all skills
+   * are listed. Returns undefined if the policy is your own and has no such method.
+   */
+  effective(
+    query?: Partial<Omit<EffectiveQuery, "skills" | "requests">> & { readonly runId?: string },
+  ): EffectivePolicy | undefined;
+  /** Probable mistakes in a policy; default: in the policy of this runtime. */
+  warnings(policy?: PolicyOptions): readonly PolicyWarning[];
+  /** What would be decided now about a recorded call, by id or key, with its authority; and what was decided. Returns undefined if there is no such call. */
+  explainCall(callId: string): Promise<Explanation | undefined>;
+  /** Judges the latest recorded calls by another policy, and lists those whose verdict changes. */
+  simulate(policy: PolicyOptions | Policy, where?: SimulateFilter): Promise<Simulation>;
+  /** Checks expectations against a policy. `autonomy` is the default for expectations without a level. */
+  test(
+    policy: PolicyOptions | Policy,
+    expectations: readonly Expectation[],
+    autonomy?: Autonomy,
+  ): readonly ExpectationResult[];
+}

@@ -1,0 +1,136 @@
+/** The lowest parts: the store, the audit log that follows it, and the event stream. */
+import { join } from "node:path";
+import { type Clock, RuntimeFault, SystemClock } from "@postern/core";
+import { codeOf, harmless, makeOwnFolder } from "@postern/core/system";
+import { openAuditLog } from "../audit/audit-log.ts";
+import { serializeWith } from "../audit/entry.ts";
+import type { AuditLog } from "../audit/log.ts";
+import { paceOf } from "../audit/recheck.ts";
+import { createSigner, loadSigner } from "../audit/signer.ts";
+import { type Witness, witnessFrom } from "../audit/witness.ts";
+import type { AlarmRaiser } from "../observe/alarms/alarms.ts";
+import { onAltered, onVerified, raiseAudit } from "../observe/alarms/open-alarms.ts";
+import { hooksWatcher } from "../observe/hooks.ts";
+import { createStream, type Stream } from "../observe/stream.ts";
+import { recover } from "../pipeline/recovery.ts";
+import { credentialsIn } from "../secrets/configured-values.ts";
+import { learnAhead } from "../secrets/lend.ts";
+import { createRedactor } from "../secrets/redactor.ts";
+import { openSecondLayer, type SecondLayer } from "../secrets/second-layer.ts";
+import { referencesIn, withSecrets } from "../secrets/secret-reference.ts";
+import { folderBeside, openStore } from "../store/open-store.ts";
+import type { Store } from "../store/store.ts";
+import type { RuntimeOptions } from "./options/options.ts";
+
+export interface RuntimeBase {
+  readonly clock: Clock;
+  /** Folder of files beside the store; undefined if everything ends with the process. */
+  readonly folder: string | undefined;
+  readonly log: (problem: string) => void;
+  readonly secondLayer: SecondLayer;
+  readonly store: Store;
+  readonly audit: AuditLog;
+  /** Problems of the audit log, also those found before alarms existed. */
+  readonly auditProblems: readonly string[];
+  readonly stream: Stream;
+  /** From now on, checks of the audit log raise and settle alarms. */
+  readonly reportAuditTo: (alarms: AlarmRaiser) => void;
+  /** Entries are missing which were in the audit log. */
+  readonly reportLoss: (problem: string) => void;
+}
+
+/** When it resolves, recovery has ended: no call of a dead process is left attempted. */
+export async function openBase(options: RuntimeOptions, closing: AsyncDisposableStack): Promise<RuntimeBase> {
+  const { clock = new SystemClock(), folder = folderBeside(options.store), log: writeLog = logNothing } = options;
+  const log = harmless((problem) => writeLog(secondLayer.written.redact(problem)));
+  const redactor = options.redactor ?? createRedactor();
+  const secondLayer = await openSecondLayer(redactor, options.secretPatterns ?? "mark", log);
+  const serialize = secondLayer.watched(serializeWith);
+  if (options.folder !== undefined) makeFolder(options.folder); // before the store, whose file may lie in it
+  const store = closing.use(await openStore(options.store ?? "memory", { clock, serialize, log }));
+  await recover(store, clock);
+  const followed = await openAudit({ ...options, redactor }, { clock, folder, log, store }, closing);
+  const stream = createStream(log);
+  if (options.hooks !== undefined) stream.watch(hooksWatcher(options.hooks));
+  stream.watch(secondLayer.watcher);
+  closing.use(secondLayer);
+  closing.use(
+    store.follow((entries) => {
+      for (const { event } of entries) if (event !== undefined) stream.announce(event);
+    }),
+  );
+  return { clock, folder, log, secondLayer, store, stream, ...followed };
+}
+
+/** @throws RuntimeFault `data_folder_unusable` */
+function makeFolder(folder: string): void {
+  try {
+    makeOwnFolder(folder);
+  } catch (error) {
+    throw new RuntimeFault(
+      "data_folder_unusable",
+      `\`folder\` is \`${folder}\`, which cannot be made or used (${codeOf(error)}); name another folder.`,
+      { cause: error },
+    );
+  }
+}
+
+async function openAudit(
+  options: RuntimeOptions,
+  { clock, folder, log, store }: Pick<RuntimeBase, "clock" | "folder" | "log" | "store">,
+  closing: AsyncDisposableStack,
+): Promise<Pick<RuntimeBase, "audit" | "auditProblems" | "reportAuditTo" | "reportLoss">> {
+  const signer = folder === undefined ? createSigner() : await loadSigner(folder);
+  const pace = paceOf(options.audit?.recheck ?? {}, folderBeside(options.store) !== undefined);
+  const auditProblems: string[] = [];
+  const losses: string[] = [];
+  let alarms: AlarmRaiser | undefined;
+  const report = (problem: string): void => {
+    auditProblems.push(problem);
+    log(problem);
+  };
+  const reportLoss = (problem: string): void => {
+    losses.push(problem);
+    report(problem);
+    if (alarms !== undefined) raiseAudit(alarms, problem);
+  };
+  if (store.lostBefore !== undefined) reportLoss(store.lostBefore);
+  const audit = closing.use(
+    await openAuditLog({
+      ...{ store, clock, signer },
+      log: report,
+      losses: () => (store.broken === undefined ? losses : [...losses, store.broken.message]),
+      verified: (found) => alarms && onVerified(alarms, found),
+      recheck: pace && { ...pace, altered: (found) => alarms && onAltered(alarms, found, log) },
+      ...(folder !== undefined && { anchorFile: join(folder, "audit.anchors") }),
+      witness: witnessOf(options),
+    }),
+  );
+  const reportAuditTo = (opened: AlarmRaiser): void => {
+    alarms = opened;
+  };
+  return { audit, auditProblems, reportAuditTo, reportLoss };
+}
+
+function witnessOf({ audit, secrets, redactor }: RuntimeOptions): Witness | undefined {
+  const { witness } = audit ?? {};
+  if (witness === undefined || "put" in witness) return witness;
+  if ("url" in witness) {
+    const { url, token = "" } = witness;
+    learnAhead(redactor, [...credentialsIn(url), ...(referencesIn(token).length === 0 ? [token] : [])]);
+  }
+  return witnessFrom(witness, (text) =>
+    withSecrets(text, async (connector, key) => {
+      const value = (await secrets?.get(connector, key))?.reveal();
+      if (value === undefined)
+        throw new RuntimeFault(
+          "secret_missing",
+          `\`audit.witness\` names the secret \`${connector}/${key}\`; give the runtime \`secrets\`.`,
+        );
+      redactor?.learn(value);
+      return value;
+    }),
+  );
+}
+
+function logNothing(): void {}

@@ -1,0 +1,311 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import {
+  type ApprovalRecord,
+  type ApprovalState,
+  type CallRecord,
+  type Clock,
+  messageOf,
+  newId,
+  RuntimeFault,
+  type StoreWrite,
+} from "@postern/core";
+import { harmless } from "@postern/core/system";
+import { isForeign } from "../call/authority.ts";
+import { audienceKey } from "./audience.ts";
+import { answering, answersUntil } from "./equal-calls.ts";
+import { Followers, type Listener } from "./followers.ts";
+import { digestsIn, mayRunWith, needsArtifacts } from "./references.ts";
+import { leftUnknownBy, type Rows, rule, secondEventOf, type Won } from "./rules.ts";
+import type {
+  ApprovalFilter,
+  AudienceFilter,
+  CallFilter,
+  CallName,
+  Committed,
+  Documents,
+  Durability,
+  SerializeEvent,
+  Store,
+  StoreEntry,
+  WaitingAudience,
+  WaitingFilter,
+} from "./store.ts";
+import { callStateAt, placeIn, stateAt, urgencyOf } from "./urgency.ts";
+
+/** For this long writes are answered in microtasks; then timers and sockets get a turn. */
+const longestTurnMs = 4;
+/** Entries of a long log that are read before other calls run. */
+const entriesATurn = 256;
+
+export interface MemoryStoreOptions {
+  readonly clock: Clock;
+  readonly serialize: SerializeEvent;
+  readonly log?: (problem: string) => void;
+}
+
+/** Keeps everything in Maps until the process ends. It is the default, and the reference of the contract. */
+export class MemoryStore implements Store {
+  readonly incarnation: string = newId("inc");
+  readonly #serialize: SerializeEvent;
+  readonly #calls = new Map<string, CallRecord>();
+  /** Keys of rows by the ids of arrivals that are not their key: the first one, and those that left them unknown. */
+  readonly #keys = new Map<string, string>();
+  readonly #approvals = new Map<string, ApprovalRecord>();
+  readonly #documents = new Map<string, Map<string, { readonly version: number; readonly text: string }>>();
+  /** Keys of the rows with one `match` that may answer an equal call. */
+  readonly #matches = new Map<string, Set<string>>();
+  readonly #entries: StoreEntry[] = [];
+  readonly #followers: Followers;
+  readonly #rows: Rows;
+  #unpublished: StoreEntry[] = [];
+  #published: PromiseWithResolvers<Committed> | undefined;
+  #nextSeq = 0;
+  #broken: Error | undefined;
+  readonly #clock: Clock;
+  #turnBegan: number | undefined;
+
+  constructor({ clock, serialize, log = () => {} }: MemoryStoreOptions) {
+    this.#clock = clock;
+    this.#serialize = serialize;
+    this.#followers = new Followers(harmless(log));
+    this.#rows = {
+      incarnation: this.incarnation,
+      now: () => clock.now(),
+      call: (key) => this.#calls.get(key),
+      answering: (call) => {
+        const keys = this.#matches.get(call.match);
+        if (keys === undefined) return undefined;
+        const rows = Array.from(keys, (key) => this.#calls.get(key)).filter((row) => row !== undefined);
+        return answering(call, rows, { now: clock.now(), approval: (id) => this.#approvals.get(id) });
+      },
+      approval: (id) => this.#approvals.get(id),
+      version: (kind, id) => this.#documents.get(kind)?.get(id)?.version ?? 0,
+    };
+  }
+
+  get broken(): Error | undefined {
+    return this.#broken;
+  }
+
+  /** Memory loses no write while the process lives. */
+  readonly lost = 0;
+  async flush(): Promise<void> {}
+
+  async commit(write: StoreWrite, durability: Durability): Promise<Committed> {
+    if (this.#broken !== undefined) throw this.#broken;
+    const ruling = rule(write, this.#rows);
+    if (!ruling.won) return ruling;
+    try {
+      const { event } = write;
+      const body = event && this.#serialize(event);
+      const second = secondEventOf(write);
+      const secondBody = second && this.#serialize(second);
+      this.#apply(ruling);
+      const named = write.writeId === undefined ? {} : { writeId: write.writeId };
+      if (body !== undefined && event !== undefined)
+        this.#unpublished.push({ seq: this.#nextSeq++, body, event, ...named });
+      if (secondBody !== undefined && second !== undefined)
+        this.#unpublished.push({ seq: this.#nextSeq++, body: secondBody, event: second });
+    } catch (error) {
+      throw new RuntimeFault("store_unwritable", `An event could not be written: ${messageOf(error)}`, {
+        cause: error,
+      });
+    }
+    this.#published ??= this.#publishSoon();
+    const isAwaited = durability === "committed" || durability === "synced";
+    return isAwaited ? this.#published.promise : { won: true };
+  }
+
+  async call(by: CallName): Promise<CallRecord | undefined> {
+    if ("match" in by) return this.#rows.answering(by);
+    const { key } = by;
+    const other = this.#calls.get(this.#keys.get(key) ?? "");
+    const isNamed = other !== undefined && (other.call.id === key || leftUnknownBy(other) === key);
+    return this.#calls.get(key) ?? (isNamed ? other : undefined);
+  }
+
+  async approval(id: string): Promise<ApprovalRecord | undefined> {
+    return this.#approvals.get(id);
+  }
+
+  async calls({
+    state,
+    tool,
+    tenant,
+    runId,
+    parentId,
+    before,
+    limit = Infinity,
+  }: CallFilter): Promise<readonly CallRecord[]> {
+    const now = this.#rows.now();
+    const found: CallRecord[] = [];
+    for (const row of this.#calls.values()) {
+      const { id, authority, parentId: parent, tool: name } = row.call;
+      if (parentId !== undefined && parent !== parentId) continue;
+      if (runId !== undefined && authority.runId !== runId) continue;
+      if (tenant !== undefined && authority.principal.tenant !== tenant) continue;
+      if ((tool !== undefined && name !== tool) || (before !== undefined && id >= before)) continue;
+      if (state === undefined || callStateAt(row, now) === state) found.push(row);
+    }
+    return found.sort((a, b) => (a.call.id < b.call.id ? 1 : -1)).slice(0, limit);
+  }
+
+  async approvals(where: AudienceFilter): Promise<readonly ApprovalRecord[]> {
+    const { state, risk, after, audiences, limit = Infinity } = where;
+    const isUrgent = state === "pending";
+    const now = this.#rows.now();
+    const all = [...this.#approvals.values()];
+    if (state === "decided") all.reverse(); // stored from old to new
+    const behind = after === undefined ? all : all.filter(isBehind(after, all, isUrgent));
+    if (isUrgent) behind.sort((a, b) => urgencyOf(a) - urgencyOf(b)); // stable: equal ones stay from old to new
+    return behind
+      .filter((approval) => isOf(state, isUrgent ? approval.state : stateAt(approval, now)))
+      .filter((approval) => risk === undefined || approval.risk === risk)
+      .filter(fitting(where))
+      .filter((approval) => audiences === undefined || audiences.includes(audienceKey(approval)))
+      .slice(0, limit);
+  }
+
+  async audiences(where: WaitingFilter): Promise<readonly WaitingAudience[]> {
+    const now = this.#rows.now();
+    const pending = [...this.#approvals.values()].filter(({ state }) => state === "pending").filter(fitting(where));
+    const found = new Map<string, WaitingAudience>();
+    for (const audience of pending) {
+      const key = audienceKey(audience);
+      const others = found.get(key)?.waiting ?? 0;
+      found.set(key, { key, audience, waiting: others + (audience.expiresAt > now ? 1 : 0) });
+    }
+    return [...found.values()];
+  }
+
+  async stranded(): Promise<readonly CallRecord[]> {
+    return []; // no other process writes to this memory
+  }
+
+  async needed(): Promise<ReadonlySet<string>> {
+    const now = this.#rows.now();
+    const calls = [...this.#calls.values()].filter((record) => needsArtifacts(record, now));
+    const approvals = [...this.#approvals.values()].filter((approval) => mayRunWith(approval, now));
+    const texts = calls.flatMap(({ call, outcome = null }) => [call.text, JSON.stringify(outcome)]);
+    return new Set([...texts, ...approvals.map((approval) => JSON.stringify(approval))].flatMap(digestsIn));
+  }
+
+  async *events({
+    after,
+    limit = Infinity,
+  }: {
+    readonly after: number;
+    readonly limit?: number;
+  }): AsyncIterable<StoreEntry> {
+    let left = limit;
+    for (let seq = Math.max(0, after + 1); left > 0; seq += 1, left -= 1) {
+      const entry = this.#entries[seq];
+      if (entry === undefined) return;
+      yield entry;
+      if (seq % entriesATurn === entriesATurn - 1) await nextTurn();
+    }
+  }
+
+  follow(listener: Listener): Disposable {
+    return this.#followers.add(listener);
+  }
+
+  readonly documents: Documents = {
+    get: async (kind, id) => {
+      const found = this.#documents.get(kind)?.get(id);
+      return found && { version: found.version, body: JSON.parse(found.text) };
+    },
+    list: async (kind, prefix) =>
+      [...(this.#documents.get(kind) ?? [])]
+        .filter(([id, { text }]) => id.startsWith(prefix) && text !== "null")
+        .map(([id]) => id)
+        .sort(),
+  };
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#broken !== undefined) return;
+    this.#broken = new RuntimeFault("runtime_closed", "The store is closed.");
+    await this.#published?.promise;
+  }
+
+  #apply({ call, approval, document }: Won): void {
+    if (call !== undefined) {
+      this.#index(this.#calls.get(call.key), call);
+      this.#calls.set(call.key, call);
+      if (call.key !== call.call.id) this.#keys.set(call.call.id, call.key);
+      const left = leftUnknownBy(call);
+      if (left !== undefined) this.#keys.set(left, call.key);
+    }
+    if (approval !== undefined) this.#approvals.set(approval.id, approval);
+    if (document !== undefined) {
+      const { kind, id, version, body } = document;
+      const ofKind = this.#documents.get(kind) ?? new Map();
+      this.#documents.set(kind, ofKind.set(id, { version, text: JSON.stringify(body) }));
+    }
+  }
+
+  #index(before: CallRecord | undefined, row: CallRecord): void {
+    const { key, match } = row;
+    if (before?.match !== undefined) {
+      const keys = this.#matches.get(before.match);
+      keys?.delete(key);
+      if (keys?.size === 0) this.#matches.delete(before.match);
+    }
+    if (match !== undefined && answersUntil(row) > -Infinity)
+      this.#matches.set(match, (this.#matches.get(match) ?? new Set()).add(key));
+  }
+
+  #publishSoon(): PromiseWithResolvers<Committed> {
+    const published = Promise.withResolvers<Committed>();
+    const publish = (): void => {
+      const entries = this.#unpublished;
+      this.#unpublished = [];
+      this.#published = undefined;
+      for (const { seq, body } of entries) this.#entries.push({ seq, body });
+      this.#followers.notify(entries);
+      published.resolve({ won: true });
+    };
+    if (this.#isTurnShort()) queueMicrotask(publish);
+    else setImmediate(publish);
+    return published;
+  }
+
+  #isTurnShort(): boolean {
+    if (this.#turnBegan === undefined) {
+      this.#turnBegan = this.#clock.monotonic();
+      setImmediate(() => {
+        this.#turnBegan = undefined;
+      });
+    }
+    return this.#clock.monotonic() - this.#turnBegan <= longestTurnMs;
+  }
+}
+
+function fitting(where: WaitingFilter): (approval: ApprovalRecord) => boolean {
+  const { tenant, tool, runId, agent, principal } = where;
+  return (approval) =>
+    (tenant === undefined || approval.principal.tenant === tenant) &&
+    (agent === undefined || approval.principal.agent === agent) &&
+    (tool === undefined || approval.tool === tool) &&
+    (runId === undefined || approval.runId === runId) &&
+    !isForeign(approval.principal, principal);
+}
+
+function isOf(wanted: ApprovalFilter["state"], state: ApprovalState): boolean {
+  return wanted === undefined || (wanted === "decided" ? state !== "pending" : state === wanted);
+}
+
+/** Whether a request comes after the place of the cursor. `all` is in the order of the list, apart from urgency. */
+function isBehind(
+  cursor: string,
+  all: readonly ApprovalRecord[],
+  isUrgent: boolean,
+): (approval: ApprovalRecord, i: number) => boolean {
+  const place = placeIn(cursor);
+  const at = all.findIndex(({ id }) => id === place?.id);
+  const here = all[at];
+  if (here === undefined) return () => false;
+  if (!isUrgent) return (_, i) => i > at;
+  const urgency = place?.urgency ?? urgencyOf(here);
+  return (approval, i) => urgencyOf(approval) > urgency || (urgencyOf(approval) === urgency && i > at);
+}

@@ -1,0 +1,41 @@
+/** Which artifacts a row refers to, and whether it still needs them. This is always computed from the row and never stored separately. */
+import type { ApprovalRecord, CallRecord } from "@postern/core";
+
+/** The form in arguments, outcomes and their media blocks. A quote inside a text is escaped, so a text cannot look like a reference. */
+const reference = /"\$?artifact":"([0-9a-f]{64})"/g;
+
+/** @param json without white space: canonical, or from `JSON.stringify` */
+export function digestsIn(json: string): readonly string[] {
+  if (!json.includes('artifact":"')) return none;
+  return Array.from(json.matchAll(reference), ([, digest = ""]) => digest);
+}
+const none: readonly string[] = [];
+
+/**
+ * Whether the call may still run, or may still answer a re-send. Both need its arguments, and an answer needs its
+ * outcome. A plain call that has ended can only be found by an operator.
+ */
+export function needsArtifacts(record: CallRecord, now: number): boolean {
+  const { state, retryable, key, call, approvalId, aliveUntil } = record;
+  switch (state) {
+    case "held":
+    case "denied":
+      return aliveUntil === undefined || aliveUntil > now;
+    case "queued":
+    case "attempted":
+    case "suspended":
+      return true;
+    case "unknown":
+      return !retryable; // its tool may be asked how it ended
+    case "ok":
+    case "failed":
+      return !retryable && (key !== call.id || approvalId !== undefined);
+    default:
+      return state satisfies never;
+  }
+}
+
+/** Edited arguments are only in the approval, so their artifacts are needed while it can run. */
+export function mayRunWith({ state, expiresAt }: ApprovalRecord, now: number): boolean {
+  return (state === "pending" || state === "approved") && expiresAt > now;
+}
