@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 
 const budgets: Readonly<Record<string, number>> = {
   "agents/src": 8_422,
-  "core/src": 5_912,
+  "core/src": 6_296,
   "engines/src": 6_864,
   "postern/src/approvals": 2_741,
   "postern/src/audit": 2_859,
@@ -26,6 +26,7 @@ const budgets: Readonly<Record<string, number>> = {
   "postern/src/server": 4_294,
   "postern/src/store": 2_771,
   "postern/src/system": 427,
+  "postern/src/testing": 1_765,
   "postern/src/tools": 5_051,
 };
 

@@ -24,6 +24,7 @@ const layers: readonly (readonly string[])[] = [
   ["config"],
   ["cli"],
   ["index.ts"],
+  ["testing"],
 ];
 const ports: ReadonlyMap<string, string> = new Map([
   ["store", "store/store.ts"],

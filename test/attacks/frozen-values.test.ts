@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { settled } from "../../packages/core/src/testing/clock.ts";
 import {
   type CallEvent,
   createRuntime,
@@ -10,7 +11,6 @@ import {
   type ToolOutcome,
 } from "../../packages/postern/src/index.ts";
 import type { Guardrail } from "../../packages/postern/src/policy/index.ts";
-import { settled } from "../fakes/clock.ts";
 import { ask as askMail, remember, statusOf } from "../fakes/granting.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { type ProbeTool, posting } from "../fakes/probe.ts";

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import {
   createRuntime,
   defineTool,
@@ -9,7 +10,6 @@ import {
   type Runtime,
   type RuntimeOptions,
 } from "../../packages/postern/src/index.ts";
-import { FakeClock } from "../fakes/clock.ts";
 import { httpFixture } from "../fakes/http-fixture.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 

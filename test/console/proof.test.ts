@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { checkProof } from "../../console/src/screens/audit/proof.ts";
 import type { EventProof } from "../../packages/core/src/contract/audit.ts";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import { openAuditLog } from "../../packages/postern/src/audit/audit-log.ts";
 import type { AuditLog } from "../../packages/postern/src/audit/log.ts";
 import { createSigner } from "../../packages/postern/src/audit/signer.ts";
-import { FakeClock } from "../fakes/clock.ts";
 import { aLogStore, noteSome } from "../fakes/log-store.ts";
 
 const entries = 1300;

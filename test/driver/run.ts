@@ -9,24 +9,10 @@ import { noOpaqueFields, toCamelCase } from "../../packages/core/src/case.ts";
 import { SystemClock } from "../../packages/core/src/clock.ts";
 import { messageOf } from "../../packages/core/src/fault.ts";
 import { isJsonObject } from "../../packages/core/src/json.ts";
-import type { SandboxDriver, SandboxLimits, ScriptStep } from "../../packages/core/src/sandbox/sandbox.ts";
+import type { SandboxDriver } from "../../packages/core/src/sandbox/sandbox.ts";
+import { type EngineCheckResult, engineChecks, tryEngine } from "../../packages/core/src/testing/engine-checks.ts";
 import { type EngineSettings, knownEngines, placedEngine } from "../../packages/engines/src/known-engines.ts";
 import { driversSchema } from "../../packages/postern/src/code-mode/drivers-config.ts";
-import { driven, echoTools } from "../fakes/driven.ts";
-import { type Check, checks } from "./checks.ts";
-
-const limits: SandboxLimits = {
-  ...{ cpuMs: 3_000, memoryBytes: 192 * 1024 * 1024, outputBytes: 100_000, wallMs: 15_000 },
-};
-/** The promised time: the limit and one second. */
-const graceMs = 1_000;
-
-interface Row {
-  readonly says: string;
-  readonly holds: boolean;
-  readonly ms: number;
-  readonly end: ScriptStep | { readonly refused: string };
-}
 
 const words = process.argv.slice(2).filter((word) => word !== "--json");
 const [name = "", file] = words;
@@ -34,12 +20,10 @@ const isJson = process.argv.includes("--json");
 const driver = await driverNamed(name, file);
 const problem = await driver.unavailable();
 if (problem !== undefined) leave(`\`${name}\` cannot run here: ${problem}`);
-const { language } = driver.capabilities;
-const rows: Row[] = [];
-for (const check of checks) {
-  const source = check[language];
-  if (source === undefined) continue;
-  const row = await rowOf(check, source);
+const rows: EngineCheckResult[] = [];
+for (const check of engineChecks) {
+  const row = await tryEngine(driver, check);
+  if (row === undefined) continue;
   rows.push(row);
   if (!isJson) process.stdout.write(lineOf(row));
 }
@@ -49,45 +33,7 @@ const failures = rows.filter(({ holds }) => !holds).length;
 process.stderr.write(`${name}: ${rows.length - failures} of ${rows.length} hold.\n`);
 process.exit(failures === 0 ? 0 : 1);
 
-async function rowOf({ says, holds, times = 1, wallMs = limits.wallMs }: Check, source: string): Promise<Row> {
-  const program = { language, source, tools: echoTools, chainId: "chain_conformance" } as const;
-  const checked = await driver.check?.(program);
-  if (checked !== undefined) return { says, holds: true, ms: 0, end: { refused: Object.values(checked).join() } };
-  let slowest = 0;
-  const once = async (): Promise<ScriptStep> => {
-    const watched: Pick<SandboxDriver, "start" | "capabilities"> = {
-      capabilities: driver.capabilities,
-      start: async (...given) => {
-        const session = await driver.start(...given);
-        const begun = performance.now();
-        const next = session.next.bind(session);
-        session.next = async () => {
-          const step = await next();
-          if (step.step !== "calls") slowest = Math.max(slowest, performance.now() - begun);
-          return step;
-        };
-        return session;
-      },
-    };
-    return await driven(watched, source, { ...limits, wallMs });
-  };
-  try {
-    const ends = await Promise.all(Array.from({ length: times }, once));
-    const bad = ends.find((end) => !holds(end));
-    const inTime = slowest <= wallMs + graceMs;
-    const [first] = ends;
-    return {
-      says,
-      holds: bad === undefined && inTime,
-      ms: Math.round(slowest),
-      end: bad ?? first ?? { refused: "nothing" },
-    };
-  } catch (error) {
-    return { says, holds: false, ms: Math.round(slowest), end: { refused: messageOf(error) } };
-  }
-}
-
-function lineOf({ says, holds, ms, end }: Row): string {
+function lineOf({ says, holds, ms, end }: EngineCheckResult): string {
   const shown = "refused" in end ? `not run: ${end.refused}` : end.step === "failed" ? end.why : end.step;
   const more = holds ? "" : `\n     ${JSON.stringify(end).slice(0, 500)}`;
   return `${holds ? "ok  " : "FAIL"} ${says} (${shown}, ${ms} ms)${more}\n`;

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../packages/postern/src/index.ts";
-import { FakeClock } from "./clock.ts";
 import { ownFolder } from "./own-folder.ts";
 
 export const hourMs = 3_600_000;

@@ -1,9 +1,9 @@
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import { UpstreamConnection } from "../../packages/postern/src/mcp/client/connection.ts";
 import type { ServerConfig } from "../../packages/postern/src/mcp/client/server-config.ts";
 import type { Upstream, UpstreamEvents, UpstreamTool } from "../../packages/postern/src/mcp/client/upstream.ts";
 import type { LocalTool } from "../../packages/postern/src/tools/kinds.ts";
 import type { ToolBlock } from "../../packages/postern/src/tools/registered.ts";
-import { FakeClock } from "./clock.ts";
 import { aLogStore, bent } from "./log-store.ts";
 import { somePins } from "./pins.ts";
 

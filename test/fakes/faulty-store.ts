@@ -1,10 +1,10 @@
 import type { CallRecord, StoreWrite } from "../../packages/core/src/records.ts";
+import type { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import { serializeWith } from "../../packages/postern/src/audit/entry.ts";
 import { RuntimeFault } from "../../packages/postern/src/index.ts";
 import { MemoryStore } from "../../packages/postern/src/store/memory-store.ts";
 import type { CallName, Committed, Durability } from "../../packages/postern/src/store/store.ts";
 import { PointStore } from "../crash/points.ts";
-import type { FakeClock } from "./clock.ts";
 
 /** How many of the next writes of a kind fail; `read` is the lookup of a call. */
 export type Failing = Map<StoreWrite["write"] | "read", number>;

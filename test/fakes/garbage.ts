@@ -1,6 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { settled } from "./clock.ts";
+import { settled } from "../../packages/core/src/testing/clock.ts";
 
 /** Collects garbage and runs the finalizers. */
 export async function collectGarbage(): Promise<void> {

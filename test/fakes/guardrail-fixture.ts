@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import {
   createRuntime,
   defineTool,
@@ -8,7 +9,6 @@ import {
   type ToolOutcome,
 } from "../../packages/postern/src/index.ts";
 import type { Guardrail } from "../../packages/postern/src/policy/index.ts";
-import { FakeClock } from "./clock.ts";
 
 export const writtenTexts: string[] = [];
 export const sayTool: LocalTool = defineTool({

@@ -1,6 +1,6 @@
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import type { Host } from "../../packages/postern/src/cli/host.ts";
 import { createProgram, type Program } from "../../packages/postern/src/cli/program.ts";
-import { FakeClock } from "./clock.ts";
 
 /** Commands that must not reach a Postern, and all their output. */
 export interface NoPostern {

@@ -1,12 +1,12 @@
 import type { Actor } from "../../packages/core/src/actor.ts";
 import { type Role, roles } from "../../packages/core/src/roles.ts";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import { serializeWith } from "../../packages/postern/src/audit/entry.ts";
 import type { Account, Accounts, SignedIn, SignIn } from "../../packages/postern/src/identity/accounts.ts";
 import { type AccountsOptions, openAccounts } from "../../packages/postern/src/identity/open-accounts.ts";
 import { createRedactor } from "../../packages/postern/src/secrets/redactor.ts";
 import { MemoryStore } from "../../packages/postern/src/store/memory-store.ts";
 import type { Store } from "../../packages/postern/src/store/store.ts";
-import { FakeClock } from "./clock.ts";
 
 /** A cheap password hash; one test checks the real cost. */
 export const cheap = { cost: 2, blockSize: 8, parallel: 1 } as const;

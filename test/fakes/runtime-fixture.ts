@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../packages/core/src/json.ts";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import {
   createRuntime,
   defineTool,
@@ -6,7 +7,6 @@ import {
   type RuntimeOptions,
   type ToolContext,
 } from "../../packages/postern/src/index.ts";
-import { FakeClock } from "./clock.ts";
 
 export interface RuntimeFixture extends AsyncDisposable {
   readonly runtime: Runtime;

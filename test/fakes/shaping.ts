@@ -1,5 +1,6 @@
 import type { Principal } from "../../packages/core/src/call.ts";
 import type { ContentBlock, ToolOutcome } from "../../packages/core/src/outcome.ts";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import { directLimits, Session } from "../../packages/postern/src/call/session.ts";
 import type {
   ArtifactStore,
@@ -10,7 +11,6 @@ import { MemoryArtifacts } from "../../packages/postern/src/results/memory-artif
 import type { RawResult } from "../../packages/postern/src/results/raw-result.ts";
 import { type ShapeParts, shape } from "../../packages/postern/src/results/shape.ts";
 import type { Redactor } from "../../packages/postern/src/secrets/secret-store.ts";
-import { FakeClock } from "./clock.ts";
 
 export const owner: Principal = { tenant: "acme", agent: "writer" };
 export const nothingSecret: Redactor = { learn() {}, redact: (text) => text, finds: () => false };

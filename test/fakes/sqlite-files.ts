@@ -1,11 +1,11 @@
 import { join } from "node:path";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import {
   openSqliteStore,
   type SqliteStore,
   type SqliteStoreOptions,
 } from "../../packages/postern/src/store/sqlite/sqlite-store.ts";
-import { serializePlainly } from "../contracts/records.ts";
-import { FakeClock } from "./clock.ts";
+import { serializePlainly } from "../../packages/postern/src/testing/records.ts";
 import { ownFolder } from "./own-folder.ts";
 
 /** SQLite stores in the test file's own folder, opened by name. */

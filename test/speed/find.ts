@@ -1,7 +1,8 @@
 /** Prints the microseconds to find an action among a thousand tools, the best of twenty rounds. */
+
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import { defineTool } from "../../packages/postern/src/tools/define.ts";
 import { internalsOf, Registry } from "../../packages/postern/src/tools/registry.ts";
-import { FakeClock } from "../fakes/clock.ts";
 
 const registry = new Registry({ clock: new FakeClock(1_000) });
 const tools = internalsOf(registry);

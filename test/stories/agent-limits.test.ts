@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import type { Runtime, RuntimeOptions } from "../../packages/postern/src/index.ts";
-import { FakeClock } from "../fakes/clock.ts";
 import { bodyOf, type HttpFixture, httpFixture } from "../fakes/http-fixture.ts";
 import { newStore, ownFolder, storeKinds } from "../fakes/own-folder.ts";
 import { differences } from "../fakes/projected-again.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import { createRedactor } from "../../packages/postern/src/secrets/redactor.ts";
 import { actor } from "../fakes/actors.ts";
-import { FakeClock } from "../fakes/clock.ts";
 import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
 import { posting, probe } from "../fakes/probe.ts";
 import { asker, boss, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";

@@ -1,10 +1,10 @@
 /** A script that cannot continue is over, and its open requests and documents are closed. */
 import { describe, expect, it } from "vitest";
 import type { SandboxDriver } from "../../packages/core/src/sandbox/sandbox.ts";
+import { FakeClock, settled } from "../../packages/core/src/testing/clock.ts";
 import { serializeWith } from "../../packages/postern/src/audit/entry.ts";
 import { MemoryStore } from "../../packages/postern/src/store/memory-store.ts";
 import { openSqliteStore } from "../../packages/postern/src/store/sqlite/sqlite-store.ts";
-import { FakeClock, settled } from "../fakes/clock.ts";
 import { approval, EffectTools, openRuntime } from "../fakes/effect-tools.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";

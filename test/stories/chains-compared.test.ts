@@ -1,10 +1,10 @@
 /** A script that is run again is compared with its earlier calls; its results and its used budget stay. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import { serializeWith } from "../../packages/postern/src/audit/entry.ts";
 import type { defineTool, RuntimeOptions } from "../../packages/postern/src/index.ts";
 import { MemoryStore } from "../../packages/postern/src/store/memory-store.ts";
-import { FakeClock } from "../fakes/clock.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { asker, boss, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";

@@ -1,8 +1,8 @@
 /** On each engine, a script that is cut short does nothing twice, is listed, and shows the line of each call. */
 import { afterAll, describe, expect, it } from "vitest";
+import { settled } from "../../packages/core/src/testing/clock.ts";
 import type { Runtime } from "../../packages/postern/src/index.ts";
 import { actor } from "../fakes/actors.ts";
-import { settled } from "../fakes/clock.ts";
 import { approval, EffectTools, openRuntime, runAndLeave, traceOf } from "../fakes/effect-tools.ts";
 import { enginesHere, recordedDriver } from "../fakes/engine-fixture.ts";
 import { httpFixture } from "../fakes/http-fixture.ts";

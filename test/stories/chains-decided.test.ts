@@ -1,7 +1,7 @@
 /** Tools in scripts that run at their decision, or ask a person themselves. */
 import { expect, it } from "vitest";
+import { settled } from "../../packages/core/src/testing/clock.ts";
 import type { ToolContext } from "../../packages/postern/src/index.ts";
-import { settled } from "../fakes/clock.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { asker, boss, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { resultOf } from "../fakes/script-fixture.ts";

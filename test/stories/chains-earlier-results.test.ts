@@ -1,10 +1,10 @@
 /** A script gets its earlier results again, because its later effects depend on them. */
 import { describe, expect, it } from "vitest";
 import type { SandboxDriver, ScriptStep } from "../../packages/core/src/sandbox/sandbox.ts";
+import { FakeClock, settled } from "../../packages/core/src/testing/clock.ts";
 import { serializeWith } from "../../packages/postern/src/audit/entry.ts";
 import type { RuntimeOptions } from "../../packages/postern/src/index.ts";
 import { openSqliteStore } from "../../packages/postern/src/store/sqlite/sqlite-store.ts";
-import { FakeClock, settled } from "../fakes/clock.ts";
 import { approval, EffectTools, runAndLeave } from "../fakes/effect-tools.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";

@@ -1,9 +1,9 @@
 /** Scripts that are cut short: the answer has their trace, and the same call sent again repeats none of it. */
 import { describe, expect, it } from "vitest";
 import type { SandboxDriver } from "../../packages/core/src/sandbox/sandbox.ts";
+import { FakeClock, settled } from "../../packages/core/src/testing/clock.ts";
 import { serializeWith } from "../../packages/postern/src/audit/entry.ts";
 import { MemoryStore } from "../../packages/postern/src/store/memory-store.ts";
-import { FakeClock, settled } from "../fakes/clock.ts";
 import { approval, EffectTools, holdingScript, openRuntime, runAndLeave, traceOf } from "../fakes/effect-tools.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { httpFixture } from "../fakes/http-fixture.ts";

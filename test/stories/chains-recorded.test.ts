@@ -1,11 +1,11 @@
 /** A script's calls are recorded before anything outside can depend on them, and its reads share transactions. */
 import { copyFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import { serializeWith } from "../../packages/postern/src/audit/entry.ts";
 import type { RuntimeOptions } from "../../packages/postern/src/index.ts";
 import { openDatabase } from "../../packages/postern/src/store/sqlite/open.ts";
 import { openSqliteStore, SqliteStore } from "../../packages/postern/src/store/sqlite/sqlite-store.ts";
-import { FakeClock } from "../fakes/clock.ts";
 import { countedSyncs } from "../fakes/counted-syncs.ts";
 import { traceOf } from "../fakes/effect-tools.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";

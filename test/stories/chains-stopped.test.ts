@@ -1,10 +1,10 @@
 /** A script's limits hold during every wait, a stop loses nothing, and a script that is over leaves nothing open. */
 import { describe, expect, it } from "vitest";
 import type { SandboxDriver, SandboxSession } from "../../packages/core/src/sandbox/sandbox.ts";
+import { FakeClock, settled } from "../../packages/core/src/testing/clock.ts";
 import { serializeWith } from "../../packages/postern/src/audit/entry.ts";
 import { MemoryStore } from "../../packages/postern/src/store/memory-store.ts";
 import type { Store } from "../../packages/postern/src/store/store.ts";
-import { FakeClock, settled } from "../fakes/clock.ts";
 import { approval, EffectTools, holdingScript, openRuntime, runAndLeave, traceOf } from "../fakes/effect-tools.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { asker } from "../fakes/runtime-fixture.ts";

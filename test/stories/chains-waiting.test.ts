@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { settled } from "../fakes/clock.ts";
+import { settled } from "../../packages/core/src/testing/clock.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { asker, boss, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { resultOf, scriptFixture } from "../fakes/script-fixture.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { settled } from "../../packages/core/src/testing/clock.ts";
 import { RuntimeFault } from "../../packages/postern/src/index.ts";
-import { settled } from "../fakes/clock.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { resultOf, scriptFixture } from "../fakes/script-fixture.ts";

@@ -1,7 +1,7 @@
 /** Calls on a closed runtime: nothing runs, and the answer says why. */
 import { expect, it } from "vitest";
+import { settled } from "../../packages/core/src/testing/clock.ts";
 import { createRuntime, defineTool } from "../../packages/postern/src/index.ts";
-import { settled } from "../fakes/clock.ts";
 import { asker, boss, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { scriptFixture } from "../fakes/script-fixture.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import type { RuntimeOptions, ToolOutcome } from "../../packages/postern/src/index.ts";
 import { createRedactor } from "../../packages/postern/src/secrets/redactor.ts";
 import { actor } from "../fakes/actors.ts";
-import { FakeClock } from "../fakes/clock.ts";
 import { FaultyStore } from "../fakes/faulty-store.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";

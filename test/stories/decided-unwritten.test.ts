@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import { createPolicy, type Policy } from "../../packages/postern/src/policy/index.ts";
-import { FakeClock } from "../fakes/clock.ts";
 import { ann, approve, ask, mail } from "../fakes/deciders.ts";
 import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
 import { asker, eventTypes, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";

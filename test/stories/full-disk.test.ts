@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { StoreWrite } from "../../packages/core/src/records.ts";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import { serializeWith } from "../../packages/postern/src/audit/entry.ts";
 import { RuntimeFault, type ToolOutcome } from "../../packages/postern/src/index.ts";
 import { MemoryStore } from "../../packages/postern/src/store/memory-store.ts";
@@ -8,7 +9,6 @@ import { openDatabase } from "../../packages/postern/src/store/sqlite/open.ts";
 import { SqliteStore } from "../../packages/postern/src/store/sqlite/sqlite-store.ts";
 import type { Committed, Durability } from "../../packages/postern/src/store/store.ts";
 import { PointStore } from "../crash/points.ts";
-import { FakeClock } from "../fakes/clock.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { asker, boss, runtimeFixture } from "../fakes/runtime-fixture.ts";
 

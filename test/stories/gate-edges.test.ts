@@ -1,12 +1,12 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
+import { FakeClock, settled } from "../../packages/core/src/testing/clock.ts";
 import { serializeWith } from "../../packages/postern/src/audit/entry.ts";
 import { RuntimeFault, suspend, type ToolOutcome } from "../../packages/postern/src/index.ts";
 import { MemoryStore } from "../../packages/postern/src/store/memory-store.ts";
 import type { Store } from "../../packages/postern/src/store/store.ts";
 import { PointStore } from "../crash/points.ts";
 import { actor } from "../fakes/actors.ts";
-import { FakeClock, settled } from "../fakes/clock.ts";
 import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { type ProbeTool, probe } from "../fakes/probe.ts";

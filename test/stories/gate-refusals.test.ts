@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { settled } from "../../packages/core/src/testing/clock.ts";
 import { createRedactor } from "../../packages/postern/src/secrets/redactor.ts";
-import { settled } from "../fakes/clock.ts";
 import { type ProbeTool, posting, probe } from "../fakes/probe.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 

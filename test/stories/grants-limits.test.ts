@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import type { Remember } from "../../packages/postern/src/approvals/index.ts";
 import { createRuntime, defineTool } from "../../packages/postern/src/index.ts";
 import { actor } from "../fakes/actors.ts";
-import { FakeClock } from "../fakes/clock.ts";
 import { ann } from "../fakes/deciders.ts";
 import { ask, forRun, remember, statusOf } from "../fakes/granting.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import type { Remember } from "../../packages/postern/src/approvals/index.ts";
 import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../packages/postern/src/index.ts";
-import { FakeClock } from "../fakes/clock.ts";
 import { ann, mail } from "../fakes/deciders.ts";
 import { ask, forRun, remember, statusOf } from "../fakes/granting.ts";
 import { asker, eventTypes, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";

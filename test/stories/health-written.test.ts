@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import { serializeWith } from "../../packages/postern/src/audit/entry.ts";
 import type { Runtime } from "../../packages/postern/src/index.ts";
 import { openDatabase } from "../../packages/postern/src/store/sqlite/open.ts";
 import { SqliteStore } from "../../packages/postern/src/store/sqlite/sqlite-store.ts";
-import { FakeClock } from "../fakes/clock.ts";
 import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
 import { httpFixture } from "../fakes/http-fixture.ts";
 import { ownFolder } from "../fakes/own-folder.ts";

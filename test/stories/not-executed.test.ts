@@ -1,8 +1,8 @@
 /** A tool that provably did not run says `notExecuted: true`: nobody is asked again, and nothing runs twice. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import { createRuntime, type Runtime } from "../../packages/postern/src/index.ts";
-import { FakeClock } from "../fakes/clock.ts";
 import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
 import { newStore, ownFolder, storeKinds } from "../fakes/own-folder.ts";
 import { posting } from "../fakes/probe.ts";

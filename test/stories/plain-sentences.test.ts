@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import { createRuntime, defineTool } from "../../packages/postern/src/index.ts";
 import { InFlight } from "../../packages/postern/src/runtime/services/in-flight.ts";
 import { Toolbox } from "../../packages/postern/src/tools/index.ts";
 import { aCall } from "../fakes/call.ts";
-import { FakeClock } from "../fakes/clock.ts";
 import { asker } from "../fakes/runtime-fixture.ts";
 
 const shapes = {

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../packages/postern/src/index.ts";
 import type { PolicyOptions } from "../../packages/postern/src/policy/index.ts";
-import { FakeClock } from "../fakes/clock.ts";
 import { skillText, writeSkill } from "../fakes/skill-folder.ts";
 
 const cleanups: (() => unknown)[] = [];

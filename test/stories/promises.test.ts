@@ -2,8 +2,8 @@
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { settled } from "../../packages/core/src/testing/clock.ts";
 import { createRuntime, type Runtime } from "../../packages/postern/src/index.ts";
-import { settled } from "../fakes/clock.ts";
 import { mail } from "../fakes/deciders.ts";
 import { ask, remember, statusOf } from "../fakes/granting.ts";
 import { heldDisk } from "../fakes/held-disk.ts";

@@ -1,11 +1,11 @@
 /** A refusal names the condition that failed, and the value that it met. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import { createRuntime, defineTool, type RuntimeOptions } from "../../packages/postern/src/index.ts";
 import type { Guardrail } from "../../packages/postern/src/policy/index.ts";
 import { environmentSecrets } from "../../packages/postern/src/secrets/index.ts";
 import { createRedactor } from "../../packages/postern/src/secrets/redactor.ts";
-import { FakeClock } from "../fakes/clock.ts";
 
 const pay = defineTool({
   ...{ name: "pay", description: "Pays.", risk: "medium", effects: "write", idempotent: false },

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { z } from "zod";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import {
   createRuntime,
   defineTool,
@@ -11,7 +12,6 @@ import {
   suspend,
 } from "../../packages/postern/src/index.ts";
 import type { PolicyOptions } from "../../packages/postern/src/policy/index.ts";
-import { FakeClock } from "../fakes/clock.ts";
 
 const folders: string[] = [];
 afterEach(() => {

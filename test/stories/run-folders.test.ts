@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import { folderName } from "../../packages/postern/src/observe/runs/folders.ts";
 import { createRedactor } from "../../packages/postern/src/secrets/redactor.ts";
-import { FakeClock } from "../fakes/clock.ts";
 import { differences } from "../fakes/projected-again.ts";
 import { base, openRunArchive, safe, type Tool } from "../fakes/run-archive.ts";
 import { RunFolder, runsFolder } from "../fakes/run-folder.ts";

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import { SystemClock } from "../../packages/postern/src/index.ts";
-import { FakeClock } from "../fakes/clock.ts";
 import { eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const ann = { tenant: "default", agent: "bot", user: "ann", via: "token:agent" };

@@ -1,5 +1,6 @@
 /** The table of docs/reference/calls.md: what an equal call gets, by the state of the earlier call and by how it is named. */
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import {
   type CallContext,
   createRuntime,
@@ -7,7 +8,6 @@ import {
   suspend,
   type ToolOutcome,
 } from "../../packages/postern/src/index.ts";
-import { FakeClock } from "../fakes/clock.ts";
 import { newStore, storeKinds } from "../fakes/own-folder.ts";
 import { type ProbeTool, probe } from "../fakes/probe.ts";
 

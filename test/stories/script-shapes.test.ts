@@ -1,6 +1,6 @@
 /** Forms in which models write scripts: fences, functions that nothing calls, names that a result does not have. */
 import { afterAll, describe, expect, it } from "vitest";
-import { settled } from "../fakes/clock.ts";
+import { settled } from "../../packages/core/src/testing/clock.ts";
 import { enginesHere, recordedDriver } from "../fakes/engine-fixture.ts";
 import { type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { resultOf } from "../fakes/script-fixture.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { settled } from "../fakes/clock.ts";
+import { settled } from "../../packages/core/src/testing/clock.ts";
 import { type EngineUnderTest, enginesHere, recordedDriver } from "../fakes/engine-fixture.ts";
 import { asker, boss, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { resultOf } from "../fakes/script-fixture.ts";

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import { createRuntime, type Runtime } from "../../packages/postern/src/index.ts";
-import { FakeClock } from "../fakes/clock.ts";
 
 interface Busy {
   readonly url: string;

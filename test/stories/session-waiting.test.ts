@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import type { SessionCall } from "../../packages/postern/src/index.ts";
-import { FakeClock } from "../fakes/clock.ts";
 import { probe } from "../fakes/probe.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 

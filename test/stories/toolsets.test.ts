@@ -2,6 +2,7 @@
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { FakeClock, settled } from "../../packages/core/src/testing/clock.ts";
 import {
   createRuntime,
   defineTool,
@@ -11,7 +12,6 @@ import {
 } from "../../packages/postern/src/index.ts";
 import { type AgentProgress, progressWatcher } from "../../packages/postern/src/observe/index.ts";
 import { combined, filtered, prefixed, scanCatalogue, Toolbox } from "../../packages/postern/src/tools/index.ts";
-import { FakeClock, settled } from "../fakes/clock.ts";
 import { CommandLine } from "../fakes/command-line.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 

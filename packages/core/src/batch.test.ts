@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { settled } from "../../../test/fakes/clock.ts";
 import { runBatch as runNamed } from "./batch.ts";
+import { settled } from "./testing/clock.ts";
 
 const runBatch = (
   names: readonly string[],

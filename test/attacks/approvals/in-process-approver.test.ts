@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { FakeClock, settled } from "../../../packages/core/src/testing/clock.ts";
 import type { Approver } from "../../../packages/postern/src/approvals/index.ts";
-import { FakeClock, settled } from "../../fakes/clock.ts";
 import { ownFolder } from "../../fakes/own-folder.ts";
 import { asker, eventTypes, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { FakeClock } from "../../fakes/clock.ts";
+import type { FakeClock } from "../../../packages/core/src/testing/clock.ts";
 import { asker, boss, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 interface Wire {

@@ -1,8 +1,8 @@
 /** A script keeps its remaining budget over waits and denials. */
 import { expect, it, vi } from "vitest";
 import type { ScriptStep } from "../../../packages/core/src/sandbox/sandbox.ts";
+import { settled } from "../../../packages/core/src/testing/clock.ts";
 import { countHolds } from "../../fakes/artifact-holds.ts";
-import { settled } from "../../fakes/clock.ts";
 import { fakeDriver } from "../../fakes/fake-sandbox.ts";
 import { asker, boss, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 import { resultOf, scriptFixture } from "../../fakes/script-fixture.ts";

@@ -2,9 +2,9 @@
 import { describe, expect, it, vi } from "vitest";
 import type { Risk } from "../../../packages/core/src/call.ts";
 import type { SandboxDriver, SandboxLimits, SandboxSession } from "../../../packages/core/src/sandbox/sandbox.ts";
+import { settled } from "../../../packages/core/src/testing/clock.ts";
 import { Session } from "../../../packages/postern/src/call/session.ts";
 import { countHolds } from "../../fakes/artifact-holds.ts";
-import { settled } from "../../fakes/clock.ts";
 import { fakeDriver } from "../../fakes/fake-sandbox.ts";
 import { asker, boss, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 import { resultOf, scriptFixture } from "../../fakes/script-fixture.ts";

@@ -1,7 +1,7 @@
 /** How a script that fails ends on each engine, with its trace (CASES 209 to 230). */
 import { expect, vi } from "vitest";
+import { FakeClock } from "../../../packages/core/src/testing/clock.ts";
 import { countHolds } from "../../fakes/artifact-holds.ts";
-import { FakeClock } from "../../fakes/clock.ts";
 import { engineTimeoutMs, isAlive, onEachEngine } from "../../fakes/engine-cases.ts";
 import { fixtureWithEngine, recordedDriver, resultOf } from "../../fakes/engine-fixture.ts";
 

@@ -1,5 +1,5 @@
+import { settled } from "../../../packages/core/src/testing/clock.ts";
 import { actor } from "../../fakes/actors.ts";
-import { settled } from "../../fakes/clock.ts";
 import { asker } from "../../fakes/runtime-fixture.ts";
 import {
   abort,

@@ -1,8 +1,8 @@
 import type { StoreWrite } from "../../../packages/core/src/records.ts";
+import type { FakeClock } from "../../../packages/core/src/testing/clock.ts";
 import type { CallContext, CallRequest, Limits, RuntimeOptions } from "../../../packages/postern/src/index.ts";
 import type { ClaimedCall } from "../../../packages/postern/src/pipeline/gates/stages.ts";
 import type { Decision, Policy } from "../../../packages/postern/src/policy/index.ts";
-import type { FakeClock } from "../../fakes/clock.ts";
 import type { Failing } from "../../fakes/faulty-store.ts";
 import { type ProbeTool, probe } from "../../fakes/probe.ts";
 import { asker, boss, type RuntimeFixture, type runtimeFixture } from "../../fakes/runtime-fixture.ts";

@@ -1,7 +1,7 @@
 import type { SandboxSession } from "@postern/core/sandbox";
 import { afterEach, expect, it } from "vitest";
-import { settled } from "../../../../test/fakes/clock.ts";
 import { pythonLimits, pythonProgram } from "../../../../test/fakes/python-scripts.ts";
+import { settled } from "../../../core/src/testing/clock.ts";
 import { CpythonDriver } from "../cpython/cpython.ts";
 import { type PooledEnd, SandboxPool } from "./pool.ts";
 

@@ -2,8 +2,8 @@ import { appendFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { FakeClock } from "../../../../test/fakes/clock.ts";
 import { aLogStore, noteSome } from "../../../../test/fakes/log-store.ts";
+import { FakeClock } from "../../../core/src/testing/clock.ts";
 import { openAuditLog } from "./audit-log.ts";
 import { createSigner } from "./signer.ts";
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { FakeClock } from "../../../../test/fakes/clock.ts";
 import { aLogStore, noteSome } from "../../../../test/fakes/log-store.ts";
+import { FakeClock } from "../../../core/src/testing/clock.ts";
 import type { Store } from "../store/store.ts";
 import { openAuditLog } from "./audit-log.ts";
 import type { LatestFilter } from "./log.ts";

@@ -1,8 +1,8 @@
 import type { DurableEvent, ToolCall, Weighing } from "@postern/core";
 import { beforeEach, describe, expect, it } from "vitest";
 import { aCall } from "../../../../test/fakes/call.ts";
-import { FakeClock } from "../../../../test/fakes/clock.ts";
 import { aLogStore, noteSome } from "../../../../test/fakes/log-store.ts";
+import { FakeClock } from "../../../core/src/testing/clock.ts";
 import type { Store } from "../store/store.ts";
 import type { AuditFilter } from "./log.ts";
 import { queryEvents } from "./query.ts";

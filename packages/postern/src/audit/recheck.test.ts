@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { FakeClock, settled } from "../../../../test/fakes/clock.ts";
 import { aLogStore, bent, changedEvents, noteSome } from "../../../../test/fakes/log-store.ts";
+import { FakeClock, settled } from "../../../core/src/testing/clock.ts";
 import type { Store } from "../store/store.ts";
 import { openAuditLog } from "./audit-log.ts";
 import type { Broken } from "./log.ts";

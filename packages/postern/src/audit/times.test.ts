@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FakeClock } from "../../../../test/fakes/clock.ts";
 import { aLogStore, bent } from "../../../../test/fakes/log-store.ts";
+import { FakeClock } from "../../../core/src/testing/clock.ts";
 import type { Store } from "../store/store.ts";
 import type { AuditFilter } from "./log.ts";
 import { latestEvents, queryEvents } from "./query.ts";

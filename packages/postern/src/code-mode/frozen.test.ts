@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { DurableEvent } from "@postern/core";
 import { expect, it } from "vitest";
-import { FakeClock } from "../../../../test/fakes/clock.ts";
 import { aLogStore } from "../../../../test/fakes/log-store.ts";
+import { FakeClock } from "../../../core/src/testing/clock.ts";
 import { chainLimits } from "../call/session.ts";
 import { FrozenScripts, type HaltedScript } from "./frozen.ts";
 import { Journal } from "./journal.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { FakeClock } from "../../../../test/fakes/clock.ts";
+import { FakeClock } from "../../../core/src/testing/clock.ts";
 import { chainLimits, Session } from "../call/session.ts";
 import { Journal } from "./journal.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { FakeClock } from "../../../../test/fakes/clock.ts";
+import { FakeClock } from "../../../core/src/testing/clock.ts";
 import { LiveScripts, ScriptWatch } from "./live-scripts.ts";
 
 const chainId = `chain_${"0".repeat(32)}`;

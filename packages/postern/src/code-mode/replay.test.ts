@@ -1,9 +1,9 @@
 import { childKey } from "@postern/core";
 import { expect, it } from "vitest";
-import { callOf, recordOf } from "../../../../test/contracts/records.ts";
-import { FakeClock } from "../../../../test/fakes/clock.ts";
+import { FakeClock } from "../../../core/src/testing/clock.ts";
 import type { Parts } from "../pipeline/dependencies.ts";
 import { keyOf } from "../pipeline/gates/call-names.ts";
+import { callOf, recordOf } from "../testing/records.ts";
 import { Journal } from "./journal.ts";
 import { Replay } from "./replay.ts";
 

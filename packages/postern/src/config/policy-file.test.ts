@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { FakeClock } from "../../../../test/fakes/clock.ts";
+import { FakeClock } from "../../../core/src/testing/clock.ts";
 import { openPolicyFile, type PolicyFileOptions } from "./policy-file.ts";
 import { findSection, withSection } from "./policy-section.ts";
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { actor } from "../../../../test/fakes/actors.ts";
-import { FakeClock, settled } from "../../../../test/fakes/clock.ts";
 import { fakeDriver } from "../../../../test/fakes/fake-sandbox.ts";
 import { all, FeedRecorder, listen } from "../../../../test/fakes/feed-recorder.ts";
 import { cheap, holder } from "../../../../test/fakes/people.ts";
 import { asker, boss, runtimeFixture } from "../../../../test/fakes/runtime-fixture.ts";
+import { FakeClock, settled } from "../../../core/src/testing/clock.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } };
 const mail = { tool: "mail", arguments: { to: "x" } };

@@ -1,7 +1,7 @@
 import type { Authority } from "@postern/core";
 import { expect, it } from "vitest";
-import { FakeClock } from "../../../../test/fakes/clock.ts";
 import { aLogStore, bent } from "../../../../test/fakes/log-store.ts";
+import { FakeClock } from "../../../core/src/testing/clock.ts";
 import type { CallFilter } from "../store/store.ts";
 import { CallHistory } from "./history.ts";
 

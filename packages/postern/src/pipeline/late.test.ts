@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { FakeClock, settled } from "../../../../test/fakes/clock.ts";
+import { FakeClock, settled } from "../../../core/src/testing/clock.ts";
 import { createRuntime, type Runtime } from "../index.ts";
 
 /** A tool that is told to end by the clock and answers when the test lets it. */

@@ -1,7 +1,7 @@
 import type { Autonomy, Json, NotedEvent, StoreWrite } from "@postern/core";
 import { describe, expect, it } from "vitest";
 import { actor } from "../../../../test/fakes/actors.ts";
-import { FakeClock } from "../../../../test/fakes/clock.ts";
+import { FakeClock } from "../../../core/src/testing/clock.ts";
 import type { Committed, Store } from "../store/store.ts";
 import { type ControlsOptions, openControls } from "./durable-controls.ts";
 

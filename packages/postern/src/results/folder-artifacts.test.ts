@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { artifactContract } from "../../../../test/contracts/artifact-contract.ts";
-import { FakeClock } from "../../../../test/fakes/clock.ts";
 import { noneNeeded } from "../../../../test/fakes/shaping.ts";
+import { FakeClock } from "../../../core/src/testing/clock.ts";
+import { artifactContract } from "../testing/artifact-contract.ts";
 import type { SharedArtifactStore } from "./artifact-store.ts";
 import { openFolderArtifacts } from "./folder-artifacts.ts";
 

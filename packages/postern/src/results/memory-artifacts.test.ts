@@ -1,5 +1,5 @@
 import { describe } from "vitest";
-import { artifactContract } from "../../../../test/contracts/artifact-contract.ts";
+import { artifactContract } from "../testing/artifact-contract.ts";
 import { MemoryArtifacts } from "./memory-artifacts.ts";
 
 describe("artifacts in memory", () => artifactContract((options) => new MemoryArtifacts(options)));

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { FakeClock } from "../../../../test/fakes/clock.ts";
+import { FakeClock } from "../../../core/src/testing/clock.ts";
 import { directLimits, Session } from "../call/session.ts";
 import { releasePins } from "./releases.ts";
 

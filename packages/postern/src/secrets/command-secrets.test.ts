@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isAlive } from "@postern/core/system";
 import { afterAll, describe, expect, it } from "vitest";
-import { FakeClock } from "../../../../test/fakes/clock.ts";
+import { FakeClock } from "../../../core/src/testing/clock.ts";
 import { commandSecrets } from "./command-secrets.ts";
 import { createRedactor } from "./redactor.ts";
 

@@ -1,8 +1,8 @@
 import type { JsonObject } from "@postern/core";
 import { describe, expect, it, vi } from "vitest";
 import { actor } from "../../../../test/fakes/actors.ts";
-import { FakeClock } from "../../../../test/fakes/clock.ts";
 import { runtimeFixture } from "../../../../test/fakes/runtime-fixture.ts";
+import { FakeClock } from "../../../core/src/testing/clock.ts";
 import type { AuditEvent } from "../audit/log.ts";
 import type { Runtime, RuntimeOptions, ToolContext } from "../index.ts";
 import { redactJson } from "./redact-json.ts";

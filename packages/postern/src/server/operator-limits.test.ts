@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from "vitest";
-import { FakeClock } from "../../../../test/fakes/clock.ts";
 import { httpFixture } from "../../../../test/fakes/http-fixture.ts";
 import { runtimeFixture } from "../../../../test/fakes/runtime-fixture.ts";
+import { FakeClock } from "../../../core/src/testing/clock.ts";
 import type { Limits } from "../call/session.ts";
 import { createRuntime, directLimits, type Runtime } from "../index.ts";
 

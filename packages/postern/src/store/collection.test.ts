@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { eventOf, serializePlainly } from "../../../../test/contracts/records.ts";
-import { FakeClock } from "../../../../test/fakes/clock.ts";
 import { bent } from "../../../../test/fakes/log-store.ts";
+import { FakeClock } from "../../../core/src/testing/clock.ts";
+import { eventOf, serializePlainly } from "../testing/records.ts";
 import { Collection } from "./collection.ts";
 import { LiveCollection } from "./live-collection.ts";
 import { MemoryStore } from "./memory-store.ts";

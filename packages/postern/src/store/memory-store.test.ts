@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { note, serializePlainly } from "../../../../test/contracts/records.ts";
-import { storeContract } from "../../../../test/contracts/store-contract.ts";
-import { FakeClock } from "../../../../test/fakes/clock.ts";
+import { FakeClock } from "../../../core/src/testing/clock.ts";
+import { note, serializePlainly } from "../testing/records.ts";
+import { storeContract } from "../testing/store-contract.ts";
 import { MemoryStore } from "./memory-store.ts";
 
 storeContract("MemoryStore", (options) => new MemoryStore(options));

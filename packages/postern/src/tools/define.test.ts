@@ -1,7 +1,7 @@
 import type { JsonObject } from "@postern/core";
 import { expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
-import { FakeClock } from "../../../../test/fakes/clock.ts";
+import { FakeClock } from "../../../core/src/testing/clock.ts";
 import { defineTool, isSuspended, suspend } from "./define.ts";
 import type { AnyTool } from "./kinds.ts";
 import { legacyTool } from "./legacy.ts";

@@ -1,7 +1,7 @@
 import { visible } from "@postern/core";
 import { expect, it } from "vitest";
-import { FakeClock } from "../../../../test/fakes/clock.ts";
 import { corpus } from "../../../../test/fakes/corpus.ts";
+import { FakeClock } from "../../../core/src/testing/clock.ts";
 import { defineTool } from "./define.ts";
 import type { LocalTool } from "./kinds.ts";
 import { internalsOf, Registry } from "./registry.ts";

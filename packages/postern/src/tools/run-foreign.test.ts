@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { FakeClock, settled } from "../../../../test/fakes/clock.ts";
+import { FakeClock, settled } from "../../../core/src/testing/clock.ts";
 import { type LazySignal, type Ran, runForeign } from "./run-foreign.ts";
 
 const clock = (): FakeClock => new FakeClock();

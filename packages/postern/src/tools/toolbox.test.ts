@@ -1,6 +1,6 @@
 import { RuntimeFault } from "@postern/core";
 import { expect, it } from "vitest";
-import { FakeClock } from "../../../../test/fakes/clock.ts";
+import { FakeClock } from "../../../core/src/testing/clock.ts";
 import { defineTool } from "./define.ts";
 import type { AnyTool, HostedTool, LocalTool, ProviderDefinedTool } from "./kinds.ts";
 import { internalsOf, Registry } from "./registry.ts";

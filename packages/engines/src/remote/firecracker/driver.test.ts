@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { driven } from "../../../../../test/fakes/driven.ts";
+import { driven } from "../../../../core/src/testing/driven.ts";
 import { FirecrackerDriver, type FirecrackerOptions } from "./driver.ts";
 import { guestLoader, jailCommand } from "./machine.ts";
 

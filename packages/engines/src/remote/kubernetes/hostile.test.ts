@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import type { Duplex } from "node:stream";
 import { expect, it } from "vitest";
-import { FakeClock } from "../../../../../test/fakes/clock.ts";
 import { driverOf, podLimits } from "../../../../../test/fakes/cluster-driver.ts";
-import { driven } from "../../../../../test/fakes/driven.ts";
 import { FakeCluster, frameOf } from "../../../../../test/fakes/fake-cluster.ts";
+import { FakeClock } from "../../../../core/src/testing/clock.ts";
+import { driven } from "../../../../core/src/testing/driven.ts";
 
 const text = (said: string): Buffer => frameOf(Buffer.concat([Buffer.of(1), Buffer.from(said)]));
 

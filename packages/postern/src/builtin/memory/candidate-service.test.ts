@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ToolOutcome } from "@postern/core";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { FakeClock } from "../../../../../test/fakes/clock.ts";
+import { FakeClock } from "../../../../core/src/testing/clock.ts";
 import { createRuntime } from "../../index.ts";
 import { openRunFolders } from "../../observe/runs/folders.ts";
 import { suspend } from "../../tools/define.ts";

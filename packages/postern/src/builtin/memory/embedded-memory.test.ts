@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Principal } from "@postern/core";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { FakeClock } from "../../../../../test/fakes/clock.ts";
+import { FakeClock } from "../../../../core/src/testing/clock.ts";
 import { openEmbeddedMemory } from "./embedded-memory.ts";
 import type { Memory, MemoryFor, MemoryProvider } from "./memory.ts";
 

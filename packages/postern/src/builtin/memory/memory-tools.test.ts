@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { FakeClock } from "../../../../../test/fakes/clock.ts";
+import { FakeClock } from "../../../../core/src/testing/clock.ts";
 import { type CallEvent, createRuntime, type Runtime, type ToolOutcome } from "../../index.ts";
 import { openRunFolders } from "../../observe/runs/folders.ts";
 import type { RunFolders } from "../../system/run-folders.ts";

@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import type { ApprovalRecord } from "@postern/core";
 import { expect, it } from "vitest";
-import { settled } from "../../../../../test/fakes/clock.ts";
+import { settled } from "../../../../core/src/testing/clock.ts";
 import { createTerminalApprover } from "./terminal-approver.ts";
 
 const request: ApprovalRecord = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { settled } from "../../../../../test/fakes/clock.ts";
 import { asker, runtimeFixture } from "../../../../../test/fakes/runtime-fixture.ts";
+import { settled } from "../../../../core/src/testing/clock.ts";
 import { createWebApprover } from "./index.ts";
 
 const at = "http://app.example/decide";

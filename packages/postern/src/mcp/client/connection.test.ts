@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { actor } from "../../../../../test/fakes/actors.ts";
-import { settled } from "../../../../../test/fakes/clock.ts";
 import { scene, tool } from "../../../../../test/fakes/connection-scene.ts";
+import { settled } from "../../../../core/src/testing/clock.ts";
 import type { ToolContext } from "../../tools/tool.ts";
 import type { UpstreamTool } from "./upstream.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Changing, read } from "../../../../../test/fakes/changing.ts";
-import { FakeClock } from "../../../../../test/fakes/clock.ts";
 import { aLogStore, bent } from "../../../../../test/fakes/log-store.ts";
+import { FakeClock } from "../../../../core/src/testing/clock.ts";
 import { createRuntime } from "../../index.ts";
 import { Revisions } from "./known-servers.ts";
 

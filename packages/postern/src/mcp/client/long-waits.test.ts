@@ -1,7 +1,7 @@
 import { Agent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
 import { expect, it, onTestFinished } from "vitest";
-import { FakeClock } from "../../../../../test/fakes/clock.ts";
 import { rawHttp } from "../../../../../test/fakes/raw-http.ts";
+import { FakeClock } from "../../../../core/src/testing/clock.ts";
 import { createRuntime } from "../../index.ts";
 import { Exchange } from "./exchange.ts";
 

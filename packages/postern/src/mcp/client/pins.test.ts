@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { actor } from "../../../../../test/fakes/actors.ts";
-import { FakeClock } from "../../../../../test/fakes/clock.ts";
 import { heldDisk } from "../../../../../test/fakes/held-disk.ts";
 import { aLogStore, bent } from "../../../../../test/fakes/log-store.ts";
 import { somePins } from "../../../../../test/fakes/pins.ts";
 import { sqliteFiles } from "../../../../../test/fakes/sqlite-files.ts";
+import { FakeClock } from "../../../../core/src/testing/clock.ts";
 import { createRedactor } from "../../secrets/redactor.ts";
 import type { Store } from "../../store/store.ts";
 import { definitionOf } from "./definition.ts";

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from "vitest";
-import { FakeClock } from "../../../../../test/fakes/clock.ts";
 import { rawHttp } from "../../../../../test/fakes/raw-http.ts";
+import { FakeClock } from "../../../../core/src/testing/clock.ts";
 import { createRuntime, type Runtime, type RuntimeOptions, type ServerConfig } from "../../index.ts";
 
 const raw = (options: object): ServerConfig => ({

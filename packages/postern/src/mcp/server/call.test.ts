@@ -1,7 +1,7 @@
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { Server } from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
-import { FakeClock, settled } from "../../../../../test/fakes/clock.ts";
+import { FakeClock, settled } from "../../../../core/src/testing/clock.ts";
 import { createRuntime } from "../../runtime/create.ts";
 import { Windows } from "../../runtime/services/windows.ts";
 import { callTool } from "./call.ts";

@@ -1,7 +1,7 @@
 import { serve } from "@hono/node-server";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterEach, describe, expect, it } from "vitest";
-import { FakeClock } from "../../../../../test/fakes/clock.ts";
+import { FakeClock } from "../../../../core/src/testing/clock.ts";
 import type { Runtime } from "../../runtime/api/api.ts";
 import { createRuntime } from "../../runtime/create.ts";
 import type { LocalTool } from "../../tools/kinds.ts";

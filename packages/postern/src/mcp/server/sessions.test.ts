@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
-import { FakeClock } from "../../../../../test/fakes/clock.ts";
+import { FakeClock } from "../../../../core/src/testing/clock.ts";
 import type { Limits } from "../../call/session.ts";
 import { createRuntime } from "../../runtime/create.ts";
 import { createMcpGateway, type McpGateway } from "./mcp-server.ts";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { Client } from "@modelcontextprotocol/client";
 import { afterEach, describe, expect, it } from "vitest";
-import { FakeClock } from "../../../../../test/fakes/clock.ts";
+import { FakeClock } from "../../../../core/src/testing/clock.ts";
 import { createRuntime } from "../../runtime/create.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
 import { LineTransport, type Pipes } from "./line-transport.ts";

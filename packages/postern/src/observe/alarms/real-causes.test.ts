@@ -2,10 +2,10 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } fro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { FakeClock, settled } from "../../../../../test/fakes/clock.ts";
 import { type Failing, FaultyStore } from "../../../../../test/fakes/faulty-store.ts";
 import { bodyOf, httpFixture } from "../../../../../test/fakes/http-fixture.ts";
 import { asker, runtimeFixture } from "../../../../../test/fakes/runtime-fixture.ts";
+import { FakeClock, settled } from "../../../../core/src/testing/clock.ts";
 import type { Channel, Notice } from "../notify/channel.ts";
 import { StoreAlarm } from "./store-alarm.ts";
 

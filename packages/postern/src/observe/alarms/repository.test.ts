@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { actor } from "../../../../../test/fakes/actors.ts";
-import { FakeClock, settled } from "../../../../../test/fakes/clock.ts";
 import { sqliteFiles } from "../../../../../test/fakes/sqlite-files.ts";
+import { FakeClock, settled } from "../../../../core/src/testing/clock.ts";
 import { MemoryStore } from "../../store/memory-store.ts";
 import type { Store } from "../../store/store.ts";
 import type { AlarmPage, Cause } from "./alarms.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { settled } from "../../../../../test/fakes/clock.ts";
 import { asker, eventTypes, type RuntimeFixture, runtimeFixture } from "../../../../../test/fakes/runtime-fixture.ts";
+import { settled } from "../../../../core/src/testing/clock.ts";
 
 import { onVerified } from "./open-alarms.ts";
 import type { AlarmRepository } from "./repository.ts";

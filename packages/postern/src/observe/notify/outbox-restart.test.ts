@@ -5,10 +5,10 @@ import {
   notTaken,
   recordingChannel,
 } from "../../../../../test/fakes/channel-fixture.ts";
-import { FakeClock, settled } from "../../../../../test/fakes/clock.ts";
 import { mail } from "../../../../../test/fakes/deciders.ts";
 import { asker, runtimeFixture } from "../../../../../test/fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../../../../../test/fakes/sqlite-files.ts";
+import { FakeClock, settled } from "../../../../core/src/testing/clock.ts";
 import { serializeWith } from "../../audit/entry.ts";
 import { MemoryStore } from "../../store/memory-store.ts";
 import { Outbox } from "./outbox.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { channelOf, fixtureWith, notTaken, recordingChannel } from "../../../../../test/fakes/channel-fixture.ts";
-import { settled } from "../../../../../test/fakes/clock.ts";
 import { mail } from "../../../../../test/fakes/deciders.ts";
 import { asker, boss, eventTypes } from "../../../../../test/fakes/runtime-fixture.ts";
+import { settled } from "../../../../core/src/testing/clock.ts";
 
 describe("a channel", () => {
   it("is tried again with growing delays, under the same id, until it is delivered", async () => {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { actor } from "../../../../../test/fakes/actors.ts";
 import { channelOf, fixtureWith, notTaken, recordingChannel } from "../../../../../test/fakes/channel-fixture.ts";
-import { FakeClock, settled } from "../../../../../test/fakes/clock.ts";
 import { ann, bob, mail } from "../../../../../test/fakes/deciders.ts";
 import { FaultyStore } from "../../../../../test/fakes/faulty-store.ts";
 import { asker, boss, runtimeFixture } from "../../../../../test/fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../../../../../test/fakes/sqlite-files.ts";
+import { FakeClock, settled } from "../../../../core/src/testing/clock.ts";
 
 const _files = sqliteFiles();
 

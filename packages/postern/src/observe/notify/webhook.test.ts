@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 import { channelOf } from "../../../../../test/fakes/channel-fixture.ts";
-import { settled } from "../../../../../test/fakes/clock.ts";
 import { type Receiver, receiver } from "../../../../../test/fakes/receiver.ts";
 import { asker, boss, type RuntimeFixture, runtimeFixture } from "../../../../../test/fakes/runtime-fixture.ts";
+import { settled } from "../../../../core/src/testing/clock.ts";
 import type { ApprovalRoute } from "../../approvals/index.ts";
 import type { WebhookSettings } from "./open-channels.ts";
 

@@ -1,7 +1,7 @@
 import type { ToolCall } from "@postern/core";
 import { expect, it } from "vitest";
 import { aCall } from "../../../../../test/fakes/call.ts";
-import { FakeClock } from "../../../../../test/fakes/clock.ts";
+import { FakeClock } from "../../../../core/src/testing/clock.ts";
 import { arrivalOf } from "../../call/arrival.ts";
 import { directLimits, Session } from "../../call/session.ts";
 import { MemoryArtifacts } from "../../results/memory-artifacts.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { FakeClock, settled } from "../../../../../test/fakes/clock.ts";
+import { FakeClock, settled } from "../../../../core/src/testing/clock.ts";
 import { directLimits, type Limits } from "../../call/session.ts";
 import type { CallContext, Runtime, RuntimeSession } from "../api/api.ts";
 import { Windows } from "./windows.ts";

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { actor } from "../../../../../test/fakes/actors.ts";
-import { FakeClock } from "../../../../../test/fakes/clock.ts";
 import { type HttpFixture, httpFixture } from "../../../../../test/fakes/http-fixture.ts";
 import { runtimeFixture } from "../../../../../test/fakes/runtime-fixture.ts";
+import { FakeClock } from "../../../../core/src/testing/clock.ts";
 import type { Runtime, RuntimeOptions } from "../../index.ts";
 
 const cleanups: (() => unknown)[] = [];

@@ -2,9 +2,9 @@ import { request } from "node:http";
 import { feedEvent } from "@postern/core/contract";
 import { describe, expect, it } from "vitest";
 import { actor } from "../../../../../test/fakes/actors.ts";
-import { settled } from "../../../../../test/fakes/clock.ts";
 import { bodyOf, type HttpFixture, httpFixture } from "../../../../../test/fakes/http-fixture.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../../../../../test/fakes/runtime-fixture.ts";
+import { settled } from "../../../../core/src/testing/clock.ts";
 import { listen, loopbackHosts } from "./serve.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } };

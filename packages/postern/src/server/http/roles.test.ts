@@ -1,6 +1,5 @@
 import { permissions } from "@postern/core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { FakeClock } from "../../../../../test/fakes/clock.ts";
 import {
   bodyOf,
   type HttpFixture,
@@ -19,6 +18,7 @@ import {
   pathOf,
 } from "../../../../../test/fakes/role-matrix.ts";
 import { aRecord, stubRuntime } from "../../../../../test/fakes/stub-runtime.ts";
+import { FakeClock } from "../../../../core/src/testing/clock.ts";
 import { routes } from "./http-server.ts";
 
 const codeOf = async (response: Response): Promise<unknown> =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { all, callOf, claimOf, note, recordOf, serializePlainly } from "../../../../../test/contracts/records.ts";
-import { FakeClock, settled } from "../../../../../test/fakes/clock.ts";
 import { sqliteFiles } from "../../../../../test/fakes/sqlite-files.ts";
+import { FakeClock, settled } from "../../../../core/src/testing/clock.ts";
+import { all, callOf, claimOf, note, recordOf, serializePlainly } from "../../testing/records.ts";
 import { openDatabase } from "./open.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { all, serializePlainly, settleOf } from "../../../../../test/contracts/records.ts";
-import { FakeClock } from "../../../../../test/fakes/clock.ts";
 import { ownFolder } from "../../../../../test/fakes/own-folder.ts";
+import { FakeClock } from "../../../../core/src/testing/clock.ts";
+import { all, serializePlainly, settleOf } from "../../testing/records.ts";
 import { openDatabase } from "./open.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 
@@ -17,7 +17,7 @@ const location = join(folder, "store.db");
 const script = `
   const { openSqliteStore } = await import(${JSON.stringify(new URL("sqlite-store.ts", import.meta.url).href)});
   const { SystemClock } = await import(${JSON.stringify(new URL("../../../../core/src/clock.ts", import.meta.url).href)});
-  const contract = await import(${JSON.stringify(new URL("../../../../../test/contracts/records.ts", import.meta.url).href)});
+  const contract = await import(${JSON.stringify(new URL("../../testing/records.ts", import.meta.url).href)});
   const { newCallId } = await import(${JSON.stringify(new URL("../../../../core/src/ids.ts", import.meta.url).href)});
   const { writeSync } = await import("node:fs");
   const clock = new SystemClock();

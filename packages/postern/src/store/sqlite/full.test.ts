@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import type { CallRecord } from "@postern/core";
 import { expect, it } from "vitest";
+import { ownFolder } from "../../../../../test/fakes/own-folder.ts";
+import { FakeClock } from "../../../../core/src/testing/clock.ts";
 import {
   all,
   approvalOf,
@@ -10,9 +12,7 @@ import {
   recordOf,
   serializePlainly,
   settleOf,
-} from "../../../../../test/contracts/records.ts";
-import { FakeClock } from "../../../../../test/fakes/clock.ts";
-import { ownFolder } from "../../../../../test/fakes/own-folder.ts";
+} from "../../testing/records.ts";
 import { openDatabase } from "./open.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 

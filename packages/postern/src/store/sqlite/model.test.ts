@@ -2,6 +2,8 @@ import { join } from "node:path";
 import type { StoreWrite } from "@postern/core";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { ownFolder } from "../../../../../test/fakes/own-folder.ts";
+import { FakeClock } from "../../../../core/src/testing/clock.ts";
 import {
   all,
   approvalOf,
@@ -14,9 +16,7 @@ import {
   recordOf,
   serializePlainly,
   settleOf,
-} from "../../../../../test/contracts/records.ts";
-import { FakeClock } from "../../../../../test/fakes/clock.ts";
-import { ownFolder } from "../../../../../test/fakes/own-folder.ts";
+} from "../../testing/records.ts";
 import { MemoryStore } from "../memory-store.ts";
 import type { Committed, Durability, Store } from "../store.ts";
 import { openSqliteStore, type SqliteStore } from "./sqlite-store.ts";

@@ -4,8 +4,8 @@ import fs, { readFileSync, statSync, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, it } from "vitest";
-import { all, note } from "../../../../../test/contracts/records.ts";
 import { sqliteFiles } from "../../../../../test/fakes/sqlite-files.ts";
+import { all, note } from "../../testing/records.ts";
 import { checkSqlite } from "./open.ts";
 
 const { at, openAt } = sqliteFiles();

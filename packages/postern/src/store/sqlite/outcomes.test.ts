@@ -1,8 +1,8 @@
 import type { ToolOutcome } from "@postern/core";
 import { describe, expect, it } from "vitest";
-import { callOf, claimOf, outcomeOf, recordOf, settleOf } from "../../../../../test/contracts/records.ts";
-import { FakeClock } from "../../../../../test/fakes/clock.ts";
 import { sqliteFiles } from "../../../../../test/fakes/sqlite-files.ts";
+import { FakeClock } from "../../../../core/src/testing/clock.ts";
+import { callOf, claimOf, outcomeOf, recordOf, settleOf } from "../../testing/records.ts";
 
 const { openAt } = sqliteFiles();
 type Always = "status" | "callId" | "content" | "text";

@@ -1,5 +1,7 @@
 import type { ApprovalRecord } from "@postern/core";
 import { describe, expect, it } from "vitest";
+import { sqliteFiles } from "../../../../../test/fakes/sqlite-files.ts";
+import { FakeClock } from "../../../../core/src/testing/clock.ts";
 import {
   all,
   approvalOf,
@@ -11,9 +13,7 @@ import {
   note,
   recordOf,
   settleOf,
-} from "../../../../../test/contracts/records.ts";
-import { FakeClock } from "../../../../../test/fakes/clock.ts";
-import { sqliteFiles } from "../../../../../test/fakes/sqlite-files.ts";
+} from "../../testing/records.ts";
 
 const { openAt } = sqliteFiles();
 

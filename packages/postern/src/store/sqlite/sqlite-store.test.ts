@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { storeContract } from "../../../../../test/contracts/store-contract.ts";
 import { ownFolder } from "../../../../../test/fakes/own-folder.ts";
+import { storeContract } from "../../testing/store-contract.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 
 const folder = ownFolder();

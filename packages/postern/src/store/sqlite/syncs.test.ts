@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { note } from "../../../../../test/contracts/records.ts";
-import { FakeClock } from "../../../../../test/fakes/clock.ts";
 import { countedSyncs } from "../../../../../test/fakes/counted-syncs.ts";
 import { sqliteFiles } from "../../../../../test/fakes/sqlite-files.ts";
+import { FakeClock } from "../../../../core/src/testing/clock.ts";
+import { note } from "../../testing/records.ts";
 
 const { openAt } = sqliteFiles();
 

@@ -1,5 +1,7 @@
 import { closeSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { sqliteFiles } from "../../../../../test/fakes/sqlite-files.ts";
+import { FakeClock, settled } from "../../../../core/src/testing/clock.ts";
 import {
   all,
   approvalOf,
@@ -13,9 +15,7 @@ import {
   recordOf,
   serializePlainly,
   settleOf,
-} from "../../../../../test/contracts/records.ts";
-import { FakeClock, settled } from "../../../../../test/fakes/clock.ts";
-import { sqliteFiles } from "../../../../../test/fakes/sqlite-files.ts";
+} from "../../testing/records.ts";
 import type { SerializeEvent } from "../store.ts";
 import { openDatabase } from "./open.ts";
 import { SqliteStore } from "./sqlite-store.ts";

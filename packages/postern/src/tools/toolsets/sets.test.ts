@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { FakeClock } from "../../../../../test/fakes/clock.ts";
+import { FakeClock } from "../../../../core/src/testing/clock.ts";
 import { defineTool } from "../define.ts";
 import type { LocalTool } from "../kinds.ts";
 import { internalsOf, Registry } from "../registry.ts";

@@ -1,5 +1,5 @@
+import type { StoreWrite } from "@postern/core";
 import { describe, expect, it } from "vitest";
-import type { StoreWrite } from "../../../packages/core/src/records.ts";
 import { all, callOf, claimOf, decideOf, eventOf, outcomeOf, recordOf, settleOf } from "../records.ts";
 import { type StoreKit, wins } from "./kit.ts";
 

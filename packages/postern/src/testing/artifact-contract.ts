@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
+import type { Principal } from "@postern/core";
+import { FakeClock } from "@postern/core/testing";
 import { expect, it } from "vitest";
-import type { Principal } from "../../packages/core/src/call.ts";
-import type { FindNeeded, SharedArtifactStore } from "../../packages/postern/src/results/artifact-store.ts";
-import { FakeClock } from "../fakes/clock.ts";
-import { noneNeeded } from "../fakes/shaping.ts";
+import type { FindNeeded, SharedArtifactStore } from "../results/artifact-store.ts";
 
 const anna: Principal = { tenant: "acme", agent: "writer", user: "anna" };
 const ben: Principal = { tenant: "acme", agent: "writer", user: "ben" };
 const stranger: Principal = { tenant: "other", agent: "writer", user: "anna" };
 const bytes = Buffer.from("the whole result");
+const noneNeeded = async (): Promise<ReadonlySet<string>> => new Set();
 const digest = createHash("sha256").update(bytes).digest("hex");
 const missing = "0".repeat(64);
 const refusedAs = { name: "RuntimeFault", code: "artifact_unavailable" };

@@ -1,6 +1,5 @@
+import type { JsonObject, StoreWrite } from "@postern/core";
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../packages/core/src/json.ts";
-import type { StoreWrite } from "../../../packages/core/src/records.ts";
 import { all, eventOf } from "../records.ts";
 import { type StoreKit, wins } from "./kit.ts";
 

@@ -1,9 +1,9 @@
+import type { ApprovalRecord, CallRecord, CallState, StoreWrite } from "@postern/core";
+import { FakeClock } from "@postern/core/testing";
 import { expect } from "vitest";
-import type { ApprovalRecord, CallRecord, CallState, StoreWrite } from "../../../packages/core/src/records.ts";
-import type { Committed, Store } from "../../../packages/postern/src/store/store.ts";
-import { FakeClock } from "../../fakes/clock.ts";
+import type { OpenStore } from "../../store/open-store.ts";
+import type { Committed, Store } from "../../store/store.ts";
 import { approvalOf, callOf, claimOf, holdOf, hourMs, recordOf, serializePlainly } from "../records.ts";
-import type { OpenStore } from "../store-contract.ts";
 
 export const wins = { won: true } as const;
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../../packages/core/src/clock.ts";
+import type { Clock } from "../clock.ts";
 
 interface Waiter {
   readonly due: number;

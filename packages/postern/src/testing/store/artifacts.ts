@@ -1,5 +1,5 @@
+import type { ApprovalRecord, CallRecord, StoreWrite } from "@postern/core";
 import { describe, expect, it } from "vitest";
-import type { ApprovalRecord, CallRecord, StoreWrite } from "../../../packages/core/src/records.ts";
 import { callOf, claimOf, decideOf, hourMs, outcomeOf, recordOf, settleOf } from "../records.ts";
 import type { StoreKit } from "./kit.ts";
 

@@ -1,5 +1,5 @@
-import type { JsonObject } from "../../packages/core/src/json.ts";
-import type { SandboxDriver, SandboxLimits, ScriptStep, ToolSketch } from "../../packages/core/src/sandbox/sandbox.ts";
+import type { JsonObject } from "../json.ts";
+import type { SandboxDriver, SandboxLimits, ScriptStep, ToolSketch } from "../sandbox/sandbox.ts";
 
 const inputSchema: JsonObject = { type: "object", properties: { to: { type: "string" } } };
 export const echoTools: readonly ToolSketch[] = [

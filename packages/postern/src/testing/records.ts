@@ -1,12 +1,18 @@
 /** Calls, records and writes for the tests of stores. Fields that a test does not name have defaults. */
-import type { Authority, ToolCall } from "../../packages/core/src/call.ts";
-import type { Clock } from "../../packages/core/src/clock.ts";
-import type { DurableEvent } from "../../packages/core/src/event.ts";
-import { canonical, type JsonObject } from "../../packages/core/src/json.ts";
-import type { ToolOutcome } from "../../packages/core/src/outcome.ts";
-import type { ApprovalRecord, ApprovalState, CallRecord, StoreWrite } from "../../packages/core/src/records.ts";
-import { sha256 } from "../../packages/core/src/system/digest.ts";
-import type { SerializeEvent, StoreEntry } from "../../packages/postern/src/store/store.ts";
+import type {
+  ApprovalRecord,
+  ApprovalState,
+  Authority,
+  CallRecord,
+  Clock,
+  DurableEvent,
+  StoreWrite,
+  ToolCall,
+  ToolOutcome,
+} from "@postern/core";
+import { canonical, type JsonObject } from "@postern/core";
+import { sha256 } from "@postern/core/system";
+import type { SerializeEvent, StoreEntry } from "../store/store.ts";
 
 export const hourMs = 3_600_000;
 export const serializePlainly: SerializeEvent = (event) => canonical(JSON.parse(JSON.stringify(event)));

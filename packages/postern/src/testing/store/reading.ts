@@ -1,9 +1,8 @@
+import type { ApprovalRecord, Authority } from "@postern/core";
 import { describe, expect, it } from "vitest";
-import type { Authority } from "../../../packages/core/src/call.ts";
-import type { ApprovalRecord } from "../../../packages/core/src/records.ts";
-import type { Audience } from "../../../packages/postern/src/store/audience.ts";
-import type { Store, StoreEntry } from "../../../packages/postern/src/store/store.ts";
-import { cursorOf, urgencyOf } from "../../../packages/postern/src/store/urgency.ts";
+import type { Audience } from "../../store/audience.ts";
+import type { Store, StoreEntry } from "../../store/store.ts";
+import { cursorOf, urgencyOf } from "../../store/urgency.ts";
 import {
   all,
   approvalOf,

@@ -1,5 +1,5 @@
+import type { CallRecord } from "@postern/core";
 import { describe, expect, it } from "vitest";
-import type { CallRecord } from "../../../packages/core/src/records.ts";
 import { approvalOf, callOf, claimOf, holdOf, hourMs, recordOf, settleOf } from "../records.ts";
 import { type StoreKit, wins } from "./kit.ts";
 

@@ -1,7 +1,7 @@
 /** The contract of every store. `open` returns an empty one. */
+
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Clock } from "../../packages/core/src/clock.ts";
-import type { SerializeEvent, Store } from "../../packages/postern/src/store/store.ts";
+import type { OpenStore } from "../store/open-store.ts";
 import { note } from "./records.ts";
 import { approvalContract } from "./store/approvals.ts";
 import { artifactReferenceContract } from "./store/artifacts.ts";
@@ -11,13 +11,6 @@ import { equalCallsContract } from "./store/equal-calls.ts";
 import { StoreKit } from "./store/kit.ts";
 import { lookupContract } from "./store/lookup.ts";
 import { readingContract } from "./store/reading.ts";
-
-export interface StoreOptions {
-  readonly clock: Clock;
-  readonly serialize: SerializeEvent;
-  readonly log: (problem: string) => void;
-}
-export type OpenStore = (options: StoreOptions) => Store | Promise<Store>;
 
 export function storeContract(name: string, open: OpenStore): void {
   describe(`${name}: the contract of a store`, () => {

@@ -1,8 +1,11 @@
-import type { Json } from "../../packages/core/src/json.ts";
-import type { ScriptStep } from "../../packages/core/src/sandbox/sandbox.ts";
+/** What every engine must do, and a try of it. engine-contract.ts makes tests of them. */
+import { messageOf } from "../fault.ts";
+import type { Json } from "../json.ts";
+import type { SandboxDriver, SandboxLimits, ScriptStep } from "../sandbox/sandbox.ts";
+import { driven, echoTools } from "./driven.ts";
 
-/** What every engine must do, in each of its languages. */
-export interface Check {
+/** One thing that every engine must do, in each of its languages. */
+export interface EngineCheck {
   readonly says: string;
   /** Undefined when the language has no such feature. */
   readonly python?: string;
@@ -29,7 +32,7 @@ const foundNothing = (end: ScriptStep): boolean => isDone("no")(end) || isFailed
 const tries = (what: string): string =>
   `found = "no"\ntry:\n    ${what}\n    found = "yes"\nexcept BaseException:\n    pass\nfound`;
 
-export const checks: readonly Check[] = [
+export const engineChecks: readonly EngineCheck[] = [
   {
     says: "calls tools and pipes their results",
     python: 'a = tools.echo(to="x")\nb = tools.echo(to=a.text + "y")\nb.text',
@@ -196,3 +199,65 @@ said`,
     holds: isDone(45),
   },
 ];
+
+const usualLimits: SandboxLimits = {
+  ...{ cpuMs: 3_000, memoryBytes: 192 * 1024 * 1024, outputBytes: 100_000, wallMs: 15_000 },
+};
+/** The promised time: the limit and one second. */
+const graceMs = 1_000;
+
+/** How a check ended. */
+export interface EngineCheckResult {
+  readonly says: string;
+  readonly holds: boolean;
+  /** Milliseconds of the slowest script, between its calls. */
+  readonly ms: number;
+  readonly end: ScriptStep | { readonly refused: string };
+}
+
+/** @returns undefined when the engine's language has no such feature */
+export async function tryEngine(driver: SandboxDriver, check: EngineCheck): Promise<EngineCheckResult | undefined> {
+  const { says, holds, times = 1, wallMs = usualLimits.wallMs } = check;
+  const { language } = driver.capabilities;
+  const source = check[language];
+  if (source === undefined) return undefined;
+  const refused = await driver.check?.({ language, source, tools: echoTools, chainId: "chain_1" });
+  if (refused !== undefined) return { says, holds: true, ms: 0, end: { refused: Object.values(refused).join() } };
+  const watched = timed(driver);
+  const once = (): Promise<ScriptStep> => driven(watched, source, { ...usualLimits, wallMs });
+  try {
+    const ends = await Promise.all(Array.from({ length: times }, once));
+    const bad = ends.find((end) => !holds(end));
+    const isInTime = watched.slowestMs <= wallMs + graceMs;
+    const end = bad ?? ends[0] ?? { refused: "nothing" };
+    return { says, holds: bad === undefined && isInTime, ms: Math.round(watched.slowestMs), end };
+  } catch (error) {
+    return { says, holds: false, ms: Math.round(watched.slowestMs), end: { refused: messageOf(error) } };
+  }
+}
+
+interface TimedDriver extends Pick<SandboxDriver, "start" | "capabilities"> {
+  readonly slowestMs: number;
+}
+
+/** The same engine, with the time from the start of each script to each of its ends. */
+function timed(driver: SandboxDriver): TimedDriver {
+  let slowestMs = 0;
+  return {
+    capabilities: driver.capabilities,
+    get slowestMs() {
+      return slowestMs;
+    },
+    start: async (...given) => {
+      const session = await driver.start(...given);
+      const begun = performance.now();
+      const next = session.next.bind(session);
+      session.next = async () => {
+        const step = await next();
+        if (step.step !== "calls") slowestMs = Math.max(slowestMs, performance.now() - begun);
+        return step;
+      };
+      return session;
+    },
+  };
+}

@@ -1,5 +1,5 @@
+import type { ApprovalRecord } from "@postern/core";
 import { describe, expect, it } from "vitest";
-import type { ApprovalRecord } from "../../../packages/core/src/records.ts";
 import { approvalOf, callOf, claimOf, decideOf, holdOf, hourMs, outcomeOf, recordOf, settleOf } from "../records.ts";
 import { type StoreKit, wins } from "./kit.ts";
 

@@ -1,0 +1,27 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { SandboxDriver } from "../sandbox/sandbox.ts";
+import { engineChecks, tryEngine } from "./engine-checks.ts";
+
+/**
+ * The contract of every engine: what a script can do, what it cannot reach, and when it ends. Call it in a test file of
+ * vitest. A check that the engine's language does not have is skipped.
+ *
+ *     engineContract("my engine", () => myDriver());
+ */
+export function engineContract(name: string, open: () => SandboxDriver | Promise<SandboxDriver>): void {
+  describe(`${name}: the contract of an engine`, () => {
+    let driver: SandboxDriver;
+    beforeAll(async () => {
+      driver = await open();
+      expect(await driver.unavailable()).toBeUndefined();
+    });
+    afterAll(async () => {
+      await (driver as Partial<AsyncDisposable>)[Symbol.asyncDispose]?.(); // an engine may have nothing to close
+    });
+
+    it.each(engineChecks.map((check) => [check.says, check] as const))("%s", async (_says, check) => {
+      const result = await tryEngine(driver, check);
+      expect(result?.holds ?? true, JSON.stringify(result)).toBe(true);
+    });
+  });
+}
