@@ -24,9 +24,9 @@ const budgets: Readonly<Record<string, number>> = {
   "postern/src/runtime": 3_323,
   "postern/src/secrets": 2_353,
   "postern/src/server": 4_294,
-  "postern/src/store": 2_771,
+  "postern/src/store": 2_824,
   "postern/src/system": 427,
-  "postern/src/testing": 1_765,
+  "postern/src/testing": 1_759,
   "postern/src/tools": 5_051,
 };
 

@@ -1,5 +1,6 @@
 /**
- * `postern/stores`: the port of a store, and the rows that it keeps.
+ * `postern/stores`: the port of a store, the rows that it keeps, and the rules that every store follows. A store of your
+ * own keeps rows; `resultOfWrite` says what to keep.
  *
  * @packageDocumentation
  */
@@ -12,10 +13,19 @@ export type {
   StoreWrite,
 } from "@postern/core";
 export type { Audience } from "./audience.ts";
+export { audienceKey } from "./audience.ts";
+export type { AnsweringAt, EqualCall } from "./equal-calls.ts";
+export { answeringRow, answersUntil } from "./equal-calls.ts";
+export { approvalsIn, artifactsNeededBy, audiencesIn, callsIn } from "./lists.ts";
 export type { OpenStore, StoreContext } from "./open-store.ts";
+export { artifactDigestsIn, callNeedsArtifacts, requestNeedsArtifacts } from "./references.ts";
+export type { LostWrite, NewDocument, StoredRows, WonWrite } from "./rules.ts";
+export { leftUnknownBy, resultOfWrite, secondEventOf } from "./rules.ts";
 export type {
   ApprovalFilter,
+  AudienceFilter,
   CallFilter,
+  CallName,
   Committed,
   Documents,
   Durability,
@@ -23,6 +33,8 @@ export type {
   SerializeEvent,
   Store,
   StoreEntry,
+  WaitingAudience,
   WaitingFilter,
 } from "./store.ts";
 export type { WaitingApproval } from "./urgency.ts";
+export { callStateAt, placeOfCursor, requestStateAt, urgencyOf } from "./urgency.ts";

@@ -10,7 +10,7 @@ import {
 } from "@postern/core";
 import { harmless } from "@postern/core/system";
 import { Followers, type Listener } from "../followers.ts";
-import { rule, secondEventOf } from "../rules.ts";
+import { resultOfWrite, secondEventOf } from "../rules.ts";
 import type {
   AudienceFilter,
   CallFilter,
@@ -107,7 +107,7 @@ export class SqliteStore implements Store {
   async commit(write: StoreWrite, durability: Durability): Promise<Committed> {
     const writer = this.#writer;
     if (writer.refusal !== undefined) throw writer.refusal;
-    const ruling = read(() => rule(write, this.#rows));
+    const ruling = read(() => resultOfWrite(write, this.#rows));
     if (!ruling.won) return writer.after(durability, ruling);
     writer.open.add(ruling, this.#entriesOf(write));
     return writer.join(durability);
