@@ -11,6 +11,8 @@ const cli = new CommandLine();
 afterAll(() => cli[Symbol.dispose]());
 const token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
 
+let values = 0;
+
 interface Imported {
   readonly folder: string;
   readonly out: string;
@@ -197,6 +199,27 @@ enabled_tools = ["read"]
     });
     expect(out).toContain("only its `enabled_tools`");
     expect(out).not.toContain("123456789");
+  });
+
+  it.each<[string, string, string]>([
+    ["API_KEY", "1234567890", "secret://s/API_KEY"],
+    ["DB_PASS", "hunter2hunter2", "secret://s/DB_PASS"],
+    ["DATABASE_URL", "postgres://u:pw@localhost/db", "secret://s/DATABASE_URL"],
+    ["CONNECTION", "Server=db;Password=hunter2;", "secret://s/CONNECTION"],
+    ["MCP_HEADERS", '{"Authorization": "Bearer abcdef12345"}', "secret://s/MCP_HEADERS"],
+    ["ANY", token, "secret://s/ANY"],
+    ["ANY", `\${X:-${token}}`, "secret://s/ANY"],
+    ["ANY", "secret://github/token", "secret://s/ANY"],
+    ["HEADER", `Authorization: Bearer \${TOKEN}`, `Authorization: Bearer \${TOKEN}`],
+    ["MAX_TOKENS", "100000", "100000"],
+    ["API_KEY_FILE", "/run/key", "/run/key"],
+    ["API_KEY", "", ""],
+  ])("finds the secret in a variable: %s = %s", async (name, value, expected) => {
+    const content = JSON.stringify({ mcpServers: { s: { command: "x", env: { [name]: value } } } });
+    values += 1;
+    const { out, text, servers } = await imported(`value ${values}`, "mcp.json", content);
+    expect(servers["s"]?.env).toEqual({ [name]: expected });
+    if (value !== expected) expect(out + text).not.toContain(value);
   });
 
   it.each<[string, readonly string[], readonly string[]]>([

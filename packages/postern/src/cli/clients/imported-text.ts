@@ -164,6 +164,9 @@ function standsAlone(pieces: readonly Piece[]): boolean {
 const unknownValue = "1";
 /** Names of which even a number is a secret, and those that masking does not know. */
 const namedSecret = /(?:token|key|secret|password|passwd|pwd|(?:^|[-_])(?:pass|pat))$/i;
+/** A secret inside a text: a connection string, or headers as JSON. */
+const innerSecret =
+  /(?:passw(?:or)?d|pwd|secret|token|(?:api|access|account)[-_]?key|authorization)["']?\s*[:=]\s*["']?(?:(?:bearer|basic)\s+)?(?!bearer|basic)[^\s"',;}]{6}/i;
 const harmlessValue = /^(?:true|false|none|null|(?:\/|\.{1,2}\/|~).*)$/i;
 const fewestCharacters = 6;
 
@@ -171,13 +174,14 @@ const fewestCharacters = 6;
 function secretIn(pieces: readonly Piece[], name: string, patterns: SecretPatterns): string | undefined {
   const isWhole = pieces.every(({ kind }) => kind === "literal");
   const text = pieces.map((piece, at) => (piece.kind === "literal" ? piece.text : standIn(pieces, at))).join("");
+  if (text.includes("secret://")) return text; // in a client's file it is no reference, so it must not become one
   const fallbacks = pieces.flatMap((piece) => (piece.kind === "variable" ? [piece.fallback ?? ""] : []));
   if (fallbacks.some((fallback) => secretIn([{ kind: "literal", text: fallback }], name, patterns) !== undefined))
     return text;
   const parts = secretsUnder(name, text).filter((part) => isWhole || part !== unknownValue);
   const [first = ""] = parts;
   if (parts.length === 1 && first.length >= fewestCharacters && text.endsWith(first)) return first;
-  if (parts.length > 0 || patterns.suspects(text).length > 0) return text;
+  if (parts.length > 0 || innerSecret.test(text) || patterns.suspects(text).length > 0) return text;
   const value = text.trim();
   return isWhole && namedSecret.test(name) && value.length >= fewestCharacters && !harmlessValue.test(value)
     ? text

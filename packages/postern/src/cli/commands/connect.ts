@@ -90,34 +90,34 @@ export function disconnectCommands(group: CommandGroup): void {
           `\`${path}\` has no server \`${ownServer}\`; nothing was written. Name another file: \`--file PATH\`.`,
         );
       const edit = editFor(client, entry);
-      const backup = backupOf(path, file.bytes);
-      const before = await readWhole(backup);
-      const isOwnFile = before === undefined && isMadeByConnect(opened, edit);
-      const after =
-        before !== undefined
-          ? Buffer.from(before)
-          : isOwnFile
-            ? undefined
-            : bytesFor(file, removedFrom(opened.format, opened.text, { ...edit, path }));
-      const how =
-        before !== undefined
-          ? "It is as before `connect`, byte for byte."
-          : isOwnFile
-            ? "`connect` had made the file, so it is gone."
-            : changedSince;
+      const { after, how, backup } = await disconnected(opened, edit, file.bytes);
       return change(typed, opened, {
         ...{ edit, after, verb: "Disconnected", next: `${how}\n` },
         write: async () => {
           await replaceClientFile(file, after);
-          if (before !== undefined) await rm(backup, { force: true });
+          if (backup !== undefined) await rm(backup, { force: true });
         },
       });
     },
   });
 }
 
-const changedSince =
-  "The file is not as `connect` wrote it, so only this server was removed. A backup beside it (`.before-postern-…`) stays.";
+/** The file without Postern. `backup`: it was restored from there. */
+async function disconnected(
+  { file, path, text, format }: OpenedClient,
+  edit: ClientEdit,
+  written: Buffer,
+): Promise<{ readonly after: Buffer | undefined; readonly how: string; readonly backup?: string }> {
+  const backup = backupOf(path, written);
+  const before = await readWhole(backup);
+  if (before !== undefined)
+    return { after: Buffer.from(before), how: "It is as before `connect`, byte for byte.", backup };
+  if (format.added("", edit) === text) return { after: undefined, how: "`connect` had made the file, so it is gone." };
+  return {
+    after: bytesFor(file, removedFrom(format, text, { ...edit, path })),
+    how: "The file is not as `connect` wrote it, so only this server was removed. A copy beside it (`.before-postern-…`) stays.",
+  };
+}
 
 type ClientCommand = TypedCommand<
   { readonly client: string },
@@ -149,11 +149,6 @@ async function openClient({ sent: { client: id }, options }: ClientCommand): Pro
 function ownEntry({ format, text, path, client }: OpenedClient): JsonObject | undefined {
   const servers = serversIn(parsedFile(format, text, path), client.key, path);
   return Object.hasOwn(servers, ownServer) ? (structuredClone(servers[ownServer]) as JsonObject) : undefined; // it was parsed from JSON or TOML
-}
-
-/** Whether the file holds what `connect` writes where there was none, and nothing else. */
-function isMadeByConnect({ format, text }: OpenedClient, edit: ClientEdit): boolean {
-  return format.added("", edit) === text;
 }
 
 function entryFor(client: ClientKind, settings: Settings, { flags, options }: ClientCommand): JsonObject {
