@@ -153,6 +153,14 @@ describe("postern connect and disconnect", () => {
     }
   });
 
+  it("at a terminal it writes only after a yes", async () => {
+    const { folder, path } = project(".mcp.json", "{}\n");
+    expect(await cli.atTerminal(folder, "", "connect", "claude")).toContain("[y/N] Nothing was written.");
+    expect(readFileSync(path, "utf8")).toBe("{}\n");
+    expect(await cli.atTerminal(folder, "y", "connect", "claude")).toContain("Connected Claude Code");
+    expect(readFileSync(path, "utf8")).toContain('"postern"');
+  });
+
   it("leaves another server `postern` as it is", async () => {
     const { folder, path } = project(".mcp.json", '{"mcpServers":{"postern":{"command":"mine"}}}');
     const { code, err } = await cli.runIn(folder, "connect", "claude", "--yes");

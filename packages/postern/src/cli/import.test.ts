@@ -1,11 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { PassThrough } from "node:stream";
 import { afterAll, describe, expect, it } from "vitest";
 import { CommandLine } from "../../../../test/fakes/command-line.ts";
 import { loadConfig } from "../config/load.ts";
 import type { Settings } from "../config/settings.ts";
-import { createHost, runCommand } from "./command-host.ts";
 
 const cli = new CommandLine();
 afterAll(() => cli[Symbol.dispose]());
@@ -301,7 +299,7 @@ enabled_tools = ["read"]
       join(folder, "mcp.json"),
       JSON.stringify({ mcpServers: { s: { command: "x", env: { API_KEY: "k3y-for-this-test" } } } }),
     );
-    const written = await atTerminal(folder, answer, "init", "--from", "mcp.json");
+    const written = await cli.atTerminal(folder, answer, "init", "--from", "mcp.json");
     expect(written).toContain("Put 1 secret of");
     expect(written).not.toContain("k3y-for");
     expect(written.includes("secrets set s API_KEY")).toBe(!isStored);
@@ -310,26 +308,3 @@ enabled_tools = ["read"]
     expect(statSync(join(folder, ".postern/secrets.age")).mode & 0o777).toBe(0o600);
   });
 });
-
-/** Runs a command as a person does who types one line. Returns everything that was written. */
-async function atTerminal(folder: string, line: string, ...words: readonly string[]): Promise<string> {
-  const stdin = Object.getOwnPropertyDescriptor(process, "stdin") ?? {};
-  const typed = new PassThrough();
-  typed.end(`${line}\n`);
-  Object.defineProperty(process, "stdin", { configurable: true, value: typed });
-  let text = "";
-  const write = (part: string | Uint8Array): void => {
-    text += String(part);
-  };
-  const terminal = { out: write, aside: write, colour: false, columns: 120, interactive: true, screen: true };
-  process.chdir(folder);
-  try {
-    await runCommand(
-      createHost(terminal, () => Promise.reject(new Error("not here"))),
-      words,
-    );
-  } finally {
-    Object.defineProperty(process, "stdin", stdin);
-  }
-  return text;
-}
