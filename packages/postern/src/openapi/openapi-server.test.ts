@@ -486,6 +486,14 @@ describe("a document that cannot be used", () => {
   });
 });
 
+it("offers an operation with a server of its own under another server with that address", async () => {
+  const server = await apiServer();
+  const servers = [{ url: `${server.origin}/upload/` }];
+  const openapi = written({ "/a": { post: { operationId: "send", servers } }, "/b": { get: { operationId: "read" } } });
+  const runtime = await runtimeWith({ openapi, baseUrl: `${server.origin}/upload`, operations: { include: ["send"] } });
+  expect(await call(runtime, "send")).toMatchObject({ status: "ok", structured: { url: "/upload/a" } });
+});
+
 describe("schemas that explode", () => {
   const widened = Object.fromEntries(
     Array.from({ length: 40 }, (_, at) => [

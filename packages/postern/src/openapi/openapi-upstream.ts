@@ -127,7 +127,7 @@ export class OpenApiUpstream implements Upstream {
   /** @param known returns undefined if the text is this one */
   async #read(known?: string): Promise<Reading | undefined> {
     const { clock, startTimeoutMs, name } = this.#options;
-    const { document, operations, auth } = this.#address;
+    const { document, baseUrl, operations: filter, auth } = this.#address;
     const late = new AbortController();
     const cancelWait = clock.in(startTimeoutMs, () =>
       late.abort(
@@ -141,7 +141,7 @@ export class OpenApiUpstream implements Upstream {
       const signal = AbortSignal.any([late.signal, this.#closing.signal]);
       const text = await documentText(document, this.#client, signal);
       if (text === known) return undefined;
-      const api = await readApi(text, operations, signal);
+      const api = await readApi(text, { filter, baseUrl: baseUrl?.href }, signal);
       checkAuth(name, auth, api.schemes);
       return { text, api, base: baseOf(name, this.#address, api.server) };
     } catch (error) {

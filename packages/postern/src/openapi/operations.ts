@@ -43,8 +43,14 @@ const ownHeaders: ReadonlySet<string> = new Set([
   ...["keep-alive", "proxy-authorization", "te", "trailer", "upgrade", "expect", "user-agent"],
 ]);
 
+/** What the operator states about a document. */
+export interface ReadSetting {
+  readonly filter: OperationFilter | undefined;
+  readonly baseUrl: string | undefined;
+}
+
 /** @throws Unusable if the document as a whole cannot be used */
-export function apiOf(document: ApiDocument, filter: OperationFilter | undefined): OpenApi {
+export function apiOf(document: ApiDocument, { filter, baseUrl }: ReadSetting): OpenApi {
   const { root, revision } = document;
   const { paths, info } = root;
   if (!isJsonObject(paths)) throw new Unusable(`\`paths\` of the document is ${shown(paths)}, not an object.`);
@@ -58,6 +64,7 @@ export function apiOf(document: ApiDocument, filter: OperationFilter | undefined
   for (const one of wanted) {
     const name = nameOf(one);
     try {
+      checkServers(document, one, baseUrl);
       const made = operationOf(document, one, name);
       characters += JSON.stringify(made).length;
       operations.push(made);
@@ -131,9 +138,7 @@ function nameOf({ id, method, path }: Pick<FoundOperation, "id" | "method" | "pa
 }
 
 function operationOf(document: ApiDocument, found: FoundOperation, name: string): Operation {
-  const { method, path, own, item } = found;
-  if ([own["servers"], item["servers"]].some((servers) => isOtherServer(servers, document)))
-    throw new Unusable("It has a server of its own, and requests go to the server of the document only.");
+  const { method, path, own } = found;
   const { parameters, body } = partsOf(document, found);
   const named = withMemberNames(parameters, body !== undefined);
   const key = named.find(({ plan }) => plan.in === "header" && /^(?:x-)?idempotency-key$/i.test(plan.name));
@@ -359,9 +364,14 @@ function serverIn(servers: Json | undefined): string | undefined {
   });
 }
 
-function isOtherServer(servers: Json | undefined, { root }: ApiDocument): boolean {
-  const own = serverIn(servers);
-  return own !== undefined && own !== serverIn(root["servers"]);
+/** An operation with a server of its own goes nowhere else: its arguments and credentials are not meant for another one. */
+function checkServers({ root }: ApiDocument, { own, item }: FoundOperation, baseUrl: string | undefined): void {
+  const server = serverIn(own["servers"]) ?? serverIn(item["servers"]);
+  const plain = (address: string | undefined): string | undefined => address?.replace(/\/+$/, "");
+  if (server === undefined || [baseUrl, serverIn(root["servers"])].map(plain).includes(plain(server))) return;
+  throw new Unusable(
+    `It has a server of its own, ${visible(server)}. Name the document under another server, with that address as \`base_url\`.`,
+  );
 }
 
 function textOf(value: Json | undefined): string {

@@ -6,10 +6,9 @@ import { open } from "node:fs/promises";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 import { isRecord, messageOf, RuntimeFault } from "@postern/core";
 import { sourceOptions } from "@postern/core/system";
-import type { OperationFilter } from "../mcp/client/server-config.ts";
 import type { ApiClient } from "./api-client.ts";
 import { parseDocument, Unusable } from "./document.ts";
-import { apiOf, type OpenApi } from "./operations.ts";
+import { apiOf, type OpenApi, type ReadSetting } from "./operations.ts";
 
 /** The largest public documents have about 12 MB. */
 export const mostDocumentBytes: number = 16 * 1024 * 1024;
@@ -64,7 +63,7 @@ function invalid(why: string, cause?: unknown): RuntimeFault {
 interface ReadJob {
   readonly role: typeof role;
   readonly text: string;
-  readonly filter: OperationFilter | undefined;
+  readonly setting: ReadSetting;
 }
 
 type DocumentResult = { readonly api: OpenApi } | { readonly why: string };
@@ -75,13 +74,9 @@ type DocumentResult = { readonly api: OpenApi } | { readonly why: string };
  * @param signal ends the worker
  * @throws RuntimeFault `options_invalid` that says what is wrong with the document
  */
-export async function readApi(
-  text: string,
-  filter: OperationFilter | undefined,
-  signal: AbortSignal,
-): Promise<OpenApi> {
+export async function readApi(text: string, setting: ReadSetting, signal: AbortSignal): Promise<OpenApi> {
   const worker = new Worker(new URL(import.meta.url), {
-    workerData: { role, text, filter } satisfies ReadJob,
+    workerData: { role, text, setting } satisfies ReadJob,
     env: {},
     execArgv: [...sourceOptions],
     resourceLimits: { maxOldGenerationSizeMb: 512 },
@@ -103,9 +98,9 @@ export async function readApi(
   }
 }
 
-async function answer({ text, filter }: ReadJob): Promise<DocumentResult> {
+async function answer({ text, setting }: ReadJob): Promise<DocumentResult> {
   try {
-    return { api: apiOf(await parseDocument(text), filter) };
+    return { api: apiOf(await parseDocument(text), setting) };
   } catch (error) {
     if (error instanceof Unusable) return { why: error.message };
     return { why: error instanceof RangeError ? "it is nested too deeply." : messageOf(error) };
