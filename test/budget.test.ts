@@ -18,6 +18,7 @@ const budgets: Readonly<Record<string, number>> = {
   "postern/src/identity": 2_310,
   "postern/src/mcp": 6_314,
   "postern/src/observe": 5_478,
+  "postern/src/openapi": 1_432,
   "postern/src/pipeline": 4_320,
   "postern/src/policy": 5_146,
   "postern/src/results": 3_154,
