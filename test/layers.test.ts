@@ -18,7 +18,7 @@ const layers: readonly (readonly string[])[] = [
   ["pipeline"],
   ["observe"],
   ["builtin", "mcp/client"],
-  ["code-mode"],
+  ["code-mode", "openapi"],
   ["runtime"],
   ["server", "mcp/server"],
   ["config"],

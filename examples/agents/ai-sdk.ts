@@ -1,5 +1,4 @@
 /** AI SDK: a tool you have, behind the gate. A person approves the call; sent twice, it runs once. */
-
 import { aiSdkTools, wrapAiSdkTools } from "@postern/agents/ai-sdk";
 import { generateText, isStepCount, type ModelMessage, tool } from "ai";
 import { MockLanguageModelV4 } from "ai/test"; // a stand-in, so that this runs offline

@@ -199,7 +199,7 @@ inProgram("runs nothing when the stored session was edited while it waited", asy
 inProgram("keeps from the model a result that a guardrail withholds", async () => {
   const guardrail = {
     ...{ name: "codenames", on: "result" as const },
-    check: () => [{ says: "WITHHOLD" as const, why: "a code name" }],
+    check: () => [{ effect: "WITHHOLD" as const, why: "a code name" }],
   };
   await using runtime = await createRuntime({ guardrails: [guardrail] });
   wrapClaudeTools(runtime, { Bash: { risk: "safe" } });

@@ -122,11 +122,11 @@ it("a note with an event name of the log's own, or with what the log cannot hold
   expect(await eventTypes(runtime)).toEqual(["own.word"]);
 });
 
-const decision = { verdict: "ALLOW", risk: "safe", reasons: [{ rule: "own", says: "ALLOW" }], policyVersion: "1" };
+const decision = { verdict: "ALLOW", risk: "safe", reasons: [{ rule: "own", effect: "ALLOW" }], policyVersion: "1" };
 const odd: readonly (readonly [string, string, () => unknown])[] = [
   ["no reasons", "`decide(…).reasons` of the policy is missing", () => ({ ...decision, reasons: undefined })],
   ["an empty list of reasons", "reasons", () => ({ ...decision, reasons: [] })],
-  ["a reason without a rule", "reasons[0].rule", () => ({ ...decision, reasons: [{ says: "ALLOW" }] })],
+  ["a reason without a rule", "reasons[0].rule", () => ({ ...decision, reasons: [{ effect: "ALLOW" }] })],
   ["an unknown verdict", "verdict", () => ({ ...decision, verdict: "YES" })],
   ["an unknown risk", "risk", () => ({ ...decision, risk: "tiny" })],
   ["no version", "policyVersion", () => ({ ...decision, policyVersion: 5 })],
@@ -136,7 +136,7 @@ const odd: readonly (readonly [string, string, () => unknown])[] = [
 
 it.each(odd)(
   "an own policy that answers %s ends the call as internal, recorded, beside calls that run",
-  async (_what, says, decide) => {
+  async (_what, effect, decide) => {
     const policy = {
       version: "1",
       offers: () => true,
@@ -146,7 +146,7 @@ it.each(odd)(
     const beside = Array.from({ length: 20 }, () => h.runtime.invoke(echo, asker));
     const outcome = await h.runtime.invoke(mail, asker);
     expect(outcome).toMatchObject({ status: "error", refusal: { code: "internal" } });
-    expect(outcome.text).toContain(says);
+    expect(outcome.text).toContain(effect);
     for (const { status } of await Promise.all(beside)) expect(status).toBe("ok");
     const [refused] = await h.runtime.audit.query({ tool: "mail" });
     expect(refused).toMatchObject({ type: "tool_call.refused", code: "internal" });

@@ -114,9 +114,9 @@ describe("the time for a text eight times as long grows in proportion", () => {
       { effect: "confirm", tool: "mail", arguments: { "$.to": { host: "*.example.com" } } },
     ] as const;
     const guardrails = [
-      promptInjection({ on: "arguments", says: "CONFIRM" }),
-      personalData({ kinds: ["card", "iban", "email", "phone"], says: "CONFIRM" }),
-      patternGuardrail({ name: "number", on: "arguments", says: "CONFIRM", patterns: ["\\bDE\\d{20}\\b"] }),
+      promptInjection({ on: "arguments", effect: "CONFIRM" }),
+      personalData({ kinds: ["card", "iban", "email", "phone"], effect: "CONFIRM" }),
+      patternGuardrail({ name: "number", on: "arguments", effect: "CONFIRM", patterns: ["\\bDE\\d{20}\\b"] }),
     ];
     await using h = await runtimeFixture({ redactor, policy: { rules }, guardrails });
     const held = async (to: string): Promise<void> => {

@@ -126,7 +126,7 @@ it("asks a person about an artifact that is too large to check, and says so", as
   expect(status).toBe("pending");
   const approval = await s.runtime.approvals.get(approvalId);
   const rule = "arguments too large to look at: `$.body` (1048577 bytes)";
-  expect(approval?.why).toContainEqual({ rule, says: "CONFIRM" });
+  expect(approval?.why).toContainEqual({ rule, effect: "CONFIRM" });
   expect(approval?.artifacts).toMatchObject([{ path: "$.body", bytes: 1_048_577 }]);
   expect(approval?.artifacts?.[0]).not.toHaveProperty("text");
 });

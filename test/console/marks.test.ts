@@ -24,7 +24,7 @@ it("groups requests of one run, tool, definition, risk and reasons; none that ne
     { what: { ...sent.what, action: "other" } },
     { definition: "other" },
     { risk_level: "medium" },
-    { why: [...why, { rule: "rule confirm #2", says: "CONFIRM" }] },
+    { why: [...why, { rule: "rule confirm #2", effect: "CONFIRM" }] },
     { routed: { ...routed, typed_confirmation: true } },
     { risk_level: "critical" },
   ];

@@ -1,4 +1,4 @@
-/** Makes endless calls that fill run folders until it is killed: `node runs-child.ts FOLDER`. */
+/** Makes endless calls that fill run folders until it is killed: `node runs-child.ts FOLDER`. Prints a dot a round. */
 import { join } from "node:path";
 import { createRuntime, defineTool } from "../../packages/postern/src/index.ts";
 
@@ -32,7 +32,7 @@ const runtime = await createRuntime({
   log: (problem) => process.stderr.write(`${problem}\n`),
 });
 for (let i = 0; ; i += 1) {
-  if (i === 3) process.stdout.write("ready\n"); // each run has had a call
+  if (i >= 3) process.stdout.write("."); // each run has had a call
   const runId = `run_${i % 3}`;
   await Promise.all(
     ["look_up", "change", "nope", "look_up"].map((tool) => runtime.invoke({ tool, arguments: { i } }, { runId })),

@@ -34,8 +34,8 @@ export const aWeighing: Weighing = {
   verdict: "CONFIRM",
   risk: "high",
   reasons: [
-    { rule: "matrix", says: "CONFIRM" },
-    { rule: "mail", says: "RAISE", where: "postern.yaml:7" },
+    { rule: "matrix", effect: "CONFIRM" },
+    { rule: "mail", effect: "RAISE", where: "postern.yaml:7" },
   ],
   policyVersion: "p1",
 };

@@ -20,6 +20,24 @@ export class CommandLine extends PosternProcess {
     }
   }
 
+  /** Runs one command as a person does who types one line. Returns everything that was written. */
+  async atTerminal(cwd: string, line: string, ...words: readonly string[]): Promise<string> {
+    const stdin = Object.getOwnPropertyDescriptor(process, "stdin") ?? {};
+    Object.defineProperty(process, "stdin", { configurable: true, value: Readable.from([Buffer.from(`${line}\n`)]) });
+    let text = "";
+    const write = (part: string | Uint8Array): void => {
+      text += String(part);
+    };
+    const terminal = { out: write, aside: write, colour: false, columns: 120, interactive: true, screen: true };
+    process.chdir(cwd);
+    try {
+      await runCommand(createHost(terminal, onlyAsProcess), words);
+      return text;
+    } finally {
+      Object.defineProperty(process, "stdin", stdin);
+    }
+  }
+
   /** Runs the command as a real process. */
   asProcess(...words: readonly string[]): Promise<Ended> {
     return super.runIn(this.folder, ...words);
@@ -38,7 +56,7 @@ export class CommandLine extends PosternProcess {
       },
       ...{ colour: false, columns: 120, interactive: false, screen: false },
     };
-    const host = createHost(terminal, () => Promise.reject(new Error("`start` is a process of its own.")));
+    const host = createHost(terminal, onlyAsProcess);
     process.chdir(cwd); // a command knows its folder by this alone
     const code = await runCommand(host, words);
     return { code, out, err };
@@ -48,4 +66,8 @@ export class CommandLine extends PosternProcess {
     process.chdir(this.#home);
     super[Symbol.dispose]();
   }
+}
+
+function onlyAsProcess(): Promise<never> {
+  return Promise.reject(new Error("`start` is a process of its own."));
 }

@@ -50,10 +50,10 @@ export async function guardrailFixture(
 }
 export const invokeSay = (runtime: Runtime, text: string, as?: string): Promise<ToolOutcome> =>
   runtime.invoke({ tool: "say", arguments: { text, ...(as !== undefined && { as }) } });
-export const finds = (word: string, says: "DENY" | "CONFIRM" | "RAISE"): Guardrail => ({
+export const finds = (word: string, effect: "DENY" | "CONFIRM" | "RAISE"): Guardrail => ({
   name: "word",
   on: "arguments",
-  check: ({ text }) => (text.includes(word) ? [{ says, why: "a word is not allowed" }] : []),
+  check: ({ text }) => (text.includes(word) ? [{ effect, why: "a word is not allowed" }] : []),
 });
 export async function endEvents(runtime: Runtime, callId: string): Promise<readonly string[]> {
   const events = await runtime.audit.query({ callId, limit: 100 });

@@ -67,7 +67,7 @@ export function anApproval(agent = "local-agent", tenant = "default"): ApprovalR
     definition: aDigest,
     risk: "high",
     autonomy: "A2",
-    why: [{ rule: "matrix A2/high", says: "CONFIRM" }],
+    why: [{ rule: "matrix A2/high", effect: "CONFIRM" }],
     policyVersion: "p1",
     requestedAt: Date.UTC(2026, 10, 20),
     expiresAt: Date.UTC(2026, 10, 20, 1),

@@ -26,7 +26,7 @@ describe("the explanation of a recorded call", () => {
     const ran = await session.invoke(mail("b"));
     expect(ran.status).toBe("ok");
     const rule = expect.stringContaining(`grant ${grant} of ann`);
-    const reasons = expect.arrayContaining([{ rule, says: "ALLOW" }]);
+    const reasons = expect.arrayContaining([{ rule, effect: "ALLOW" }]);
     expect(await h.runtime.policy.explainCall(ran.callId)).toMatchObject({
       decision: { verdict: "CONFIRM", grant, reasons },
       recorded: { weighed: { verdict: "CONFIRM", risk: "high", at: h.clock.now(), grant, reasons } },
@@ -48,7 +48,7 @@ describe("the explanation of a recorded call", () => {
     const explained = await h.runtime.explain(mail("b"), asker);
     expect(explained).not.toHaveProperty("decision.grant");
     expect(explained.decision?.reasons.at(-1)).toMatchObject({
-      says: "CONFIRM",
+      effect: "CONFIRM",
       rule: expect.stringContaining("(does not count: it answers only in its session)"),
     });
     expect((await h.runtime.invoke(mail("b"), asker)).status).toBe("pending"); // another session

@@ -75,7 +75,7 @@ describe("a verdict", () => {
   });
 
   it("that an adjuster blocks for a time is named so, and no approval lifts it", async () => {
-    const reasons = [{ rule: "storm", says: "BLOCK", where: "postern.yaml:9" }];
+    const reasons = [{ rule: "storm", effect: "BLOCK", where: "postern.yaml:9" }];
     const blocked = decision({ verdict: "BLOCK", blockedBy: "storm", reasons });
     await using h = await runtimeFixture({ policy: policy(() => blocked) }, probe());
     expect((await h.runtime.invoke(call, asker)).refusal).toMatchObject({

@@ -26,7 +26,7 @@ describe("a remembered approval", () => {
       });
     expect(await h.runtime.explain(mail("q"), asker)).toMatchObject({
       reached: "verdict",
-      decision: { verdict: "CONFIRM", grant: grant?.id, reasons: expect.arrayContaining([{ rule, says: "ALLOW" }]) },
+      decision: { verdict: "CONFIRM", grant: grant?.id, reasons: expect.arrayContaining([{ rule, effect: "ALLOW" }]) },
     });
     expect(h.runtime.approvals.grants.list()).toMatchObject([{ id: grant?.id, uses: 2, lastUsedAt: h.clock.now() }]);
     expect(await eventTypes(h.runtime)).toContain("grant.made");
@@ -54,7 +54,7 @@ describe("a remembered approval", () => {
     } as const;
     const clock = new FakeClock();
     const open = () => runtimeFixture({ clock, store: `sqlite:${files.at("whole.db")}` }, [update as never]);
-    const says = async (h: RuntimeFixture, more: object): Promise<string> =>
+    const effect = async (h: RuntimeFixture, more: object): Promise<string> =>
       (await h.runtime.invoke({ tool: "update", arguments: { ...rows, ...more } }, { ...asker, runId: "r" })).status;
     const before = await open();
     const call = { tool: "update", arguments: rows };
@@ -63,8 +63,8 @@ describe("a remembered approval", () => {
     expect(await remember(before, approvalId, { ...forRun, scope })).toMatchObject({ decided: true });
     await before.runtime.close();
     await using h = await open();
-    expect(await says(h, { table: "others" })).toBe("ok");
-    expect(await says(h, { set: { tags: [1, { a: null }], state: "closed" }, ids: [] })).toBe("ok");
+    expect(await effect(h, { table: "others" })).toBe("ok");
+    expect(await effect(h, { set: { tags: [1, { a: null }], state: "closed" }, ids: [] })).toBe("ok");
     for (const other of [
       { set: { ...set, more: 1 } },
       { set: { state: "closed" } },
@@ -73,7 +73,7 @@ describe("a remembered approval", () => {
       { ids: [1, 3] },
       { ids: [3, 1, 1] },
     ])
-      expect([other, await says(h, other)]).toEqual([other, "pending"]);
+      expect([other, await effect(h, other)]).toEqual([other, "pending"]);
   });
 
   it("holds in its run, for its asking principal, and for no other", async () => {

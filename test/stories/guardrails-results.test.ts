@@ -83,7 +83,7 @@ it("runs all guardrails at once, and combines their findings", async () => {
     check: async () => {
       order.push(`${name} begins`);
       await new Promise<void>((resolve) => void h.clock.in(ms, resolve));
-      return [{ says: "RAISE", why: "so" }];
+      return [{ effect: "RAISE", why: "so" }];
     },
   });
   await using h = await guardrailFixture([slow("one", 50), slow("two", 50)], { autonomy: "A3" });

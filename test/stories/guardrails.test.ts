@@ -26,14 +26,14 @@ it("asks a person or raises the risk, and runs again when the call re-enters", a
     on: "arguments",
     check: async () => {
       looks += 1;
-      return [{ says: "CONFIRM", why: "look at it" }];
+      return [{ effect: "CONFIRM", why: "look at it" }];
     },
   };
   await using h = await guardrailFixture([asking], { approvals: { patience: "suspend" } });
   const held = await invokeSay(h.runtime, "x");
   expect(held.status).toBe("pending");
   const [request] = await h.runtime.approvals.list({});
-  expect(request?.why).toContainEqual({ rule: "guardrail asking: look at it", says: "CONFIRM" });
+  expect(request?.why).toContainEqual({ rule: "guardrail asking: look at it", effect: "CONFIRM" });
   await h.runtime.approvals.decide(held.approvalId ?? "", { decision: "approved", by: { user: "ada" } });
   expect((await h.runtime.resume(held.approvalId ?? ""))?.status).toBe("ok");
   expect(looks).toBeGreaterThanOrEqual(2);
@@ -47,7 +47,7 @@ it("an earlier approval does not lift its refusal", async () => {
   const changing: Guardrail = {
     name: "changing",
     on: "arguments",
-    check: () => [{ says: strict ? "DENY" : "CONFIRM", why: "so" }],
+    check: () => [{ effect: strict ? "DENY" : "CONFIRM", why: "so" }],
   };
   await using h = await guardrailFixture([changing], { approvals: { patience: "suspend" } });
   const held = await invokeSay(h.runtime, "x");
@@ -69,7 +69,7 @@ const broken: readonly (readonly [string, Guardrail["check"], RegExp])[] = [
   ["answers nothing", (() => undefined) as never, /not a list of findings/],
   [
     "answers with a finding it may not return",
-    (() => [{ says: "ALLOW", why: "x" }]) as never,
+    (() => [{ effect: "ALLOW", why: "x" }]) as never,
     /not a list of findings/,
   ],
   [
@@ -109,7 +109,10 @@ it("an open guardrail that failed is named in the reasons of the call", async ()
   await using h = await guardrailFixture([{ name: "broken", on: "arguments", check, onFailure: "open" }]);
   const { callId } = await invokeSay(h.runtime, "x");
   const [began] = await h.runtime.audit.query({ callId, type: "tool_call.attempted" });
-  expect(began?.reasons).toContainEqual({ rule: "guardrail broken: failed: out of order, and is open", says: "ALLOW" });
+  expect(began?.reasons).toContainEqual({
+    rule: "guardrail broken: failed: out of order, and is open",
+    effect: "ALLOW",
+  });
 });
 
 it("a guardrail that hangs is given up after its time and aborted, and its late answer is ignored", async () => {
@@ -191,7 +194,7 @@ it("patterns are RE2's; an invalid one and a finding in the wrong place are name
   await expect(createRuntime({ guardrails: [look] })).rejects.toThrow(
     /The pattern `\(\?<=a\)b` of guardrail `p` is not RE2's/,
   );
-  expect(() => patternGuardrail({ name: "p", on: "result", patterns: ["x"], says: "DENY" })).toThrow(
+  expect(() => patternGuardrail({ name: "p", on: "result", patterns: ["x"], effect: "DENY" })).toThrow(
     /one of WITHHOLD, MARK/,
   );
   expect(() => personalData({ kinds: ["shoe" as never] })).toThrow(/not a kind of personal data/);
@@ -214,7 +217,7 @@ it("a guardrail gets the call and its server, and its findings are cut and redac
     on: "arguments",
     check: (subject) => {
       seen.push(subject);
-      return [{ says: "DENY", why: `long ${"x".repeat(5_000)}` }];
+      return [{ effect: "DENY", why: `long ${"x".repeat(5_000)}` }];
     },
   };
   await using h = await guardrailFixture([talker]);

@@ -1,6 +1,6 @@
 /** A store that Postern does not know, written only with what a stranger can import: rows as texts in a remote map. */
 import { setImmediate as overTheNetwork } from "node:timers/promises";
-import { type ApprovalRecord, type CallRecord, type Json, messageOf, newId, RuntimeFault } from "@postern/core";
+import { type ApprovalRecord, type CallRecord, type Json, newId, RuntimeFault } from "@postern/core";
 import { FakeClock } from "@postern/core/testing";
 import { createRuntime, defineTool } from "postern";
 import {
@@ -17,6 +17,7 @@ import {
   type Documents,
   type EntryFilter,
   type EqualCall,
+  Followers,
   leftUnknownBy,
   type OpenStore,
   resultOfWrite,
@@ -24,6 +25,7 @@ import {
   type StoreContext,
   type StoredRows,
   type StoreEntry,
+  type StoreListener,
   type StoreWrite,
   secondEventOf,
   type WaitingFilter,
@@ -119,7 +121,7 @@ class MapStore implements Store {
   broken: Error | undefined;
   readonly #map: RemoteMap;
   readonly #context: StoreContext;
-  readonly #listeners = new Set<(entries: readonly StoreEntry[]) => void>();
+  readonly #followers: Followers;
   #nextSeq: number;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -130,6 +132,7 @@ class MapStore implements Store {
   private constructor(map: RemoteMap, context: StoreContext, nextSeq: number) {
     this.#map = map;
     this.#context = context;
+    this.#followers = new Followers(context.log);
     this.#nextSeq = nextSeq;
   }
 
@@ -145,7 +148,7 @@ class MapStore implements Store {
       });
       await this.#map.write(textsOf(result, entries));
       this.#nextSeq += entries.length;
-      if (entries.length > 0) for (const listener of this.#listeners) this.#tell(listener, entries);
+      this.#followers.notify(entries);
       return { won: true };
     });
   }
@@ -179,10 +182,7 @@ class MapStore implements Store {
     }
   }
 
-  follow(listener: (entries: readonly StoreEntry[]) => void): Disposable {
-    this.#listeners.add(listener);
-    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
-  }
+  follow = (listener: StoreListener): Disposable => this.#followers.add(listener);
 
   readonly documents: Documents = {
     get: (kind, id) =>
@@ -213,14 +213,6 @@ class MapStore implements Store {
   #requests = () => this.#all<ApprovalRecord>("approval/"); // from old to new, because ids grow
   #all = <T>(prefix: string): Promise<T[]> =>
     this.#inTurn(async () => (await this.#map.scan(prefix)).map(([, text]) => JSON.parse(text)));
-
-  #tell(listener: (entries: readonly StoreEntry[]) => void, entries: readonly StoreEntry[]): void {
-    try {
-      listener(entries);
-    } catch (error) {
-      this.#context.log(`A follower threw: ${messageOf(error)}`);
-    }
-  }
 }
 
 /** What a write that won puts into the map. */

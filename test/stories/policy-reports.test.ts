@@ -68,7 +68,7 @@ describe("simulate", () => {
         tool: "pay",
         arguments: { amount: 50 },
         before: { verdict: "ALLOW" },
-        after: { verdict: "DENY", reasons: [{ rule: "rule deny #1 (dear)", says: "DENY", where: "p.yaml:4" }] },
+        after: { verdict: "DENY", reasons: [{ rule: "rule deny #1 (dear)", effect: "DENY", where: "p.yaml:4" }] },
       },
     ]);
     expect({ ran, events: await runtime.audit.query({}) }).toEqual(before);
@@ -192,7 +192,12 @@ describe("an own policy", () => {
     const own = {
       version: "own",
       decide: () =>
-        ({ verdict: "ALLOW", risk: "safe", reasons: [{ rule: "own", says: "ALLOW" }], policyVersion: "own" }) as const,
+        ({
+          verdict: "ALLOW",
+          risk: "safe",
+          reasons: [{ rule: "own", effect: "ALLOW" }],
+          policyVersion: "own",
+        }) as const,
       offers: () => true,
     };
     const runtime = await createRuntime({ tools: [pay], policy: own });

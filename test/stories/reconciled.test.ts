@@ -61,7 +61,7 @@ describe("the answer of a reconcile hook", () => {
   });
 
   it("passes the guardrails on results", async () => {
-    const check = () => [{ says: "WITHHOLD", why: "no" }] as const;
+    const check = () => [{ effect: "WITHHOLD", why: "no" }] as const;
     const guardrails = [{ name: "shy", on: "result", check }] as never;
     await using h = await lost(() => ({ found: "succeeded", answer: "sent" }), { guardrails });
     await h.runtime.ledger.reconcile(h.id);

@@ -92,7 +92,7 @@ describe("another refusal", () => {
     const guard: Guardrail = {
       name: "rivals",
       on: "arguments",
-      check: ({ text }) => (text.includes("rival") ? [{ says: "DENY", why: "it names a rival" }] : []),
+      check: ({ text }) => (text.includes("rival") ? [{ effect: "DENY", why: "it names a rival" }] : []),
     };
     expect(await refused({ guardrails: [guard] }, { to: "rival" })).toContain("guardrail rivals: it names a rival");
     const policy = { pack: { antiFlap: { cooldownSeconds: 60 } } };

@@ -204,7 +204,7 @@ it("tells the hooks of a model that failed, and of a run that was cancelled", as
 it("tells the hooks of a guardrail that found something, and of an agent that a tool starts", async () => {
   const guardrail = {
     ...{ name: "codenames", on: "result" as const },
-    check: () => [{ says: "MARK" as const, why: "a code name" }],
+    check: () => [{ effect: "MARK" as const, why: "a code name" }],
   };
   await using runtime = await createRuntime({ guardrails: [guardrail] });
   const seen: unknown[] = [];
@@ -230,7 +230,7 @@ it("tells the hooks of a guardrail that found something, and of an agent that a 
 it("tells the hook of a guardrail that refuses arguments", async () => {
   const guardrail = {
     ...{ name: "codenames", on: "arguments" as const },
-    check: () => [{ says: "DENY" as const, why: "a code name" }],
+    check: () => [{ effect: "DENY" as const, why: "a code name" }],
   };
   await using runtime = await createRuntime({ guardrails: [guardrail] });
   const seen: string[] = [];

@@ -44,7 +44,7 @@ export interface Weighing {
 /** One rule that took part. `where` is its place in a file. */
 export interface Reason {
   readonly rule: string;
-  readonly says: Verdict | "DENY" | "RAISE";
+  readonly effect: Verdict | "DENY" | "RAISE";
   readonly where?: string;
 }
 

@@ -16,8 +16,8 @@ describe("the words of a reason", () => {
     ["scope mail:write missing", "DENY", "the agent lacks the scope `mail:write`"],
     ["override secrets scope `secrets:a`", "PREVIEW", "tools with the scope `secrets:a` are only previewed"],
     ["rule confirm #2 (mine): it\nasks", "CONFIRM", "rule confirm #2 (mine): it\nasks"],
-  ] as const)("for %s, %s: %s", (rule, says, words) => {
-    expect(reasonWords({ rule, says })).toBe(words);
+  ] as const)("for %s, %s: %s", (rule, effect, words) => {
+    expect(reasonWords({ rule, effect })).toBe(words);
   });
 
   it("holds no name that the policy itself gives, at every level and risk", () => {

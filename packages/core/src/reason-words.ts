@@ -4,15 +4,18 @@
  */
 import type { Reason } from "./event.ts";
 
-type Words = (parts: readonly string[], says: Reason["says"]) => string;
+type Words = (parts: readonly string[], effect: Reason["effect"]) => string;
 
 /** Names that the policy itself gives. All others are sentences already, or the names of rules. */
 const names: readonly (readonly [RegExp, Words])[] = [
-  [/^matrix (\S+)\/(\S+)$/, ([level = "", risk = ""], says) => `agents at level ${level} ${matrixWords(risk, says)}`],
+  [
+    /^matrix (\S+)\/(\S+)$/,
+    ([level = "", risk = ""], effect) => `agents at level ${level} ${matrixWords(risk, effect)}`,
+  ],
   [
     /^threshold (\w+)$/,
-    ([risk], says) =>
-      says === "ALLOW" ? `calls up to risk ${risk} run without approval` : `calls above risk ${risk} need approval`,
+    ([risk], effect) =>
+      effect === "ALLOW" ? `calls up to risk ${risk} run without approval` : `calls above risk ${risk} need approval`,
   ],
   [/^default: allow$/, () => "no rule refuses it"],
   [/^default: deny$/, () => "no rule permits it (default: deny)"],
@@ -31,24 +34,24 @@ const names: readonly (readonly [RegExp, Words])[] = [
   ],
   [
     /^override secrets scope (.+)$/s,
-    ([scope], says) =>
-      `tools with the scope ${scope} ${says === "PREVIEW" ? "are only previewed" : "always need approval"}`,
+    ([scope], effect) =>
+      `tools with the scope ${scope} ${effect === "PREVIEW" ? "are only previewed" : "always need approval"}`,
   ],
   [/^scope (.+) missing$/s, ([scope]) => `the agent lacks the scope \`${scope}\``],
   [/^pack: (.+)$/s, ([what = ""]) => what],
 ];
 
-function matrixWords(risk: string, says: Reason["says"]): string {
+function matrixWords(risk: string, effect: Reason["effect"]): string {
   const calls = risk === "safe" ? "safe calls" : `${risk}-risk calls`;
-  if (says === "ALLOW") return `make ${calls} without approval`;
-  if (says === "PREVIEW") return `only get previews of ${calls}`;
-  return says === "BLOCK" ? `may not make ${calls}` : `need approval for ${calls}`;
+  if (effect === "ALLOW") return `make ${calls} without approval`;
+  if (effect === "PREVIEW") return `only get previews of ${calls}`;
+  return effect === "BLOCK" ? `may not make ${calls}` : `need approval for ${calls}`;
 }
 
-export function reasonWords({ rule, says }: Pick<Reason, "rule" | "says">): string {
+export function reasonWords({ rule, effect }: Pick<Reason, "rule" | "effect">): string {
   for (const [pattern, words] of names) {
     const found = pattern.exec(rule);
-    if (found !== null) return words(found.slice(1), says);
+    if (found !== null) return words(found.slice(1), effect);
   }
   return rule;
 }

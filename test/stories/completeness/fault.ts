@@ -76,7 +76,7 @@ export const decision = (more: object): Decision =>
   ({
     verdict: "ALLOW",
     risk: "safe",
-    reasons: [{ rule: "test", says: "ALLOW" }],
+    reasons: [{ rule: "test", effect: "ALLOW" }],
     policyVersion: "test",
     ...more,
   }) as Decision; // or what a broken policy might give in its place

@@ -33,7 +33,7 @@ const effects = new Map([
 /** Two reasons, kept apart: the policy's, with rule and line, and the agent's own, which is not checked. */
 export function WhyAsked({ approval }: CardPartProps): ReactNode {
   const { why, reason, risk_level, autonomy_level } = approval;
-  const asking = why.filter(({ says }) => says !== "ALLOW");
+  const asking = why.filter(({ effect }) => effect !== "ALLOW");
   const agentLabel = (
     <span className="inline-flex items-center gap-1.5">
       Why the agent asks <Badge tone="medium">unverified</Badge>
@@ -43,11 +43,11 @@ export function WhyAsked({ approval }: CardPartProps): ReactNode {
     <Card title="Why" body="grid items-start gap-4 md:grid-cols-2">
       <Part label="Why you are asked">
         <ul className="grid gap-1.5">
-          {(asking.length > 0 ? asking : why).map(({ rule, says, where }) => (
+          {(asking.length > 0 ? asking : why).map(({ rule, effect, where }) => (
             <li key={`${rule} ${where}`} className="flex items-baseline gap-2">
-              <StateBadge state={says} word={effects.get(says)} />
+              <StateBadge state={effect} word={effects.get(effect)} />
               <span className="min-w-0">
-                <Text className="font-medium">{reasonWords({ rule, says })}</Text>
+                <Text className="font-medium">{reasonWords({ rule, effect })}</Text>
                 {where !== undefined && <Text className="mono text-ink-3">{` ${where}`}</Text>}
               </span>
             </li>

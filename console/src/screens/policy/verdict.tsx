@@ -50,7 +50,7 @@ export function Decision({ decision }: { readonly decision: PolicyDecision }): R
             <Text className="min-w-0 flex-1">{reason.rule}</Text>
             {reason.where !== undefined && <Text className="mono text-ink-2">{reason.where}</Text>}
             {deciding.has(reason) && <span className="font-medium text-accent">decides</span>}
-            <Verdict verdict={reason.says} />
+            <Verdict verdict={reason.effect} />
           </li>
         ))}
       </ol>
@@ -60,7 +60,7 @@ export function Decision({ decision }: { readonly decision: PolicyDecision }): R
 
 /** The reasons that give the verdict; only those with a line in a file, when there are any: these can be changed. */
 function decidingOf({ verdict, reasons }: PolicyDecision): ReadonlySet<ReasonView> {
-  const saying = reasons.filter(({ says }) => says === verdict);
+  const saying = reasons.filter(({ effect }) => effect === verdict);
   const written = saying.filter(({ where }) => where !== undefined);
   return new Set(written.length > 0 ? written : saying);
 }

@@ -133,9 +133,9 @@ export const requestedCall = {
 
 export const effects = z.enum(["read", "write", "destructive"]);
 export const riskSource = z.enum(["declared", "operator", "default", "guess"]);
-export const recordedReason = { rule: text, says: text, where: text.optional() };
+export const recordedReason = { rule: text, effect: text, where: text.optional() };
 /** A rule that shaped a decision, and what it says. */
 export const decisionReason = component("Reason", {
   ...recordedReason,
-  says: z.enum([...verdicts, "DENY", "RAISE"]),
+  effect: z.enum([...verdicts, "DENY", "RAISE"]),
 });

@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 
-interface Waiter {
+interface DueTimer {
   readonly due: number;
   readonly then: () => void;
 }
@@ -9,7 +9,7 @@ interface Waiter {
 export class FakeClock implements Clock {
   readonly #startMs: number;
   #passedMs = 0;
-  readonly #waiters = new Set<Waiter>();
+  readonly #timers = new Set<DueTimer>();
 
   constructor(startMs: number = Date.UTC(2026, 10, 20)) {
     this.#startMs = startMs;
@@ -24,14 +24,14 @@ export class FakeClock implements Clock {
   }
 
   in(ms: number, then: () => void): () => void {
-    const waiter: Waiter = { due: this.#passedMs + Math.max(0, ms), then };
-    this.#waiters.add(waiter);
-    return () => void this.#waiters.delete(waiter);
+    const timer: DueTimer = { due: this.#passedMs + Math.max(0, ms), then };
+    this.#timers.add(timer);
+    return () => void this.#timers.delete(timer);
   }
 
   /** The number of open waits, to find leaks. */
   get waiting(): number {
-    return this.#waiters.size;
+    return this.#timers.size;
   }
 
   /** Advances the time and runs due timers in order; promises settle between two of them. */
@@ -39,9 +39,9 @@ export class FakeClock implements Clock {
     const until = this.#passedMs + ms;
     await settled();
     for (;;) {
-      const next = [...this.#waiters].filter(({ due }) => due <= until).sort((a, b) => a.due - b.due)[0];
+      const next = [...this.#timers].filter(({ due }) => due <= until).sort((a, b) => a.due - b.due)[0];
       if (next === undefined) break;
-      this.#waiters.delete(next);
+      this.#timers.delete(next);
       this.#passedMs = Math.max(this.#passedMs, next.due);
       next.then();
       await settled();

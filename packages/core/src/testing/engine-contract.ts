@@ -19,9 +19,10 @@ export function engineContract(name: string, open: () => SandboxDriver | Promise
       await (driver as Partial<AsyncDisposable>)[Symbol.asyncDispose]?.(); // an engine may have nothing to close
     });
 
-    it.each(engineChecks.map((check) => [check.says, check] as const))("%s", async (_says, check) => {
+    it.for(engineChecks)("$says", async (check, { skip }) => {
       const result = await tryEngine(driver, check);
-      expect(result?.holds ?? true, JSON.stringify(result)).toBe(true);
+      if (result === undefined) skip(`not in ${driver.capabilities.language}`);
+      else expect(result.holds, JSON.stringify(result)).toBe(true);
     });
   });
 }

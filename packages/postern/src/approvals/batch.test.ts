@@ -47,7 +47,7 @@ describe("a batch of two", () => {
     ["risk", { risk: "medium" }, "`apr_2` has the risk medium. "],
     [
       "reason",
-      { why: [{ rule: "matrix A2/high", says: "CONFIRM" }] },
+      { why: [{ rule: "matrix A2/high", effect: "CONFIRM" }] },
       "`apr_2` has the reasons: agents at level A2 need approval for high-risk calls. ",
     ],
   ])("is refused when they are of another %s, and says which", (_, changes, text) => {

@@ -159,7 +159,7 @@ function isScopeValue(name: string, value: unknown): boolean {
 
 /** The rules that ask for an approval. */
 export function asking(reasons: readonly Reason[]): readonly string[] {
-  return reasons.filter(({ says }) => says === "CONFIRM").map(({ rule }) => rule);
+  return reasons.filter(({ effect }) => effect === "CONFIRM").map(({ rule }) => rule);
 }
 
 export function grantOf(

@@ -259,12 +259,12 @@ function outOfSession(grant: Grant, sessionId: string | undefined): string | und
 
 /** One of the reasons of a call that the grant answered. */
 export function grantReason({ id, by, reason }: Grant): Reason {
-  return { rule: `grant ${id} of ${by}: ${reason}`, says: "ALLOW" };
+  return { rule: `grant ${id} of ${by}: ${reason}`, effect: "ALLOW" };
 }
 
 /** One of the reasons of a call whose grant does not count. */
 export function silentReason({ grant: { id, by, reason }, why }: Silent): Reason {
-  return { rule: `grant ${id} of ${by}: ${reason} (does not count: ${why})`, says: "CONFIRM" };
+  return { rule: `grant ${id} of ${by}: ${reason} (does not count: ${why})`, effect: "CONFIRM" };
 }
 
 function audienceOf({ tool, risk, weighing: { connector }, authority: { principal } }: Grantable): Audience {

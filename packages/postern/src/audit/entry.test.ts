@@ -82,7 +82,7 @@ describe("a stored event", () => {
       looked.push(text);
       return text;
     };
-    const because = { ...weighing, reasons: [{ rule: "r1", says: "ALLOW", where }] } as const;
+    const because = { ...weighing, reasons: [{ rule: "r1", effect: "ALLOW", where }] } as const;
     auditBody(ended("refused", { weighing: because }), clean, new Timestamps());
     expect(looked).toContain(where);
     looked.length = 0;
@@ -203,7 +203,7 @@ describe("a stored event", () => {
         at,
         call,
         key: call.id,
-        weighing: { ...weighing, reasons: [{ rule: secret, says: "ALLOW", where: secret }] },
+        weighing: { ...weighing, reasons: [{ rule: secret, effect: "ALLOW", where: secret }] },
       },
       ended("succeeded", { call }),
       ended("settled", { by: secret }),

@@ -240,9 +240,9 @@ function refsOf(call: ToolCall, { key, approvalId, grant, parentId }: Refs, clea
 }
 
 function weighingFields(weighing: Weighing, clean: Clean) {
-  const reasons = weighing.reasons.map(({ rule, says, where }) => ({
+  const reasons = weighing.reasons.map(({ rule, effect, where }) => ({
+    effect,
     rule: clean(rule),
-    says,
     ...(where !== undefined && { where: clean(where) }),
   }));
   return { ...riskFields(weighing, clean), reasons, verdict: weighing.verdict };

@@ -42,7 +42,7 @@ export interface AuditEvent {
   readonly verdict?: string;
   readonly reasons?: readonly {
     readonly rule: string;
-    readonly says: string;
+    readonly effect: string;
     readonly where?: string;
   }[];
   readonly policy_version?: string;

@@ -65,7 +65,7 @@ const anyWeighing: fc.Arbitrary<Weighing> = fc
       fc
         .record({
           rule: anyText,
-          says: fc.constantFrom("ALLOW", "DENY", "RAISE"),
+          effect: fc.constantFrom("ALLOW", "DENY", "RAISE"),
           where: maybe(anyText),
         })
         .map(present),

@@ -5,7 +5,7 @@ import type { AgentsPackage } from "./agents-port.ts";
 
 /** As a variable, because TypeScript would look for the types of a literal: they are not there when postern is built. */
 const specifier: string = "@postern/agents/command";
-const load = (): Promise<AgentsPackage> => import(specifier) as Promise<AgentsPackage>; // a test holds it against the package's type
+const load = (): Promise<AgentsPackage> => import(specifier) as Promise<AgentsPackage>; // command.test-d.ts of that package compares them
 
 /**
  * @param what what needs the package, for the message

@@ -16,7 +16,7 @@ import { defineConfig } from ${entry("config/index.ts")};
 import type { Channel } from ${entry("observe/index.ts")};
 import type { Guardrail } from ${entry("policy/index.ts")};
 const rivals: Guardrail = { name: "rivals", on: "arguments",
-  check: ({ text }) => (text.includes("rival") ? [{ says: "DENY", why: "it names a rival" }] : []) };
+  check: ({ text }) => (text.includes("rival") ? [{ effect: "DENY", why: "it names a rival" }] : []) };
 const pager: Channel = { name: "pager", kind: "pager", target: "the pager on the desk", wants: () => true,
   deliver: async ({ type, link }) => { appendFileSync(${JSON.stringify(printed)}, type + " " + link + "\\n"); return { delivered: true }; } };
 const input = { type: "object", properties: { text: { type: "string" } }, required: ["text"] };

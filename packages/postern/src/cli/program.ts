@@ -68,6 +68,16 @@ const groups: readonly (readonly [
   load: () => Promise<{ readonly commands: (group: CommandGroup) => void }>,
 ])[] = [
   ["init", "write a first configuration and a tool; overwrites nothing", () => import("./commands/init.ts")],
+  [
+    "connect",
+    "write Postern into the file of a client; shows the change and asks",
+    () => import("./commands/connect.ts"),
+  ],
+  [
+    "disconnect",
+    "take Postern out of the file of a client again",
+    async () => ({ commands: (await import("./commands/connect.ts")).disconnectCommands }),
+  ],
   ["start", "serve MCP at /mcp and HTTP at /v1 on 127.0.0.1", () => import("./commands/start.ts")],
   ["call", "call a tool as the agent", () => import("./commands/call.ts")],
   ["calls", "what was called, and how it ended", () => import("./commands/calls.ts")],

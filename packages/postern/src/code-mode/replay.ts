@@ -157,7 +157,7 @@ async function notRun(call: ToolCall, parts: Parts): Promise<Ending> {
   const weighed = await assess(uncountedCall(call), parts);
   if (isEnding(weighed)) return weighed;
   if (weighed.verdict === "PREVIEW") {
-    const rules = weighed.weighing.reasons.filter(({ says }) => says === "PREVIEW").map(({ rule }) => rule);
+    const rules = weighed.weighing.reasons.filter(({ effect }) => effect === "PREVIEW").map(({ rule }) => rule);
     const level = call.authority.autonomy ?? "A0";
     const why = `\`${call.tool}\` is only previewed at autonomy level ${level}: ${rules.join(", ")}. It was not run.`;
     return refuse("preview_only", why);

@@ -107,7 +107,9 @@ const schema = z.strictObject({
   servers: z
     .record(serverName, serverSchema as z.ZodType<SnakeCased<ServerConfig>>)
     .exactOptional()
-    .describe("Upstream MCP servers by name: docs/reference/mcp.md."),
+    .describe(
+      "Upstream MCP servers, and HTTP APIs by their OpenAPI document, by name: docs/reference/mcp.md, openapi.md.",
+    ),
   tools: z
     .strictObject({
       modules: z
@@ -172,6 +174,7 @@ export const configOpaque: OpaqueFields<"equals" | "one_of"> = opaqueFields([
     "servers.*",
     "servers.*.env",
     "servers.*.headers",
+    "servers.*.auth",
     "servers.*.tools.*",
     "skills.agents.*",
     "files.roots.*",

@@ -94,7 +94,7 @@ function publicUrlOf({ listen, channels }: Pick<ConfigData, "listen" | "channels
   return listen?.publicUrl ?? (console !== undefined && publicUrlPattern.test(console) ? console : undefined);
 }
 
-/** A server starts in the configuration's folder, so its relative arguments are relative to that folder. */
+/** A server starts in the configuration's folder, so its relative arguments are relative to that folder. So is a document. */
 function serversOf(
   servers: Readonly<Record<string, ServerConfig>>,
   base: string,
@@ -106,7 +106,13 @@ function serversOf(
       return [tool, where === undefined ? settings : { ...settings, where }];
     });
     const cwd = server.command !== undefined && { cwd: resolve(base, server.cwd ?? ".") };
-    return [name, { ...server, ...cwd, ...(server.tools !== undefined && { tools: Object.fromEntries(tools) }) }];
+    const { openapi } = server;
+    const document = openapi !== undefined &&
+      !/^(?:[a-z][a-z\d+.-]*:\/\/|\$\{)/i.test(openapi) && { openapi: resolve(base, openapi) };
+    return [
+      name,
+      { ...server, ...cwd, ...document, ...(server.tools !== undefined && { tools: Object.fromEntries(tools) }) },
+    ];
   });
   return Object.fromEntries(placed);
 }

@@ -38,4 +38,19 @@ describe("the effective configuration that is stored with each run", () => {
       expect(parse(again)).toEqual(parse(once));
     }
   });
+
+  it("shows an API without its credentials, and its document's path in full", async () => {
+    const servers = `servers: { shop: { openapi: shop.yaml, base_url: "https://ann:pass-1@shop.example/v1?key=k-1", auth: { token: abc-secret, key: "secret://shop/key" } } }\n`;
+    const kept = configSnapshot(await configs.load(servers));
+    expect(kept).not.toMatch(/pass-1|k-1|abc-secret/);
+    expect(parse(kept)).toMatchObject({
+      servers: {
+        shop: {
+          openapi: expect.stringMatching(/^\/.*\/shop\.yaml$/),
+          base_url: "https://shop.example/v1",
+          auth: { key: "secret://shop/key" },
+        },
+      },
+    });
+  });
 });

@@ -78,10 +78,13 @@ function shownChains({ drivers: _, engineSettings, ...rest }: NonNullable<Settin
 }
 
 /** Any argument but a bare flag may be a password, so only flags are shown. */
-function shownServer({ env, headers, args, url, ...rest }: ServerConfig): object {
+function shownServer({ env, headers, auth, args, url, openapi, baseUrl, ...rest }: ServerConfig): object {
   return {
     ...rest,
     ...(url !== undefined && { url: shownUrl(url) }),
+    ...(openapi !== undefined && { openapi: openapi.includes("://") ? shownUrl(openapi) : openapi }),
+    ...(baseUrl !== undefined && { baseUrl: shownUrl(baseUrl) }),
+    ...(auth !== undefined && { auth: maskedValues(auth) }),
     ...(args !== undefined && { args: args.map((word) => (/^--?[A-Za-z][\w-]*$/.test(word) ? word : masked(word))) }),
     ...(env !== undefined && { env: maskedValues(env) }),
     ...(headers !== undefined && { headers: maskedValues(headers) }),

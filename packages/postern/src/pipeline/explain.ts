@@ -58,7 +58,7 @@ export interface RecordedVerdict {
     readonly at: number;
     readonly verdict: string;
     readonly risk: string;
-    readonly reasons: readonly { readonly rule: string; readonly says: string; readonly where?: string }[];
+    readonly reasons: readonly { readonly rule: string; readonly effect: string; readonly where?: string }[];
     readonly policyVersion: string;
     /** The grant that answered for a person. */
     readonly grant?: string;

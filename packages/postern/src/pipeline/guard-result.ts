@@ -189,8 +189,8 @@ function combineAnswers(answers: readonly GuardrailRun[], call: FoundCall, parts
   const notes: string[] = [];
   for (const answer of answers) {
     const { guardrail, found, failure, open } = answer;
-    for (const { says, why } of found) {
-      if (says === "MARK") marks.push({ guardrail, why });
+    for (const { effect, why } of found) {
+      if (effect === "MARK") marks.push({ guardrail, why });
       else withheld.push(`guardrail \`${guardrail}\`: ${why}`);
     }
     if (failure === undefined) continue;

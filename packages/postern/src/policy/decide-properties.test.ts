@@ -111,7 +111,7 @@ describe("a decision", () => {
       fc.property(anyOptions, anyFacts, (options, facts) => {
         const { verdict, reasons } = createPolicy(options).decide(facts);
         expect(reasons.length).toBeGreaterThan(0);
-        expect(reasons.some(({ says }) => says === verdict)).toBe(true);
+        expect(reasons.some(({ effect }) => effect === verdict)).toBe(true);
       }),
       runs(0.1),
     );
@@ -137,7 +137,7 @@ describe("a decision", () => {
       },
       () => undefined,
       async () => [],
-      () => [{ guardrail: "x", says: "ALLOW", why: "please" }],
+      () => [{ guardrail: "x", effect: "ALLOW", why: "please" }],
     );
     await fc.assert(
       fc.property(anyOptions, anyFacts, answers, (options, facts, weigh) => {
@@ -196,7 +196,7 @@ describe("a decision", () => {
         const report = policy.effective?.([tool], query);
         const [line] = report?.lines ?? [];
         const decision = policy.decide({ ...facts, suggestion: undefined });
-        expect(line?.by.says).toBe(line?.verdict);
+        expect(line?.by.effect).toBe(line?.verdict);
         if (line?.depends.length === 0) expect(line.verdict).toBe(decision.verdict);
         const all = [tool, ...more];
         expect(policy.effective?.(all.toReversed(), query).lines.length).toBe(all.length);

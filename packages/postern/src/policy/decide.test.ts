@@ -17,7 +17,7 @@ describe("scopes", () => {
     expect(decision).toMatchObject({
       verdict: "DENY",
       missingScope: "mail:write",
-      reasons: expect.arrayContaining([{ rule: "scope mail:write missing", says: "DENY" }]),
+      reasons: expect.arrayContaining([{ rule: "scope mail:write missing", effect: "DENY" }]),
     });
   });
 
@@ -38,7 +38,7 @@ describe("scopes", () => {
     const decision = createPolicy().decide(facts({ scopes: ["secrets:read"] }, { scopes: ["secrets:read"] }));
     expect(decision).toMatchObject({
       verdict: "CONFIRM",
-      reasons: expect.arrayContaining([{ rule: "override secrets scope `secrets:read`", says: "CONFIRM" }]),
+      reasons: expect.arrayContaining([{ rule: "override secrets scope `secrets:read`", effect: "CONFIRM" }]),
     });
   });
 
@@ -46,7 +46,7 @@ describe("scopes", () => {
     const granted = ["secrets:read"];
     const decision = createPolicy().decide(facts({ scopes: granted }, { scopes: granted, autonomy: "A0" }));
     expect(decision.verdict).toBe("PREVIEW");
-    expect(decision.reasons).toContainEqual({ rule: "override secrets scope `secrets:read`", says: "PREVIEW" });
+    expect(decision.reasons).toContainEqual({ rule: "override secrets scope `secrets:read`", effect: "PREVIEW" });
   });
 });
 
@@ -66,7 +66,7 @@ describe("the risk of one call", () => {
       risk: "critical",
       verdict: "BLOCK",
       reasons: expect.arrayContaining([
-        { rule: "risk critical of this call, says the tool (its own: safe)", says: "RAISE" },
+        { rule: "risk critical of this call, says the tool (its own: safe)", effect: "RAISE" },
       ]),
     });
   });
@@ -158,7 +158,7 @@ describe("a policy", () => {
       const decision = createPolicy().decide(broken as unknown as Facts);
       expect(decision).toMatchObject({
         verdict: "DENY",
-        reasons: [{ rule: expect.stringMatching(/^policy error/), says: "DENY" }],
+        reasons: [{ rule: expect.stringMatching(/^policy error/), effect: "DENY" }],
       });
     }
   });

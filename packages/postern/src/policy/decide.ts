@@ -106,7 +106,7 @@ class LayeredPolicy implements Policy {
   }
 
   #denyFor(error: unknown): Decision {
-    const reasons = Object.freeze([{ rule: `policy error: ${messageOf(error)}`, says: "DENY" as const }]);
+    const reasons = Object.freeze([{ rule: `policy error: ${messageOf(error)}`, effect: "DENY" as const }]);
     const decision = { verdict: "DENY", risk: "critical", reasons, policyVersion: this.version } as const;
     return Object.freeze(this.#observing ? { ...decision, observed: "DENY" as const } : decision);
   }
@@ -121,6 +121,6 @@ function observed(
   if (draft.keptDenied) return "DENY";
   const critical = draft.risk === "critical" && !allowUnattendedCritical;
   const verdict = critical ? stricter(draft.kept, "CONFIRM") : draft.kept;
-  draft.reasons.push({ rule: `mode observe: enforce would give ${decided}`, says: verdict });
+  draft.reasons.push({ rule: `mode observe: enforce would give ${decided}`, effect: verdict });
   return verdict;
 }

@@ -6,15 +6,15 @@
 export type { ControlChange, ControlState, Controls } from "./controls.ts";
 export { createPolicy } from "./decide.ts";
 export type {
+  ArgumentEffect,
   ArgumentGuardrail,
-  ArgumentSays,
   GuardedArguments,
   GuardedCall,
   GuardedResult,
   Guardrail,
   GuardrailFinding,
+  ResultEffect,
   ResultGuardrail,
-  ResultSays,
 } from "./guardrails/guardrails.ts";
 export type { PersonalDataKind, PersonalDataOptions } from "./guardrails/personal-data.ts";
 export { personalData } from "./guardrails/personal-data.ts";

@@ -55,7 +55,7 @@ export class DecisionDraft {
 
   demand(verdict: Verdict, rule: string): void {
     this.verdict = stricter(this.verdict, verdict);
-    this.reasons.push({ rule, says: verdict });
+    this.reasons.push({ rule, effect: verdict });
   }
 
   demandAlways(verdict: Verdict, rule: string): void {
@@ -66,16 +66,16 @@ export class DecisionDraft {
   /** Raises one level, at most to critical. It has an effect only before the matrix decides. */
   raise(rule: string): void {
     this.risk = risks[Math.min(rankOf(this.risk) + 1, risks.length - 1)] ?? "critical";
-    this.reasons.push({ rule, says: "RAISE" });
+    this.reasons.push({ rule, effect: "RAISE" });
   }
 
   /** Adds the finding of a guardrail or of a layer from outside. */
-  take({ guardrail, says, why }: Finding): void {
+  take({ guardrail, effect, why }: Finding): void {
     const rule = `${guardrail}: ${why}`;
-    if (says === "DENY") this.deny({ rule, says });
-    else if (says === "CONFIRM") this.demand("CONFIRM", rule);
-    else if (says === "RAISE") this.raise(rule);
-    else throw new TypeError(`\`${guardrail}\` says \`${String(says)}\``);
+    if (effect === "DENY") this.deny({ rule, effect });
+    else if (effect === "CONFIRM") this.demand("CONFIRM", rule);
+    else if (effect === "RAISE") this.raise(rule);
+    else throw new TypeError(`\`${guardrail}\` says \`${String(effect)}\``);
   }
 }
 
@@ -117,8 +117,8 @@ function weighRisk({ tool, suggestion }: Facts, draft: DecisionDraft): void {
   draft.risk = believedRisk(tool, base, suggested);
   draft.base = draft.risk;
   if (draft.risk === base) return;
-  const says = rankOf(suggested) > rankOf(base) ? "RAISE" : "ALLOW";
-  draft.reasons.push({ rule: `risk ${suggested} of this call, says the tool (its own: ${base})`, says });
+  const effect = rankOf(suggested) > rankOf(base) ? "RAISE" : "ALLOW";
+  draft.reasons.push({ rule: `risk ${suggested} of this call, says the tool (its own: ${base})`, effect });
 }
 
 /** A suggestion may lower only a risk that the tool's author declared, not one of an operator, a default or a guess. */
@@ -147,8 +147,8 @@ function weighAlso(facts: Facts, draft: DecisionDraft, { also }: DecisionTerms):
 /** Findings of guardrails about the arguments. The failure of an `open` guardrail becomes a reason too. */
 function weighFindings({ findings = [] }: Facts, draft: DecisionDraft): void {
   for (const finding of findings) {
-    if (finding.says !== "ALLOW") draft.take({ ...finding, guardrail: `guardrail ${finding.guardrail}` });
-    else draft.reasons.push({ rule: `guardrail ${finding.guardrail}: ${finding.why}`, says: "ALLOW" });
+    if (finding.effect !== "ALLOW") draft.take({ ...finding, guardrail: `guardrail ${finding.guardrail}` });
+    else draft.reasons.push({ rule: `guardrail ${finding.guardrail}: ${finding.why}`, effect: "ALLOW" });
   }
 }
 
@@ -182,7 +182,7 @@ function weighSkills({ tool, skills }: Facts, draft: DecisionDraft): void {
   const forbidding = skills && skillsForbid(skills, tool);
   if (forbidding === undefined) return;
   const names = forbidding.map((name) => `\`${name}\``).join(", ");
-  draft.denyAlways({ rule: `skill ${names}: \`${tool.tool}\` is not among the allowed tools`, says: "DENY" });
+  draft.denyAlways({ rule: `skill ${names}: \`${tool.tool}\` is not among the allowed tools`, effect: "DENY" });
 }
 
 function weighRules(_facts: Facts, draft: DecisionDraft, { permissionAt }: DecisionTerms): void {
@@ -197,7 +197,7 @@ function weighScopes({ tool, scopes }: Facts, draft: DecisionDraft): void {
   const missing = missingScope(tool.scopes, scopes);
   if (missing === undefined) return;
   draft.missingScope = missing;
-  draft.denyAlways({ rule: `scope ${missing} missing`, says: "DENY" });
+  draft.denyAlways({ rule: `scope ${missing} missing`, effect: "DENY" });
 }
 
 /** The first required scope that was not granted. */

@@ -4,14 +4,14 @@ import { createPolicy, type PolicyOptions } from "./decide.ts";
 import type { Decision, Facts, ToolFacts } from "./policy.ts";
 
 describe("a layer from outside", () => {
-  const saying = (says: "DENY" | "CONFIRM" | "RAISE"): PolicyOptions => ({
-    also: [{ name: "house", version: "1", weigh: () => [{ guardrail: "house", says, why: "because" }] }],
+  const saying = (effect: "DENY" | "CONFIRM" | "RAISE"): PolicyOptions => ({
+    also: [{ name: "house", version: "1", weigh: () => [{ guardrail: "house", effect, why: "because" }] }],
   });
 
   it("denies, asks and raises, and is named", () => {
     expect(decide(saying("DENY"), tool("mail"))).toMatchObject({
       verdict: "DENY",
-      reasons: [{ rule: "house: because", says: "DENY" }],
+      reasons: [{ rule: "house: because", effect: "DENY" }],
     });
     expect(decide(saying("CONFIRM"), tool("mail")).verdict).toBe("CONFIRM");
     expect(decide(saying("RAISE"), tool("mail"))).toMatchObject({ risk: "medium", verdict: "CONFIRM" });
@@ -23,7 +23,7 @@ describe("a layer from outside", () => {
     const layer = {
       name: "house",
       version: "1",
-      weigh: () => (asked++ > 0 ? [{ guardrail: "h", says: "DENY", why: "twice" } as const] : []),
+      weigh: () => (asked++ > 0 ? [{ guardrail: "h", effect: "DENY", why: "twice" } as const] : []),
     };
     const policy = createPolicy({ also: [layer] });
     const facts: Facts = { ...decideFacts(), tool: tool("mail") };

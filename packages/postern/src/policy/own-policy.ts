@@ -8,8 +8,8 @@ import type { Decision, Policy } from "./policy.ts";
 const decisionSchema = lazySchema((zod) => {
   const outcomes = [...verdicts, "DENY"] as const;
   const text = zod.string("a text");
-  const says = zod.enum([...outcomes, "RAISE"], `one of ${[...outcomes, "RAISE"].join(", ")}`);
-  const reason = zod.object({ rule: text, says, where: text.optional() }, "{ rule, says, where? }");
+  const effect = zod.enum([...outcomes, "RAISE"], `one of ${[...outcomes, "RAISE"].join(", ")}`);
+  const reason = zod.object({ rule: text, effect, where: text.optional() }, "{ rule, effect, where? }");
   return zod.object(
     {
       verdict: zod.enum(outcomes, `one of ${outcomes.join(", ")}`),

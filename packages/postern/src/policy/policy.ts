@@ -98,13 +98,13 @@ export const alwaysOffered: readonly string[] = Object.freeze(["list_skills", "l
 /** What a guardrail found in the arguments of a call. It can only make a decision stricter. */
 export interface Finding {
   readonly guardrail: string;
-  readonly says: "DENY" | "CONFIRM" | "RAISE";
+  readonly effect: "DENY" | "CONFIRM" | "RAISE";
   readonly why: string;
 }
 
 /** The failure of a guardrail with `onFailure: "open"`. It is a reason, but decides nothing. */
-export interface OpenFailure extends Omit<Finding, "says"> {
-  readonly says: "ALLOW";
+export interface OpenFailure extends Omit<Finding, "effect"> {
+  readonly effect: "ALLOW";
 }
 
 export interface Facts {

@@ -44,6 +44,10 @@ export async function connect(
     registry: parts.registry,
     pins: parts.pins,
     revisions: new Revisions(parts.store, parts.clock),
+    openApi: async (address, options) => {
+      const { OpenApiUpstream } = await import("../openapi/openapi-upstream.ts");
+      return new OpenApiUpstream(address, options);
+    },
     answerBytes: parts.answerBytes,
     waitMs: parts.waitMs,
     clock: parts.clock,

@@ -16,6 +16,7 @@ export type { Audience } from "./audience.ts";
 export { audienceKey } from "./audience.ts";
 export type { AnsweringAt, EqualCall } from "./equal-calls.ts";
 export { answeringRow, answersUntil } from "./equal-calls.ts";
+export { Followers } from "./followers.ts";
 export { approvalsIn, artifactsNeededBy, audiencesIn, callsIn } from "./lists.ts";
 export type { OpenStore, StoreContext } from "./open-store.ts";
 export { artifactDigestsIn, callNeedsArtifacts, requestNeedsArtifacts } from "./references.ts";
@@ -33,6 +34,7 @@ export type {
   SerializeEvent,
   Store,
   StoreEntry,
+  StoreListener,
   WaitingAudience,
   WaitingFilter,
 } from "./store.ts";

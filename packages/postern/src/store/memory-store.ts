@@ -8,9 +8,8 @@ import {
   RuntimeFault,
   type StoreWrite,
 } from "@postern/core";
-import { harmless } from "@postern/core/system";
 import { answeringRow, answersUntil } from "./equal-calls.ts";
-import { Followers, type Listener } from "./followers.ts";
+import { Followers } from "./followers.ts";
 import { approvalsIn, artifactsNeededBy, audiencesIn, callsIn } from "./lists.ts";
 import { leftUnknownBy, resultOfWrite, type StoredRows, secondEventOf, type WonWrite } from "./rules.ts";
 import type {
@@ -23,6 +22,7 @@ import type {
   SerializeEvent,
   Store,
   StoreEntry,
+  StoreListener,
   WaitingAudience,
   WaitingFilter,
 } from "./store.ts";
@@ -62,7 +62,7 @@ export class MemoryStore implements Store {
   constructor({ clock, serialize, log = () => {} }: MemoryStoreOptions) {
     this.#clock = clock;
     this.#serialize = serialize;
-    this.#followers = new Followers(harmless(log));
+    this.#followers = new Followers(log);
     this.#rows = {
       incarnation: this.incarnation,
       now: () => clock.now(),
@@ -159,7 +159,7 @@ export class MemoryStore implements Store {
     }
   }
 
-  follow(listener: Listener): Disposable {
+  follow(listener: StoreListener): Disposable {
     return this.#followers.add(listener);
   }
 

@@ -82,7 +82,7 @@ export function approvalOf(record: CallRecord, more: Partial<ApprovalRecord> = {
     binding: "binding",
     definition,
     risk,
-    why: [{ rule: "matrix", says: "CONFIRM" }],
+    why: [{ rule: "matrix", effect: "CONFIRM" }],
     policyVersion: "1",
     requestedAt: call.arrivedAt,
     expiresAt: record.aliveUntil ?? call.arrivedAt + hourMs,

@@ -18,7 +18,7 @@ const request: ApprovalRecord = {
   binding: "b",
   definition: "d",
   risk: "high",
-  why: [{ rule: "matrix A2/high", says: "CONFIRM", where: "postern.yaml:12" }],
+  why: [{ rule: "matrix A2/high", effect: "CONFIRM", where: "postern.yaml:12" }],
   policyVersion: "p",
   preview: { summary: "mail to a@b.c", diff: "-old\n+new", supported: true },
   requestedAt: 0,

@@ -153,9 +153,9 @@ function recordedText(
 function reasonLines(screen: PolicyScreen, { reasons, verdict }: DecisionView, indent: string): string {
   return reasons
     .map((reason) => {
-      const { says } = reason;
-      const word = says === "RAISE" ? says.padEnd(8) : paintVerdict(screen.paint, says, says.padEnd(8));
-      const first = `${indent}${says === verdict ? "→" : " "} ${word} `;
+      const { effect } = reason;
+      const word = effect === "RAISE" ? effect.padEnd(8) : paintVerdict(screen.paint, effect, effect.padEnd(8));
+      const first = `${indent}${effect === verdict ? "→" : " "} ${word} `;
       return wrapperFor(screen)(first, ruleText(reason), indent.length + 11);
     })
     .join("");
@@ -217,7 +217,7 @@ function changeText(screen: PolicyScreen, change: VerdictChangeView): string {
     `${paintVerdict(paint, one.verdict)}${one.observed === undefined ? "" : ` (enforced: ${one.observed})`}`;
   const because = (label: string, one: DecisionView): string =>
     one.reasons
-      .filter(({ says }) => says === one.verdict || says === one.observed)
+      .filter(({ effect }) => effect === one.verdict || effect === one.observed)
       .map((reason, i) => wrap(`  ${paint("dim", (i === 0 ? label : "").padEnd(7))} `, ruleText(reason), 10))
       .join("");
   return [

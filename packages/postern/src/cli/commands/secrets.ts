@@ -1,6 +1,7 @@
 import { messageOf, RuntimeFault } from "@postern/core";
+import type { Settings } from "../../config/settings.ts";
 import { changeSealed, openSealed, type SealedPlace } from "../../secrets/sealed-file.ts";
-import { checkSecretName, maxValueBytes, secretValue } from "../../secrets/secret-name.ts";
+import { checkSecretName, checkSecretValue, maxValueBytes, secretValue } from "../../secrets/secret-name.ts";
 import { readHiddenInput } from "../approver/hidden-input.ts";
 import type { CommandGroup } from "../command.ts";
 import { commandName } from "../command-name.ts";
@@ -22,12 +23,7 @@ export function commands(group: CommandGroup): void {
       const place = await placeOf(typed);
       const bytes = await readHiddenInput(typed.host.terminal, `Value of ${name} (not shown): `, maxValueBytes + 2);
       const value = secretValue(bytes, name);
-      let replaced = false;
-      await changeSealed(place, (entries) => {
-        replaced = entries.has(name);
-        return new Map(entries).set(name, value);
-      });
-      const recorded = await record(typed, { connector, key, act: "set" });
+      const { replaced, recorded } = await storeSecrets(typed, place, new Map([[name, value]]));
       const text = `${replaced ? "Replaced" : "Set"} ${name}. Use it in the configuration as ${reference}\n`;
       print(typed, { connector, key, reference, file: place.file, replaced, recorded }, text);
       return exitCodes.ok;
@@ -61,7 +57,7 @@ function removeCommand(group: CommandGroup): void {
           `There is no secret \`${name}\` in \`${place.file}\`; nothing was changed.`,
         );
       });
-      const recorded = await record({ host, flags }, { connector, key, act: "removed" });
+      const recorded = await record({ host, flags }, [name], "removed");
       const answer = { connector, key, reference, file: place.file, removed: true, recorded };
       print({ host, flags }, answer, `Removed ${name}.\n`);
       return exitCodes.ok;
@@ -69,16 +65,33 @@ function removeCommand(group: CommandGroup): void {
   });
 }
 
-/** Records the name in the audit log of the running Postern, or of this folder if none runs. */
-async function record(
+/** Seals values by `connector/key`, all or none. */
+export async function storeSecrets(
   typed: CommandInput,
-  change: { readonly connector: string; readonly key: string; readonly act: "set" | "removed" },
-): Promise<boolean> {
+  place: SealedPlace,
+  values: ReadonlyMap<string, string>,
+): Promise<{ readonly replaced: boolean; readonly recorded: boolean }> {
+  for (const [name, value] of values) checkSecretValue(value, name);
+  let replaced = false;
+  await changeSealed(place, (entries) => {
+    replaced = [...values.keys()].some((name) => entries.has(name));
+    return new Map([...entries, ...values]);
+  });
+  return { replaced, recorded: await record(typed, [...values.keys()], "set") };
+}
+
+/** Records the names in the audit log of the running Postern, or of this folder if none runs. */
+async function record(typed: CommandInput, names: readonly string[], act: "set" | "removed"): Promise<boolean> {
   try {
-    await withPostern(typed, {}, ({ operator }) => operator.secrets.changed(change));
+    await withPostern(typed, {}, async ({ operator }) => {
+      for (const name of names) {
+        const [connector = "", key = ""] = name.split("/");
+        await operator.secrets.changed({ connector, key, act });
+      }
+    });
     return true;
   } catch (error) {
-    typed.host.terminal.aside(`It was ${change.act}, but the audit log has no record: ${messageOf(error)}\n`);
+    typed.host.terminal.aside(`It was ${act}, but the audit log has no record: ${messageOf(error)}\n`);
     return false;
   }
 }
@@ -92,10 +105,14 @@ function named(connector: string, key: string): { readonly name: string; readonl
   return { name: `${connector}/${key}`, reference: `secret://${connector}/${key}` };
 }
 
-/** @throws RuntimeFault `config_invalid` when no store would ever read what is set */
 async function placeOf({ flags }: CommandInput): Promise<SealedPlace> {
-  const { secretSettings, secrets, dataFolder } = await settingsFor(flags);
-  requireDataFolder(dataFolder);
+  const settings = await settingsFor(flags);
+  requireDataFolder(settings.dataFolder);
+  return sealedPlace(settings);
+}
+
+/** @throws RuntimeFault `config_invalid` when no store would ever read what is set */
+export function sealedPlace({ secretSettings, secrets }: Settings): SealedPlace {
   const { backends, file, keyFile } = secretSettings;
   if (secrets === undefined && backends.includes("sealed")) return { file, keyFile, environment: process.env };
   const used = secrets === undefined ? backends.map((name) => `\`${name}\``).join(", ") : "a store of your own";

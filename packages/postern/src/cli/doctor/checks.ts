@@ -120,8 +120,10 @@ function* serverFindings(found: HealthView["servers"], configured: Settings["ser
   }
 }
 
-function connectionFix(name: string, problem: string, { command }: Settings["servers"][string] = {}): string {
+function connectionFix(name: string, problem: string, { command, openapi }: Settings["servers"][string] = {}): string {
   if (problem.startsWith("There is no secret ")) return "Set it; the server is then connected within half a minute.";
+  if (openapi !== undefined)
+    return `Correct \`servers.${name}\` or its document; it is read again within half a minute.`;
   if (command === undefined)
     return `See that it runs and answers at \`servers.${name}.url\`, and that \`headers\` let Postern in.`;
   return `Run its command by hand; see \`servers.${name}\` in the configuration.`;

@@ -64,7 +64,7 @@ it("no text of a stranger begins a line, whatever it is padded with: a line that
   const preview = { kind: "text", supported: true, summary: value, details: { value } } as const;
   const shown = onScreen(80, {
     ...{ what: { tool: value, action: value, arguments: { to: value, [value]: value } }, reason: value, preview },
-    ...{ summary: value, why: [{ rule: value, says: "CONFIRM" }] },
+    ...{ summary: value, why: [{ rule: value, effect: "CONFIRM" }] },
   });
   for (const line of shown.trimEnd().split("\n")) {
     expect(line.startsWith("│ ")).toBe(true);

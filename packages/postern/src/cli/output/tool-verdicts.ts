@@ -24,14 +24,14 @@ export const depends = "depends";
 
 /** What a call of the tool meets. If a rule can change the verdict for some arguments, no single word is true. */
 export function lineWord({ verdict, depends: rules }: Pick<EffectiveLineView, "verdict" | "depends">): string {
-  return rules.some(({ says }) => canChange(says, verdict)) ? depends : verdictWords[verdict];
+  return rules.some(({ effect }) => canChange(effect, verdict)) ? depends : verdictWords[verdict];
 }
 
 /** Only a rule that permits lifts a denial. A call that asks already asks once. */
-function canChange(says: ReasonView["says"], verdict: VerdictView): boolean {
-  const permits = says === "ALLOW" || says === "CONFIRM";
+function canChange(effect: ReasonView["effect"], verdict: VerdictView): boolean {
+  const permits = effect === "ALLOW" || effect === "CONFIRM";
   if (verdict === "DENY") return permits;
-  return !permits || (says === "CONFIRM" && verdict === "ALLOW");
+  return !permits || (effect === "CONFIRM" && verdict === "ALLOW");
 }
 
 /** The word of the policy for each tool. The tool itself may rate one call higher. */

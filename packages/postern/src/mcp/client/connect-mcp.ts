@@ -21,7 +21,8 @@ import type { RefusedTool } from "./upstream.ts";
  *
  * @public
  */
-export interface McpServer extends Omit<ServerConfig, "enabled" | "pin"> {
+export interface McpServer
+  extends Omit<ServerConfig, "enabled" | "pin" | "openapi" | "baseUrl" | "auth" | "operations" | "allowPrivate"> {
   /** The prefix of its tools: `name__tool`. Without it the tools have the server's own names. */
   readonly name?: string;
 }
@@ -81,7 +82,9 @@ export async function connectMcp(server: McpServer): Promise<McpToolbox> {
   let relist = (): void => {
     isStale = true;
   };
-  const upstream = new SdkUpstream(await addressOf(shown, config, { resolve: noSecrets, learn }), {
+  const address = await addressOf(shown, config, { resolve: noSecrets, learn });
+  if (address.kind === "openapi") throw new RuntimeFault("options_invalid", onlyMcp);
+  const upstream = new SdkUpstream(address, {
     ...{ clock: new SystemClock(), name: shown, spoken: new SpokenRevision() },
     ...{ revision: config.revision, startTimeoutMs: config.startTimeoutMs },
     events: {
@@ -120,6 +123,8 @@ export async function connectMcp(server: McpServer): Promise<McpToolbox> {
     throw error;
   }
 }
+
+const onlyMcp = "`connectMcp` connects to MCP servers; give an `openapi` document in `servers` of a runtime.";
 
 function placeOf(name: string | undefined): ToolsPlace {
   return {

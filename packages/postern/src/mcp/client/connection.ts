@@ -78,7 +78,7 @@ export class UpstreamConnection {
   constructor(name: string, config: ServerConfig, options: ConnectionOptions) {
     this.name = name;
     this.#options = options;
-    this.#isRemote = config.url !== undefined;
+    this.#isRemote = config.command === undefined;
     const { registry, pins } = options;
     const readUi: ReadUi = async (tool, uri) => {
       const page = uiPageIn(redactJson(await this.#connected(uri).readResource(uri), options), uri);

@@ -138,7 +138,10 @@ export function pauseOf({ incoming, clock }: BoundedFetchOptions): Promise<void>
 }
 
 /** `Retry-After` of a status that says that nothing was done: seconds, or a date. */
-export function retryAfterOf({ status, headers }: Response, clock: { now(): number }): number | undefined {
+export function retryAfterOf(
+  { status, headers }: Pick<Response, "status" | "headers">,
+  clock: { now(): number },
+): number | undefined {
   const value = headers.get("retry-after")?.trim();
   if (value === undefined || (status !== 429 && status !== 503)) return undefined;
   const at = /^\d+(?:\.\d+)?$/.test(value) ? clock.now() + Number(value) * 1_000 : Date.parse(value);

@@ -25,7 +25,8 @@ class ServerRecords {
   }
 }
 
-function addressDigest({ command = "", args = [], cwd = "", url = "" }: ServerConfig): string {
+function addressDigest({ command = "", args = [], cwd = "", url = "", openapi, baseUrl = "" }: ServerConfig): string {
+  if (openapi !== undefined) return digestOf(["openapi", openapi, baseUrl]);
   return digestOf([command, [...args], cwd, url]);
 }
 

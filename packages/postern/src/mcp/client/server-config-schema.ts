@@ -2,22 +2,58 @@ import { risks } from "@postern/core";
 import { z } from "zod";
 import type { KeyPath } from "../../checks/schema-problems.ts";
 import { revisions } from "./revision.ts";
+import { serverKinds } from "./server-config.ts";
 
 /** `ServerConfig` as a file states it: snake_case, unknown keys refused. Only packages/postern/src/config reads it, so a library user does not load it. */
 export const serverSchema: z.ZodType = server();
 
 function server() {
   return z
-    .strictObject({ ...addressMembers(), ...trustMembers() })
-    .refine(({ command, url }) => (command === undefined) !== (url === undefined), "Give either `command` or `url`.")
+    .strictObject({ ...addressMembers(), ...openApiMembers(), ...trustMembers() })
     .refine(
-      ({ url, args, env, cwd }) => url === undefined || (args ?? env ?? cwd) === undefined,
-      "`args`, `env` and `cwd` go with `command`, not with `url`.",
+      (given) => serverKinds.filter((kind) => given[kind] !== undefined).length === 1,
+      "Give either `command` or `url`, or `openapi` for the document of an HTTP API.",
+    )
+    .refine(
+      ({ command, args, env, cwd }) => command !== undefined || (args ?? env ?? cwd) === undefined,
+      "`args`, `env` and `cwd` go with `command`, not with `url` or `openapi`.",
     )
     .refine(
       ({ command, headers, transport }) => command === undefined || (headers ?? transport) === undefined,
       "`headers` and `transport` go with `url`, not with `command`.",
+    )
+    .refine(
+      ({ openapi, transport, revision }) => openapi === undefined || (transport ?? revision) === undefined,
+      "`transport` and `revision` go with an MCP server, not with `openapi`.",
+    )
+    .refine(
+      ({ openapi, base_url, auth, operations, allow_private }) =>
+        openapi !== undefined || (base_url ?? auth ?? operations ?? allow_private) === undefined,
+      "`base_url`, `auth`, `operations` and `allow_private` go with `openapi`.",
     );
+}
+
+function openApiMembers() {
+  const patterns = z.array(z.string().min(1)).min(1);
+  return {
+    openapi: z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe("File or address of an OpenAPI document; each operation is a tool: docs/reference/openapi.md."),
+    base_url: z.string().min(1).exactOptional().describe("Where requests go; the document's first server by default."),
+    auth: z
+      .record(z.string().min(1), z.string().min(1))
+      .exactOptional()
+      .describe(
+        "Values by the names of the document's security schemes: `secret://connector/key`; `user:password` for `basic`.",
+      ),
+    operations: z
+      .strictObject({ include: patterns.exactOptional(), exclude: patterns.exactOptional() })
+      .exactOptional()
+      .describe("Operations by `operationId` or `METHOD /path`, with `*` for any characters."),
+    allow_private: z.boolean().exactOptional().describe("Whether it may be a machine of this network, over http too."),
+  };
 }
 
 function addressMembers() {

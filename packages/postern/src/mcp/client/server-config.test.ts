@@ -42,6 +42,38 @@ it.each([
   await expect(addressOf("s", config, { resolve, learn })).rejects.toThrow(why);
 });
 
+it("resolves an OpenAPI document, and learns every value of its schemes", async () => {
+  const learnt: string[] = [];
+  const config = {
+    openapi: "https://api.example/openapi.json",
+    baseUrl: "https://api.example/v1",
+    headers: { "X-Team": "desk" },
+    auth: { login: "ann:secret://api/password", key: "plain-key" },
+    allowPrivate: true,
+  };
+  const learnAll = (values: readonly string[]): void => void learnt.push(...values);
+  expect(await addressOf("s", config, { resolve, learn: learnAll })).toEqual({
+    ...{ kind: "openapi", document: new URL(config.openapi), baseUrl: new URL(config.baseUrl) },
+    ...{ headers: config.headers, auth: { login: "ann:<api.password>", key: "plain-key" } },
+    ...{ operations: undefined, allowPrivate: true },
+  });
+  expect(learnt).toEqual(expect.arrayContaining(["ann:<api.password>", "<api.password>", "plain-key"]));
+  expect(await addressOf("s", { openapi: "/docs/api.yaml" }, { resolve, learn })).toMatchObject({
+    ...{ document: "/docs/api.yaml", baseUrl: undefined, allowPrivate: false },
+  });
+});
+
+it.each([
+  [{ command: "x", openapi: "y" }, "has both `command` and `openapi`"],
+  [{ url: "https://h", allowPrivate: true }, "`allowPrivate` goes with `openapi`, not with `url`"],
+  [{ openapi: "y", transport: "http" as const }, "`transport` goes with `url`, not with `openapi`"],
+  [{ openapi: "ftp://h/x" }, "`openapi` is not an http or https address"],
+  [{ openapi: "y", baseUrl: "h" }, "`base_url` is not an http or https address"],
+  [{ openapi: "y", auth: { a: "secret://a" } }, "names no secret"],
+])("refuses %j of an API", async (config, why) => {
+  await expect(addressOf("s", config, { resolve, learn })).rejects.toThrow(why);
+});
+
 it("checks the names of the file, and refuses unknown keys", () => {
   expect(
     serverSchema.parse({
@@ -50,12 +82,26 @@ it("checks the names of the file, and refuses unknown keys", () => {
       tools: { a: { risk: "safe", timeout_ms: 1 } },
     }),
   ).toMatchObject({ tools: { a: { risk: "safe" } } });
+  const api = {
+    openapi: "a.yaml",
+    base_url: "https://h",
+    auth: { key: "secret://a/b" },
+    operations: { include: ["GET *"] },
+  };
+  expect(serverSchema.parse({ ...api, headers: {}, allow_private: true, tools: { a: { as: "b" } } })).toMatchObject(
+    api,
+  );
   for (const wrong of [
     { command: "x", url: "y" },
     {},
     { command: "x", cmd: 1 },
     { url: "y", args: [] },
     { command: "x", headers: {} },
+    { command: "x", openapi: "y" },
+    { url: "y", allow_private: true },
+    { openapi: "y", args: [] },
+    { openapi: "y", revision: "2025-11-25" },
+    { openapi: "y", operations: { only: ["a"] } },
     { command: "x", tools: { a: { callTimeoutMs: 1 } } },
     { command: "x", tools: { a: { risk: "low" } } },
   ]) {

@@ -25,7 +25,17 @@ export interface ServerToolConfig {
   readonly where?: string;
 }
 
-/** One MCP server: a `command` that Postern starts and talks to over its pipes, or a `url` that it sends requests to. */
+/** Operations by `operationId` or `METHOD /path`, with `*` for any characters. */
+export interface OperationFilter {
+  /** Only these are offered. Default: all. */
+  readonly include?: readonly string[];
+  readonly exclude?: readonly string[];
+}
+
+/**
+ * One server: a `command` that Postern starts and talks to over its pipes, a `url` that it sends requests to, or the
+ * `openapi` document of an HTTP API.
+ */
 export interface ServerConfig {
   readonly command?: string;
   readonly args?: readonly string[];
@@ -39,6 +49,15 @@ export interface ServerConfig {
    */
   readonly transport?: "http" | "sse";
   readonly headers?: Readonly<Record<string, string>>;
+  /** A file or an address of an OpenAPI document (3.1, 3.0) or Swagger 2.0. Each of its operations is a tool. */
+  readonly openapi?: string;
+  /** With `openapi`: where requests go. Default: the first server of the document. */
+  readonly baseUrl?: string;
+  /** With `openapi`: values by the names of the document's security schemes; for `basic`, `user:password`. */
+  readonly auth?: Readonly<Record<string, string>>;
+  readonly operations?: OperationFilter;
+  /** With `openapi`: allows machines of this network, also over http. */
+  readonly allowPrivate?: boolean;
   readonly enabled?: boolean;
   /** `annotations`: trust the hints that this server gives about its tools. Default: `none`. */
   readonly trust?: "none" | "annotations";
@@ -76,36 +95,68 @@ export type ServerAddress =
       readonly headers: Readonly<Record<string, string>>;
     };
 
+export interface OpenApiAddress {
+  readonly kind: "openapi";
+  /** A path, or an address. */
+  readonly document: string | URL;
+  readonly baseUrl: URL | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly auth: Readonly<Record<string, string>>;
+  readonly operations: OperationFilter | undefined;
+  readonly allowPrivate: boolean;
+}
+
 function invalid(message: string): RuntimeFault {
   return new RuntimeFault("options_invalid", message);
 }
 
 /** @throws RuntimeFault `options_invalid` for a configuration that names no address, or has an unknown value */
 export function checkServer(name: string, config: ServerConfig): void {
-  const { command, url, transport, pin, revision } = config;
+  const { pin, transport, revision } = config;
   const choices = { pin: [pin, ["first_seen", "strict"]], transport: [transport, ["http", "sse"]] } as const;
   for (const [key, [value, allowed]] of Object.entries({ ...choices, revision: [revision, revisions] as const }))
     if (value !== undefined && !allowed.some((one) => one === value))
       throw invalid(
         `Server \`${name}\`: \`${key}\` is ${JSON.stringify(value) ?? "no text"}; write ${allowed.map((one) => `\`${one}\``).join(" or ")}.`,
       );
-  if (command === undefined && url === undefined)
-    throw invalid(`Server \`${name}\` has neither \`command\` nor \`url\`; give one of them.`);
-  if (transport !== undefined && url === undefined)
-    throw invalid(`Server \`${name}\`: \`transport\` goes with \`url\`, not with \`command\`.`);
+  const kinds = serverKinds.filter((kind) => config[kind] !== undefined);
+  const [kind, other] = kinds;
+  if (kind === undefined)
+    throw invalid(`Server \`${name}\` has neither \`command\` nor \`url\` nor \`openapi\`; give one of them.`);
+  if (other !== undefined) throw invalid(`Server \`${name}\` has both \`${kind}\` and \`${other}\`; give one of them.`);
+  for (const [key, ...wanted] of keysOfKinds)
+    if (config[key] !== undefined && !wanted.includes(kind))
+      throw invalid(
+        `Server \`${name}\`: \`${key}\` goes with ${wanted.map((one) => `\`${one}\``).join(" or ")}, not with \`${kind}\`.`,
+      );
   checkReferences(name, config);
 }
+
+/** A server has one of these. */
+export const serverKinds = ["command", "url", "openapi"] as const;
+type ServerKind = (typeof serverKinds)[number];
+
+/** Keys that go with some kinds of servers only. */
+const keysOfKinds: readonly (readonly [keyof ServerConfig, ...(readonly ServerKind[])])[] = [
+  ["transport", "url"],
+  ["revision", "command", "url"],
+  ["baseUrl", "openapi"],
+  ["auth", "openapi"],
+  ["operations", "openapi"],
+  ["allowPrivate", "openapi"],
+];
 
 /** A secret reaches a child process only through its environment. */
 function checkReferences(
   name: string,
-  { command = "", args = [], url = "", env = {}, headers = {} }: ServerConfig,
+  { command = "", args = [], url = "", openapi = "", baseUrl = "", env = {}, headers = {}, auth = {} }: ServerConfig,
 ): void {
   if ([command, ...args].some((word) => referencesIn(word).length > 0))
     throw invalid(
       `Server \`${name}\`: a secret in \`args\` can be read by every user of this machine; give it in \`env\`, and let the program read it there.`,
     );
-  for (const value of [url, ...Object.values(env), ...Object.values(headers)]) referencesIn(value);
+  for (const value of [url, openapi, baseUrl, ...[env, headers, auth].flatMap((one) => Object.values(one))])
+    referencesIn(value);
 }
 
 /**
@@ -145,7 +196,11 @@ export interface AddressOptions {
 }
 
 /** @throws RuntimeFault `options_invalid`, or what `resolve` throws when a secret is missing. */
-export async function addressOf(name: string, config: ServerConfig, options: AddressOptions): Promise<ServerAddress> {
+export async function addressOf(
+  name: string,
+  config: ServerConfig,
+  options: AddressOptions,
+): Promise<ServerAddress | OpenApiAddress> {
   checkServer(name, config);
   const { learn } = options;
   const given = (key: string, text: string): string =>
@@ -163,21 +218,49 @@ export async function addressOf(name: string, config: ServerConfig, options: Add
       ...(config.cwd !== undefined && { cwd: withEnvironment(config.cwd, { server: name, key: "cwd" }) }),
     };
   }
-  const url = await urlOf(name, config, options);
+  if (config.openapi !== undefined) return openApiAddressOf(name, config.openapi, config, options);
+  const url = await urlOf({ server: name, key: "url" }, config.url, options);
   return { kind: "http", url, headers: await values("headers"), transport: config.transport };
+}
+
+async function openApiAddressOf(
+  server: string,
+  text: string,
+  config: ServerConfig,
+  options: AddressOptions,
+): Promise<OpenApiAddress> {
+  const { baseUrl, operations, allowPrivate = false } = config;
+  const values = (key: "auth" | "headers"): Promise<Readonly<Record<string, string>>> =>
+    revealedAll(config[key], options, (member, value) =>
+      withEnvironment(value, {
+        server,
+        key: `${key}.${member}`,
+        onVariable: (...variable) => options.learn(secretsInVariable(...variable)),
+      }),
+    );
+  const auth = await values("auth");
+  for (const value of Object.values(auth)) options.learn([value, ...value.split(":").slice(1)]);
+  const isAddress = /^[a-z][a-z\d+.-]*:\/\//i.test(text) && !/^\w:\\/.test(text);
+  return {
+    ...{ kind: "openapi", auth, operations, allowPrivate, headers: await values("headers") },
+    document: isAddress
+      ? await urlOf({ server, key: "openapi" }, text, options)
+      : withEnvironment(text, { server, key: "openapi" }),
+    baseUrl: baseUrl === undefined ? undefined : await urlOf({ server, key: "base_url" }, baseUrl, options),
+  };
 }
 
 /** The host is no secret. A variable anywhere else in the address counts as one. */
 async function urlOf(
-  server: string,
-  { url: text = "" }: ServerConfig,
+  { server, key }: Pick<ReferencePlace, "server" | "key">,
+  text = "",
   { resolve, learn }: AddressOptions,
 ): Promise<URL> {
   const variables: (readonly [name: string, value: string])[] = [];
   const onVariable = (...variable: readonly [string, string]): void => void variables.push(variable);
-  const address = await withSecrets(withEnvironment(text, { server, key: "url", onVariable }), resolve);
+  const address = await withSecrets(withEnvironment(text, { server, key, onVariable }), resolve);
   if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) {
-    throw invalid(`Server \`${server}\`: \`url\` is not an http or https address.`);
+    throw invalid(`Server \`${server}\`: \`${key}\` is not an http or https address.`);
   }
   const url = new URL(address);
   const beside = variables.filter(([, value]) => !url.host.includes(value.toLowerCase()));

@@ -39,6 +39,7 @@ async function connect(configs: Record<string, ServerConfig>, clock?: Clock): Pr
       schemaProblem: () => undefined,
     },
     pins: somePins(clock ?? new SystemClock()),
+    openApi: () => Promise.reject(new Error("no document")),
     resolveSecret: async () => "s3cret-value",
     random: () => 0,
     ...(clock !== undefined && { clock }),

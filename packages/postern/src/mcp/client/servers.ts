@@ -7,7 +7,7 @@ import type { Pins } from "./pins.ts";
 import { SpokenRevision } from "./revision.ts";
 import { defaultStartTimeoutMs, SdkUpstream } from "./sdk-upstream.ts";
 import type { ToolRegistrar } from "./server-collection.ts";
-import { addressOf, checkProgram, checkServer, type ServerConfig } from "./server-config.ts";
+import { addressOf, checkProgram, checkServer, type OpenApiAddress, type ServerConfig } from "./server-config.ts";
 import type { Upstream, UpstreamEvents } from "./upstream.ts";
 
 const mostWaitMs = 8_000;
@@ -27,6 +27,8 @@ export interface ServersOptions {
   readonly learn?: (values: readonly string[]) => void;
   /** Masks known secrets in the last output of a server. */
   readonly redact?: (text: string) => string;
+  /** Makes the connection to an API from its OpenAPI document. */
+  readonly openApi: (address: OpenApiAddress, options: OpenApiOptions) => Promise<Upstream>;
   /** How long `connectServers` waits for the servers. Slower ones are connected in the background. */
   readonly waitMs?: number | undefined;
   /** The most bytes of one answer. */
@@ -35,7 +37,16 @@ export interface ServersOptions {
   readonly random?: () => number;
 }
 
-/** All configured MCP servers. A server that fails or crashes does not affect the others. */
+export interface OpenApiOptions {
+  readonly events: UpstreamEvents;
+  readonly clock: Clock;
+  /** The server's name in the configuration. */
+  readonly name: string;
+  readonly startTimeoutMs: number;
+  readonly answerBytes: number | undefined;
+}
+
+/** All configured servers. A server that fails or crashes does not affect the others. */
 export interface Servers extends AsyncDisposable {
   status(): readonly ServerStatus[];
   /** The server's own names of its tools. Returns undefined when they are not known yet, or the server is unknown. */
@@ -121,11 +132,10 @@ function connectionOf(
     if (!spoken.isKnown && (await revisions?.isOld(name, config)) === true) spoken.assumeOld(clock);
     const address = await addressOf(name, config, { resolve: options.resolveSecret, learn });
     if (address.kind === "stdio") checkProgram(name, address);
-    const { revision, startTimeoutMs } = config;
-    return new SdkUpstream(address, {
-      ...{ events, spoken, clock, name, revision, startTimeoutMs },
-      answerBytes: options.answerBytes,
-    });
+    const { revision, startTimeoutMs = defaultStartTimeoutMs } = config;
+    const shared = { events, clock, name, startTimeoutMs, answerBytes: options.answerBytes };
+    if (address.kind === "openapi") return options.openApi(address, shared);
+    return new SdkUpstream(address, { ...shared, spoken, revision });
   };
   return new UpstreamConnection(name, config, { registry, pins, note, clock, random, redact, open });
 }

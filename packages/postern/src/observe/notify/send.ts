@@ -1,6 +1,6 @@
-import type { LookupFunction } from "node:net";
 import type { Target } from "@postern/core/system";
-import { Agent, request } from "undici";
+import { request } from "undici";
+import { checkedAgent } from "../../system/checked-agent.ts";
 import type { Delivered } from "./channel.ts";
 
 /** What one kind of receiver wants: the body, and headers that prove who sends it. */
@@ -17,13 +17,11 @@ const longestRetryAfterMs = 3_600_000;
  * 2xx is taken, 410 means never again, everything else is tried again.
  */
 export async function post(
-  { url, address: { address, family } }: Extract<Target, { readonly allowed: true }>,
+  { url, address }: Extract<Target, { readonly allowed: true }>,
   { body, headers }: Posted,
   signal: AbortSignal,
 ): Promise<Delivered> {
-  const lookup: LookupFunction = (_host, { all }, callback) =>
-    all === true ? callback(null, [{ address, family }]) : callback(null, address, family);
-  const dispatcher = new Agent({ connect: { lookup } }); // of this request alone: the next one checks its address again
+  const dispatcher = checkedAgent({ address }); // of this request alone: the next one checks its address again
   try {
     const {
       statusCode,

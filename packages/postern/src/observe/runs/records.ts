@@ -81,7 +81,7 @@ export function errorOf(
 ): ErrorRecord {
   const { code = "tool_failed", message = "" } = error ?? {};
   const rules = (entry.reasons ?? [])
-    .filter(({ says }) => says !== "ALLOW")
+    .filter(({ effect }) => effect !== "ALLOW")
     .slice(0, mostRules)
     .map(({ rule, where }) => brief(where === undefined ? rule : `${rule} (${where})`, 120, redact));
   return {

@@ -174,7 +174,7 @@ async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promi
 }
 
 function noApproverText(call: FreshCall, { choseDeny }: Caller, redactor: Redactor): string {
-  const asking = call.weighing.reasons.filter(({ says }) => says === "CONFIRM" || says === "RAISE");
+  const asking = call.weighing.reasons.filter(({ effect }) => effect === "CONFIRM" || effect === "RAISE");
   const because = redactor.redact(reasonsText(asking, shownPreview(call)));
   const needs = `\`${call.tool}\` needs a person's approval at risk ${call.risk} (${because}), and`;
   return choseDeny === true

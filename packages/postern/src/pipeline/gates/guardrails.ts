@@ -37,9 +37,10 @@ export async function guardArguments(
 
 function findingsOf(answer: GuardrailRun, call: ToolCall, parts: GuardrailParts): readonly (Finding | OpenFailure)[] {
   const { guardrail, found, failure, open } = answer;
-  if (failure === undefined) return found.map(({ says, why }) => ({ guardrail, says: says as Finding["says"], why })); // `askGuardrail` has checked it
+  if (failure === undefined)
+    return found.map(({ effect, why }) => ({ guardrail, effect: effect as Finding["effect"], why })); // `askGuardrail` has checked it
   logFailure(answer, call, parts);
-  return [{ guardrail, says: open ? "ALLOW" : "DENY", why: failure }];
+  return [{ guardrail, effect: open ? "ALLOW" : "DENY", why: failure }];
 }
 
 export function logFailure({ guardrail, failure }: GuardrailRun, call: ToolCall, { log }: GuardrailParts): void {
@@ -88,7 +89,12 @@ function readAnswer(
   if (ran.ran !== "returned") return failed(`failed: no answer within ${own ?? timeoutMs} ms`);
   const found = readFindings(ran.value, words[on]);
   if (found === undefined) return failed("failed: its answer is not a list of findings");
-  return { guardrail, open, found: found.map(({ says, why }) => ({ says, why: cleaned(why) })), failure: undefined };
+  return {
+    guardrail,
+    open,
+    found: found.map(({ effect, why }) => ({ effect, why: cleaned(why) })),
+    failure: undefined,
+  };
 }
 
 /** Returns undefined if it is not a list of findings, or cannot be read. */
@@ -97,9 +103,9 @@ function readFindings(value: unknown, allowed: readonly unknown[]): readonly Gua
     if (!Array.isArray(value)) return undefined;
     const found: GuardrailFinding<string>[] = [];
     for (const one of value as readonly unknown[]) {
-      const { says, why } = Object(one) as { readonly says: unknown; readonly why: unknown };
-      if (!allowed.includes(says) || typeof says !== "string" || typeof why !== "string") return undefined;
-      found.push({ says, why });
+      const { effect, why } = Object(one) as { readonly effect: unknown; readonly why: unknown };
+      if (!allowed.includes(effect) || typeof effect !== "string" || typeof why !== "string") return undefined;
+      found.push({ effect, why });
     }
     return found;
   } catch {

@@ -113,7 +113,7 @@ function refusalOf(call: ValidCall, decision: Decision, facts: Facts, { redactor
     if (decision.blockedBy !== undefined)
       return refuse(
         `${decision.blockedBy}_blocked`,
-        `\`${tool}\` is not run now: ${because(decision.reasons.filter(({ says }) => says === "BLOCK"))}. Try again later; no approval lifts that.`,
+        `\`${tool}\` is not run now: ${because(decision.reasons.filter(({ effect }) => effect === "BLOCK"))}. Try again later; no approval lifts that.`,
         rulesOf(decision),
       );
     return refuse(

@@ -80,7 +80,7 @@ it(`Cedar, told the same rules, decides the same ${sets * questions} questions`,
       const ruled = ours.decide(facts).verdict;
       const findings = cedar.weigh(facts);
       const said: Decision["verdict"] =
-        findings.length === 0 ? "ALLOW" : findings.some(({ says }) => says === "DENY") ? "DENY" : "CONFIRM";
+        findings.length === 0 ? "ALLOW" : findings.some(({ effect }) => effect === "DENY") ? "DENY" : "CONFIRM";
       if (said !== ruled) expect({ seed, given, ...shown(facts), findings, said }).toEqual({ said: ruled });
       counts[said as keyof typeof counts] += 1;
     }

@@ -32,7 +32,7 @@ describe("a Cedar layer", () => {
   it("denies forbidden calls by name, and calls that no policy permits", async () => {
     const forbid = '@id("no-mail") forbid(principal, action, resource) when { resource.name like "mail__*" };';
     expect(await weigh(`${open} ${forbid}`)).toEqual([
-      { guardrail: "cedar", says: "DENY", why: "forbidden by `no-mail`" },
+      { guardrail: "cedar", effect: "DENY", why: "forbidden by `no-mail`" },
     ]);
     expect(
       await weigh(
@@ -41,13 +41,13 @@ describe("a Cedar layer", () => {
           "principal has user && principal.user ==",
         ),
       ),
-    ).toEqual([{ guardrail: "cedar", says: "DENY", why: "no policy permits it" }]);
-    expect(await weigh("")).toMatchObject([{ says: "DENY" }]);
+    ).toEqual([{ guardrail: "cedar", effect: "DENY", why: "no policy permits it" }]);
+    expect(await weigh("")).toMatchObject([{ effect: "DENY" }]);
   });
 
   it("asks where a permit says so, also beside one that does not", async () => {
     const asking = '@id("dear") @gate("confirm") permit(principal, action, resource) when { resource.risk >= 1 };';
-    expect(await weigh(`${open} ${asking}`)).toEqual([{ guardrail: "cedar", says: "CONFIRM", why: "`dear` asks" }]);
+    expect(await weigh(`${open} ${asking}`)).toEqual([{ guardrail: "cedar", effect: "CONFIRM", why: "`dear` asks" }]);
     expect(await weigh(`${open} ${asking}`, facts({}, { tool: { ...send, risk: "safe" } }))).toEqual([]);
   });
 
@@ -67,12 +67,12 @@ describe("a Cedar layer", () => {
     } as const;
     expect(await weigh(policies, facts({ to: "ada@acme.com", all: ["ada"] }), { arguments: args })).toEqual([]);
     expect(await weigh(policies, facts({ to: "eve@evil.com", all: ["ada"] }), { arguments: args })).toMatchObject([
-      { says: "DENY" },
+      { effect: "DENY" },
     ]);
     const raised = facts({}, { suggestion: { risk: "critical" } });
     expect(
       await weigh(`${open} forbid(principal, action, resource) when { resource.risk == 3 };`, raised),
-    ).toMatchObject([{ says: "DENY" }]);
+    ).toMatchObject([{ effect: "DENY" }]);
   });
 
   it.each<[JsonObject[string], "string" | "long" | "boolean" | "strings"]>([
@@ -87,26 +87,26 @@ describe("a Cedar layer", () => {
     [{ __extn: { fn: "ip", arg: "10.0.0.1" } }, "string"],
   ])("denies when the argument is %j and no %s", async (value, kind) => {
     const found = await weigh(open, facts({ x: value }), { arguments: { x: { path: "$.x", kind } } });
-    expect(found).toEqual([{ guardrail: "cedar", says: "DENY", why: `argument \`x\` is no ${kind}` }]);
+    expect(found).toEqual([{ guardrail: "cedar", effect: "DENY", why: `argument \`x\` is no ${kind}` }]);
   });
 
   it("denies when a policy fails: Cedar would skip the forbid, and allow", async () => {
     const overflow = '@id("sum") forbid(principal, action, resource) when { context.now * 9007199254740991 > 0 };';
     expect(await weigh(`${open} ${overflow}`)).toEqual([
-      { guardrail: "cedar", says: "DENY", why: expect.stringMatching(/^`sum` failed: .*overflow/) },
+      { guardrail: "cedar", effect: "DENY", why: expect.stringMatching(/^`sum` failed: .*overflow/) },
     ]);
   });
 
   it("denies when a request does not fit the schema, or Cedar throws", async () => {
-    expect(await weigh(open, facts({}, { now: 1.5 }))).toMatchObject([{ says: "DENY" }]);
+    expect(await weigh(open, facts({}, { now: 1.5 }))).toMatchObject([{ effect: "DENY" }]);
     expect(await weigh(open, facts({}, { principal: { tenant: 7 as unknown as string, agent: "x" } }))).toMatchObject([
-      { says: "DENY" },
+      { effect: "DENY" },
     ]);
     expect(await weigh(open, null as unknown as Facts)).toMatchObject([
-      { says: "DENY", why: expect.stringMatching(/^it failed/) },
+      { effect: "DENY", why: expect.stringMatching(/^it failed/) },
     ]);
     const schema = cedarSchema().replace("risk: Long", "risk: String");
-    expect(await weigh(open, facts(), { schema })).toMatchObject([{ says: "DENY" }]);
+    expect(await weigh(open, facts(), { schema })).toMatchObject([{ effect: "DENY" }]);
   });
 
   it.each([
@@ -144,7 +144,7 @@ describe("a Cedar layer", () => {
     const intern = facts({}, { principal: { tenant: "acme", agent: "intern" } });
     expect(policy.decide(intern)).toMatchObject({
       verdict: "DENY",
-      reasons: expect.arrayContaining([{ rule: "cedar: forbidden by `x`", says: "DENY" }]),
+      reasons: expect.arrayContaining([{ rule: "cedar: forbidden by `x`", effect: "DENY" }]),
     });
     expect(policy.decide(facts({}, { tool: { ...send, tool: "drop" } })).verdict).toBe("DENY");
     expect(policy.version).not.toBe(createPolicy(options).version);

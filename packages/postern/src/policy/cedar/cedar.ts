@@ -107,11 +107,11 @@ function weigh(facts: Facts, { cedar, kept, cross, gates }: LoadedPolicies): rea
   const names = namesOf(diagnostics.reason);
   if (decision !== "allow") return denied(names === "" ? "no policy permits it" : `forbidden by ${names}`);
   const asking = namesOf(diagnostics.reason.filter((id) => gates.get(id) !== false));
-  return asking === "" ? [] : [{ guardrail: "cedar", says: "CONFIRM", why: `${asking} asks` }];
+  return asking === "" ? [] : [{ guardrail: "cedar", effect: "CONFIRM", why: `${asking} asks` }];
 }
 
 function denied(why: string): readonly Finding[] {
-  return [{ guardrail: "cedar", says: "DENY", why }];
+  return [{ guardrail: "cedar", effect: "DENY", why }];
 }
 
 /**

@@ -9,7 +9,7 @@ import { patternGuardrail } from "./text-guardrail.ts";
 
 const on = z.enum(["arguments", "result"]);
 const common = {
-  says: z
+  effect: z
     .enum(["DENY", "CONFIRM", "RAISE", "WITHHOLD", "MARK"])
     .exactOptional()
     .describe("on arguments DENY, CONFIRM or RAISE; on a result WITHHOLD or MARK"),

@@ -37,12 +37,12 @@ export interface GuardedResult extends GuardedCall {
 }
 
 /** `why` is shown to people and models. Say what was found, but do not repeat it. */
-export interface GuardrailFinding<Says extends string> {
-  readonly says: Says;
+export interface GuardrailFinding<GuardrailEffect extends string> {
+  readonly effect: GuardrailEffect;
   readonly why: string;
 }
-export type ArgumentSays = "DENY" | "CONFIRM" | "RAISE";
-export type ResultSays = "WITHHOLD" | "MARK";
+export type ArgumentEffect = "DENY" | "CONFIRM" | "RAISE";
+export type ResultEffect = "WITHHOLD" | "MARK";
 
 interface GuardrailSettings {
   readonly name: string;
@@ -58,18 +58,18 @@ interface GuardrailSettings {
 
 export interface ArgumentGuardrail extends GuardrailSettings {
   readonly on: "arguments";
-  check(subject: GuardedArguments, context: { readonly signal: AbortSignal }): GuardrailAnswer<ArgumentSays>;
+  check(subject: GuardedArguments, context: { readonly signal: AbortSignal }): GuardrailAnswer<ArgumentEffect>;
 }
 
 /** `WITHHOLD`: the caller gets a refusal instead of the result. `MARK`: the finding is reported and taints the run. */
 export interface ResultGuardrail extends GuardrailSettings {
   readonly on: "result";
-  check(subject: GuardedResult, context: { readonly signal: AbortSignal }): GuardrailAnswer<ResultSays>;
+  check(subject: GuardedResult, context: { readonly signal: AbortSignal }): GuardrailAnswer<ResultEffect>;
 }
 
-type GuardrailAnswer<Says extends string> =
-  | readonly GuardrailFinding<Says>[]
-  | Promise<readonly GuardrailFinding<Says>[]>;
+type GuardrailAnswer<GuardrailEffect extends string> =
+  | readonly GuardrailFinding<GuardrailEffect>[]
+  | Promise<readonly GuardrailFinding<GuardrailEffect>[]>;
 
 /**
  * Examines every call: patterns, a classifier, a service of yours.
@@ -77,7 +77,7 @@ type GuardrailAnswer<Says extends string> =
  * @example
  * const noRivals: Guardrail = {
  *   name: "rivals", on: "arguments", onFailure: "open",
- *   check: ({ text }) => (text.includes("rival.example") ? [{ says: "CONFIRM", why: "it names a rival" }] : []),
+ *   check: ({ text }) => (text.includes("rival.example") ? [{ effect: "CONFIRM", why: "it names a rival" }] : []),
  * };
  *
  * @public

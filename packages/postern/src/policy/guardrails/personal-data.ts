@@ -29,8 +29,8 @@ export function personalData(options: PersonalDataOptions = {}): Guardrail {
       .replaceAll(/[^\S\n]/gu, " ");
     return kinds.filter((kind) => finders.get(kind)?.(text) === true).map((kind) => `it has ${names[kind]}`);
   };
-  const says = { arguments: "CONFIRM", result: "MARK" } as const;
-  return textGuardrail({ name: "personal-data", on: "arguments", says, find }, options);
+  const effect = { arguments: "CONFIRM", result: "MARK" } as const;
+  return textGuardrail({ name: "personal-data", on: "arguments", effect, find }, options);
 }
 
 const names: Readonly<Record<PersonalDataKind, string>> = {

@@ -21,8 +21,8 @@ export function promptInjection(options: PromptInjectionOptions = {}): Guardrail
     const met = signs.find(({ pattern }) => pattern.test(text));
     return met === undefined ? [] : [met.why];
   };
-  const says = { arguments: "CONFIRM", result: "MARK" } as const;
-  return textGuardrail({ name: "prompt-injection", on: "result", says, find }, options);
+  const effect = { arguments: "CONFIRM", result: "MARK" } as const;
+  return textGuardrail({ name: "prompt-injection", on: "result", effect, find }, options);
 }
 
 /** Line breaks, emphasis and quotes hide a phrase from a search too. */

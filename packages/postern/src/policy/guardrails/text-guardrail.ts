@@ -1,12 +1,12 @@
 import { defined, messageOf } from "@postern/core";
 import type { RE2JS } from "re2js";
 import { globMatcher } from "../rules/glob.ts";
-import { type ArgumentSays, type GuardedCall, type Guardrail, invalid, type ResultSays } from "./guardrails.ts";
+import { type ArgumentEffect, type GuardedCall, type Guardrail, invalid, type ResultEffect } from "./guardrails.ts";
 
 /** The options that all built-in guardrails have. */
 export interface TextGuardrailOptions {
   readonly on?: "arguments" | "result";
-  readonly says?: ArgumentSays | ResultSays;
+  readonly effect?: ArgumentEffect | ResultEffect;
   /** Which tools; `*` stands for anything. Left out: all. */
   readonly tools?: readonly string[];
   readonly onFailure?: "open" | "closed";
@@ -17,7 +17,7 @@ interface TextSearch {
   /** What it examines by default. */
   readonly on: "arguments" | "result";
   /** Its finding by default. */
-  readonly says: { readonly arguments: ArgumentSays; readonly result: ResultSays };
+  readonly effect: { readonly arguments: ArgumentEffect; readonly result: ResultEffect };
   readonly ready?: () => Promise<void>;
   /** Why the text is a finding, one sentence each. */
   readonly find: (text: string) => readonly string[];
@@ -28,22 +28,22 @@ export const longestText = 1_000_000;
 
 /** @throws RuntimeFault `options_invalid` */
 export function textGuardrail(
-  { name, on: usual, says: usualSays, ready, find }: TextSearch,
-  { on = usual, says = usualSays[on], tools, onFailure }: TextGuardrailOptions,
+  { name, on: usual, effect: usualSays, ready, find }: TextSearch,
+  { on = usual, effect = usualSays[on], tools, onFailure }: TextGuardrailOptions,
 ): Guardrail {
   if (on !== "arguments" && on !== "result")
     throw invalid(`\`on\` of guardrail \`${name}\` is \`${String(on)}\`; it is arguments or result.`);
   const allowed: readonly string[] = on === "arguments" ? ["DENY", "CONFIRM", "RAISE"] : ["WITHHOLD", "MARK"];
-  if (!allowed.includes(says))
+  if (!allowed.includes(effect))
     throw invalid(
-      `\`says\` of guardrail \`${name}\` is \`${String(says)}\`; on ${on} it is one of ${allowed.join(", ")}.`,
+      `\`effect\` of guardrail \`${name}\` is \`${String(effect)}\`; on ${on} it is one of ${allowed.join(", ")}.`,
     );
   const fits = tools?.map(globMatcher);
   const check = ({ tool, text }: GuardedCall & { readonly text: string }) => {
     if (fits?.some((matches) => matches(tool)) === false) return [];
     if (text.length > longestText)
       throw new RangeError(`the text has ${text.length} characters, more than ${longestText}`);
-    return find(text).map((why) => ({ says, why }));
+    return find(text).map((why) => ({ effect, why }));
   };
   return { name, on, check, ...defined({ ready, tools, onFailure }) } as Guardrail; // `says` fits `on`: checked above
 }
@@ -54,7 +54,7 @@ export interface PatternGuardrailOptions extends TextGuardrailOptions {
   /** RE2 syntax: no look-around and no back-references, so no pattern and no text can make it hang. */
   readonly patterns: readonly string[];
   /** Default: `DENY` for arguments, `WITHHOLD` for results. */
-  readonly says?: ArgumentSays | ResultSays;
+  readonly effect?: ArgumentEffect | ResultEffect;
   readonly why?: string;
   readonly ignoreCase?: boolean;
 }
@@ -63,7 +63,7 @@ export interface PatternGuardrailOptions extends TextGuardrailOptions {
  * Finds text by patterns. The time grows with the length of the text only.
  *
  * @example
- * patternGuardrail({ name: "no-iban-out", on: "arguments", says: "CONFIRM", patterns: ["\\bDE\\d{20}\\b"], tools: ["mail__*"] })
+ * patternGuardrail({ name: "no-iban-out", on: "arguments", effect: "CONFIRM", patterns: ["\\bDE\\d{20}\\b"], tools: ["mail__*"] })
  *
  * @public
  */
@@ -87,5 +87,5 @@ export function patternGuardrail(options: PatternGuardrailOptions): Guardrail {
     if (compiled === undefined) throw new TypeError("its patterns were not made ready");
     return compiled.some((pattern) => pattern.matcher(text).find()) ? [why] : [];
   };
-  return textGuardrail({ name, on, says: { arguments: "DENY", result: "WITHHOLD" }, ready, find }, options);
+  return textGuardrail({ name, on, effect: { arguments: "DENY", result: "WITHHOLD" }, ready, find }, options);
 }

@@ -11,7 +11,7 @@ describe("layers", () => {
     };
     expect(decide(options, tool("mail"))).toMatchObject({
       verdict: "DENY",
-      reasons: [{ rule: "runtime deny #1 (frozen): moving house", says: "DENY" }],
+      reasons: [{ rule: "runtime deny #1 (frozen): moving house", effect: "DENY" }],
     });
     expect(createPolicy(options).offers(principal, tool("mail"))).toBe(false);
   });
@@ -43,7 +43,7 @@ describe("layers", () => {
         action: "default",
         risk: "safe",
         verdict: "DENY",
-        by: { rule: "default: deny", says: "DENY" },
+        by: { rule: "default: deny", effect: "DENY" },
         depends: [],
         requestedBy: ["writer"],
       },
@@ -61,7 +61,7 @@ describe("layers", () => {
     const skills = { names: ["writer", "poet"], allowedTools: ["write_file"] };
     expect(decide({}, tool("mail"), { skills })).toMatchObject({
       verdict: "DENY",
-      reasons: [{ rule: "skill `writer`, `poet`: `mail` is not among the allowed tools", says: "DENY" }],
+      reasons: [{ rule: "skill `writer`, `poet`: `mail` is not among the allowed tools", effect: "DENY" }],
     });
     for (const name of ["list_skills", "load_skill", "skills"])
       expect(decide({}, tool(name), { skills }).verdict).toBe("ALLOW");
@@ -95,7 +95,7 @@ describe("layers", () => {
     expect(["/work/a", "notes/a", undefined].map(write)).toEqual(["ALLOW", "ALLOW", "ALLOW"]);
     expect(["/etc/passwd", "/work/../etc/passwd", "../etc", "~/a", 7].map(write)).toEqual(Array(5).fill("DENY"));
     expect(decide(options, tool("write_file"), { arguments: { path: "/etc/a" } }).reasons).toEqual([
-      { rule: "sandbox deny #1: `$.path` must lie within /work/**", says: "DENY" },
+      { rule: "sandbox deny #1: `$.path` must lie within /work/**", effect: "DENY" },
     ]);
     expect(decide(options, tool("read_file"), { arguments: { path: "/etc/a" } }).verdict).toBe("ALLOW");
   });
@@ -123,7 +123,7 @@ describe("layers", () => {
     const enabled: PolicyOptions = { rules: [{ effect: "allow", tool: "drop" }] };
     expect(decide(enabled, destructive)).toMatchObject({
       verdict: "CONFIRM",
-      reasons: expect.arrayContaining([{ rule: "default: destructive asks", says: "CONFIRM" }]),
+      reasons: expect.arrayContaining([{ rule: "default: destructive asks", effect: "CONFIRM" }]),
     });
     expect(decide({ ...enabled, maxRiskUnapproved: "high" }, destructive).verdict).toBe("CONFIRM");
     expect(decide(enabled, destructive, { autonomy: "A3" }).verdict).toBe("ALLOW");
@@ -136,9 +136,9 @@ describe("layers", () => {
     const destructive = tool("drop", { effects: "destructive" });
     expect(decide(options, destructive, { arguments: { table: "tmp_a" } }).verdict).toBe("CONFIRM");
     expect(decide(options, destructive, { arguments: { table: "users" } }).reasons).toEqual([
-      { rule: "adjuster destructive: its effects", says: "RAISE" },
-      { rule: "default: destructive needs a rule that names `drop`", says: "DENY" },
-      { rule: "rule allow #1 does not hold for this call", says: "DENY" },
+      { rule: "adjuster destructive: its effects", effect: "RAISE" },
+      { rule: "default: destructive needs a rule that names `drop`", effect: "DENY" },
+      { rule: "rule allow #1 does not hold for this call", effect: "DENY" },
     ]);
   });
 
@@ -146,7 +146,7 @@ describe("layers", () => {
     const shell = tool("run", { permissions: ["shell"], risk: "high" });
     expect(decide({ rules: [{ effect: "allow", tool: "*" }] }, shell)).toMatchObject({
       verdict: "DENY",
-      reasons: expect.arrayContaining([{ rule: "default: shell needs a rule that names `run`", says: "DENY" }]),
+      reasons: expect.arrayContaining([{ rule: "default: shell needs a rule that names `run`", effect: "DENY" }]),
     });
     expect(decide({ rules: [{ effect: "allow", tool: "run" }] }, shell).verdict).toBe("CONFIRM");
     expect(decide({}, tool("run", { permissions: ["shell:git"] })).verdict).toBe("DENY");
@@ -217,10 +217,10 @@ describe("the effective policy", () => {
     const report = policy.effective?.(tools, { principal, autonomy: "A2" });
     expect(report?.version).toBe(policy.version);
     expect(report?.lines.map(({ tool, action, verdict, by }) => [tool, action, verdict, by])).toEqual([
-      ["drop", "default", "DENY", { rule: "default: destructive needs a rule that names `drop`", says: "DENY" }],
-      ["mail", "purge", "DENY", { rule: "rule deny #1 (keep)", says: "DENY", where: "p.yaml:3" }],
-      ["mail", "send", "CONFIRM", { rule: "matrix A2/high", says: "CONFIRM" }],
-      ["shell", "default", "DENY", { rule: "runtime deny #1", says: "DENY" }],
+      ["drop", "default", "DENY", { rule: "default: destructive needs a rule that names `drop`", effect: "DENY" }],
+      ["mail", "purge", "DENY", { rule: "rule deny #1 (keep)", effect: "DENY", where: "p.yaml:3" }],
+      ["mail", "send", "CONFIRM", { rule: "matrix A2/high", effect: "CONFIRM" }],
+      ["shell", "default", "DENY", { rule: "runtime deny #1", effect: "DENY" }],
     ]);
     const send = report?.lines.find(({ action }) => action === "send");
     expect(send?.depends.map(({ where }) => where)).toEqual(["p.yaml:5", "p.yaml:9"]);
@@ -245,6 +245,6 @@ describe("the effective policy", () => {
       },
     };
     const report = createPolicy({ also: [layer] }).effective?.([tool("mail")], { principal });
-    expect(report?.lines[0]).toMatchObject({ verdict: "ALLOW", depends: [{ rule: "layer cedar", says: "DENY" }] });
+    expect(report?.lines[0]).toMatchObject({ verdict: "ALLOW", depends: [{ rule: "layer cedar", effect: "DENY" }] });
   });
 });

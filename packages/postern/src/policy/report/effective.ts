@@ -64,24 +64,24 @@ function lineOf(tool: ToolFacts, query: EffectiveQuery, { terms, rulesOf, decide
 }
 
 /** Only a denial by default can be lifted by a rule; all others win over every rule. */
-function isFinal({ rule, says }: Reason): boolean {
-  return says === "DENY" && !rule.startsWith("default: ");
+function isFinal({ rule, effect }: Reason): boolean {
+  return effect === "DENY" && !rule.startsWith("default: ");
 }
 
 /** What depends on the hour, on the past, or on a layer from outside. */
 function otherDependencies(tool: ToolFacts, { adjusters, pack, also }: PolicyTerms): readonly Reason[] {
   const isQuietHours = pack.isQuiet !== undefined && tool.effects !== "read";
   return [
-    ...pack.dependsOn(tool).map((rule): Reason => ({ rule, says: "BLOCK" })),
-    ...(isQuietHours ? [{ rule: pack.quietRule, says: "CONFIRM" } as const] : []),
-    ...(adjusters.readsFor(tool) === undefined ? [] : [{ rule: "taint", says: "RAISE" } as const]),
-    ...also.map(({ name }): Reason => ({ rule: `layer ${name}`, says: "DENY" })),
+    ...pack.dependsOn(tool).map((rule): Reason => ({ rule, effect: "BLOCK" })),
+    ...(isQuietHours ? [{ rule: pack.quietRule, effect: "CONFIRM" } as const] : []),
+    ...(adjusters.readsFor(tool) === undefined ? [] : [{ rule: "taint", effect: "RAISE" } as const]),
+    ...also.map(({ name }): Reason => ({ rule: `layer ${name}`, effect: "DENY" })),
   ];
 }
 
 /** Every verdict has a rule that says it. */
 function decidedBy(reasons: readonly Reason[], verdict: Decision["verdict"]): Reason {
-  return reasons.find(({ says }) => says === verdict) ?? { rule: "policy", says: verdict };
+  return reasons.find(({ effect }) => effect === verdict) ?? { rule: "policy", effect: verdict };
 }
 
 function dependsOn({ rules }: ToolRules, { risk, riskSource }: ToolFacts): readonly Reason[] {

@@ -24,7 +24,7 @@ describe("expectations of a policy", () => {
     expect(check({})).toMatchObject({ name: "it", passed: true, expected: "ALLOW" });
     const failed = check({ default: "deny" }, { where: "p.yaml:7" });
     expect(failed).toMatchObject({ passed: false, problem: "The verdict is DENY, not ALLOW.", where: "p.yaml:7" });
-    expect(failed?.decision?.reasons).toEqual([{ rule: "default: deny", says: "DENY" }]);
+    expect(failed?.decision?.reasons).toEqual([{ rule: "default: deny", effect: "DENY" }]);
   });
 
   it("a named rule must have taken part", () => {

@@ -62,9 +62,9 @@ describe("what another policy would have answered", () => {
     expect(change).toMatchObject({ callId: "call_1", tool: "mail", runId: "run_1", at: 1, arguments: { to: "a" } });
     expect(change?.before).toMatchObject({
       verdict: "ALLOW",
-      reasons: expect.arrayContaining([{ rule: "default: allow", says: "ALLOW" }]),
+      reasons: expect.arrayContaining([{ rule: "default: allow", effect: "ALLOW" }]),
     });
-    expect(change?.after.reasons).toEqual([{ rule: "rule deny #1 (no-mail)", says: "DENY", where: "p.yaml:3" }]);
+    expect(change?.after.reasons).toEqual([{ rule: "rule deny #1 (no-mail)", effect: "DENY", where: "p.yaml:3" }]);
   });
 
   it("a call that is refused there is no past there: a limit lets the next window's first ones through", () => {

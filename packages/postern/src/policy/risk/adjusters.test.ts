@@ -26,7 +26,7 @@ describe("adjusters", () => {
     const three = { suggestion: { ...group, affected: 5_000 }, tool: { ...wipe, risk: "high" as const } };
     const { risk, reasons } = decide(three, enabled);
     expect(risk).toBe("critical");
-    expect(reasons.filter(({ says }) => says === "RAISE").map(({ rule }) => rule)).toEqual([
+    expect(reasons.filter(({ effect }) => effect === "RAISE").map(({ rule }) => rule)).toEqual([
       "adjuster destructive: its effects",
       "adjuster broadcast: `@channel` is a group",
       "adjuster blast radius: 5000 things at once, more than 100",
@@ -236,7 +236,7 @@ it("no adjuster, guardrail or part of the pack lowers a risk or a verdict, whate
   );
   const finding = fc.record({
     guardrail: fc.constant("g"),
-    says: fc.constantFrom("DENY" as const, "CONFIRM" as const, "RAISE" as const, "ALLOW" as const),
+    effect: fc.constantFrom("DENY" as const, "CONFIRM" as const, "RAISE" as const, "ALLOW" as const),
     why: fc.constant("x"),
   });
   const pack: PolicyOptions["pack"] = {

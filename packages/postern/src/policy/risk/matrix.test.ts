@@ -44,7 +44,7 @@ describe("the gate matrix", () => {
       expect(decision).toMatchObject({ verdict, risk });
       expect(decision.reasons).toContainEqual({
         rule: `matrix ${autonomy}/${risk}`,
-        says: verdict,
+        effect: verdict,
       });
     });
   }
@@ -127,7 +127,7 @@ describe("the threshold", () => {
   it("is safe where nothing was set: everything above is asked about, critical too", () => {
     const decision = createPolicy().decide(facts("critical", undefined));
     expect(answers(createPolicy())).toEqual(["ALLOW", "CONFIRM", "CONFIRM", "CONFIRM"]);
-    expect(decision.reasons).toContainEqual({ rule: "threshold safe", says: "CONFIRM" });
+    expect(decision.reasons).toContainEqual({ rule: "threshold safe", effect: "CONFIRM" });
   });
 
   it("at high runs high unasked and asks about critical (case 76)", () => {

@@ -124,9 +124,9 @@ it("the report of what holds is that of an ordinary day with nothing done", () =
     verdict: "ALLOW",
     risk: "medium",
     depends: [
-      { rule: "pack: anti-flap, 1 s", says: "BLOCK" },
-      { rule: "pack: quiet hours (00:00 to 23:59, UTC)", says: "CONFIRM" },
-      { rule: "taint", says: "RAISE" },
+      { rule: "pack: anti-flap, 1 s", effect: "BLOCK" },
+      { rule: "pack: quiet hours (00:00 to 23:59, UTC)", effect: "CONFIRM" },
+      { rule: "taint", effect: "RAISE" },
     ],
   });
 });

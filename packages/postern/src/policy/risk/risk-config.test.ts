@@ -51,14 +51,14 @@ it("guardrails of a file, each under its own name", () => {
   const made = guardrailsFrom(
     sectionOf([
       { use: "prompt_injection" },
-      { use: "prompt_injection", on: "arguments", says: "DENY", on_failure: "open" },
+      { use: "prompt_injection", on: "arguments", effect: "DENY", on_failure: "open" },
       { use: "personal_data", kinds: ["iban"], tools: ["mail__*"] },
       {
         use: "patterns",
         on: "result",
         name: "codes",
         patterns: ["X-\\d+"],
-        says: "MARK",
+        effect: "MARK",
         ignore_case: true,
         why: "a code",
       },
@@ -72,7 +72,7 @@ it("guardrails of a file, each under its own name", () => {
   ]);
   expect(guardrailsSchema.safeParse([{ use: "patterns", on: "result", patterns: ["x"] }]).success).toBe(false);
   expect(guardrailsSchema.safeParse([{ use: "magic" }]).success).toBe(false);
-  expect(() => guardrailsFrom([{ use: "prompt_injection", says: "DENY" }])).toThrow(
+  expect(() => guardrailsFrom([{ use: "prompt_injection", effect: "DENY" }])).toThrow(
     /on result it is one of WITHHOLD, MARK/,
   );
 });

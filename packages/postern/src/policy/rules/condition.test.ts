@@ -148,8 +148,8 @@ describe("a condition on an argument", () => {
       ],
     });
     expect(policy.decide(facts({ to: "eve@evil.com" })).reasons).toEqual([
-      { rule: "default: deny", says: "DENY" },
-      { rule: "rule allow #1 (team) does not hold for this call", says: "DENY", where: "p.yaml:4" },
+      { rule: "default: deny", effect: "DENY" },
+      { rule: "rule allow #1 (team) does not hold for this call", effect: "DENY", where: "p.yaml:4" },
     ]);
   });
 

@@ -25,8 +25,8 @@ export interface AppliedRule {
   readonly takesEffect: boolean;
 }
 
-const allowedByDefault: Reason = Object.freeze({ rule: "default: allow", says: "ALLOW" });
-const deniedByDefault: Reason = Object.freeze({ rule: "default: deny", says: "DENY" });
+const allowedByDefault: Reason = Object.freeze({ rule: "default: allow", effect: "ALLOW" });
+const deniedByDefault: Reason = Object.freeze({ rule: "default: deny", effect: "DENY" });
 
 /** Deny wins. An allow or a confirm permits what the default refuses. A tool that is off needs a rule that names it. */
 export function permissionFrom(
@@ -60,7 +60,7 @@ export function permissionFrom(
 function ownRuleFor(tool: ToolFacts): Reason | undefined {
   const needsShell = tool.permissions.some((one) => one === "shell" || one.startsWith("shell:"));
   const what = effectsOf(tool) === "destructive" ? "destructive" : needsShell ? "shell" : undefined;
-  return what && { rule: `default: ${what} needs a rule that names \`${tool.tool}\``, says: "DENY" };
+  return what && { rule: `default: ${what} needs a rule that names \`${tool.tool}\``, effect: "DENY" };
 }
 
 export function needsOwnRule(tool: ToolFacts): boolean {

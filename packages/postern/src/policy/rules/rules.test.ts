@@ -59,14 +59,14 @@ describe("permission rules", () => {
     const decision = decide(rules);
     expect(decision.verdict).toBe("DENY");
     expect(decision.reasons).toEqual([
-      { rule: "rule deny #3 (no-mail): not from here", says: "DENY", where: "postern.yaml:7" },
+      { rule: "rule deny #3 (no-mail): not from here", effect: "DENY", where: "postern.yaml:7" },
     ]);
   });
 
   it("confirm asks where the matrix would not", () => {
     expect(decide([{ effect: "confirm", tool: "mail__*" }])).toMatchObject({
       verdict: "CONFIRM",
-      reasons: expect.arrayContaining([{ rule: "rule confirm #1", says: "CONFIRM" }]),
+      reasons: expect.arrayContaining([{ rule: "rule confirm #1", effect: "CONFIRM" }]),
     });
   });
 
@@ -78,7 +78,7 @@ describe("permission rules", () => {
   it("allow and confirm permit what the default refuses", () => {
     expect(decide([], {}, principal, "deny")).toMatchObject({
       verdict: "DENY",
-      reasons: [{ rule: "default: deny", says: "DENY" }],
+      reasons: [{ rule: "default: deny", effect: "DENY" }],
     });
     expect(decide([{ effect: "allow", server: "mail" }], {}, principal, "deny").verdict).toBe("ALLOW");
     expect(decide([{ effect: "confirm", server: "mail" }], {}, principal, "deny").verdict).toBe("CONFIRM");
@@ -89,8 +89,8 @@ describe("permission rules", () => {
     expect(decide([], destructive)).toMatchObject({
       verdict: "DENY",
       reasons: [
-        { rule: "adjuster destructive: its effects", says: "RAISE" },
-        { rule: "default: destructive needs a rule that names `mail__send`", says: "DENY" },
+        { rule: "adjuster destructive: its effects", effect: "RAISE" },
+        { rule: "default: destructive needs a rule that names `mail__send`", effect: "DENY" },
       ],
     });
     expect(

@@ -101,10 +101,10 @@ function compileRule(
   const place = where !== undefined && { where };
   const applied: Reason = Object.freeze({
     rule: notes === "" ? name : `${name}: ${notes}`,
-    says: effect === "allow" ? "ALLOW" : effect === "confirm" ? "CONFIRM" : "DENY",
+    effect: effect === "allow" ? "ALLOW" : effect === "confirm" ? "CONFIRM" : "DENY",
     ...place,
   });
-  const unmet: Reason = Object.freeze({ rule: `${name} does not hold for this call`, says: "DENY", ...place });
+  const unmet: Reason = Object.freeze({ rule: `${name} does not hold for this call`, effect: "DENY", ...place });
   explainedBy(rule, { reason: applied, unmet, limits: demands?.limits ?? [] });
   return {
     effect,

@@ -24,7 +24,7 @@ export function whyOf(reason: Reason, call: ExplainedCall): readonly string[] {
 /** The reasons in words, with their places, their conditions and the values. Rules that only permit are left out. */
 export function reasonsText(reasons: readonly Reason[], call: ExplainedCall): string {
   return reasons
-    .filter(({ says }) => says !== "ALLOW")
+    .filter(({ effect }) => effect !== "ALLOW")
     .map((reason) => {
       const { where } = reason;
       const why = whyOf(reason, call);

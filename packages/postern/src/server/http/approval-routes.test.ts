@@ -214,7 +214,7 @@ describe("grants", () => {
     expect((await post("/v1/explain", explain, "agent"))[1]).toMatchObject({
       decision: {
         verdict: "CONFIRM",
-        reasons: expect.arrayContaining([{ rule: expect.stringContaining(id), says: "ALLOW" }]),
+        reasons: expect.arrayContaining([{ rule: expect.stringContaining(id), effect: "ALLOW" }]),
       },
     });
     expect((await post("/v1/calls", explain, "agent"))[0]).toBe(200);

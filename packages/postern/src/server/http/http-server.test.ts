@@ -180,7 +180,7 @@ describe("approvals", () => {
       risk_level: "high",
       autonomy_level: "A2",
       what: { tool: "mail", action: "default", arguments: { to: "a" } },
-      why: [{ rule: "matrix A2/high", says: "CONFIRM" }],
+      why: [{ rule: "matrix A2/high", effect: "CONFIRM" }],
     });
   });
 

@@ -98,7 +98,10 @@ describe("policy over HTTP", () => {
     });
     expect(await bodyOf(await ask(`/v1/calls/${asked.callId}/explanation`, { as }))).toMatchObject({
       reached: "verdict",
-      decision: { verdict: "CONFIRM", reasons: expect.arrayContaining([expect.objectContaining({ says: "CONFIRM" })]) },
+      decision: {
+        verdict: "CONFIRM",
+        reasons: expect.arrayContaining([expect.objectContaining({ effect: "CONFIRM" })]),
+      },
     });
     expect((await ask("/v1/calls/call_none/explanation", { as })).status).toBe(404);
     expect((await ask(`/v1/calls/${asked.callId}/explanation`, { as: "agent" })).status).toBe(403);

@@ -9,7 +9,7 @@ import {
   type StoreWrite,
 } from "@postern/core";
 import { harmless } from "@postern/core/system";
-import { Followers, type Listener } from "../followers.ts";
+import { Followers } from "../followers.ts";
 import { resultOfWrite, secondEventOf } from "../rules.ts";
 import type {
   AudienceFilter,
@@ -22,6 +22,7 @@ import type {
   SerializeEvent,
   Store,
   StoreEntry,
+  StoreListener,
   WaitingAudience,
   WaitingFilter,
 } from "../store.ts";
@@ -150,7 +151,7 @@ export class SqliteStore implements Store {
     return this.#queries.entries(where);
   }
 
-  follow(listener: Listener): Disposable {
+  follow(listener: StoreListener): Disposable {
     return this.#followers.add(listener);
   }
 
