@@ -61,8 +61,9 @@ it("runs a wrapped tool in a tool node", async () => {
 it("tells the model what is wrong with arguments", async () => {
   const { runtime, sent } = await mailRuntime("safe");
   const end = await graphOf(runtime, false).invoke({ messages: [asks({ to: 1 })] }, config);
-  expect(textsOf(end)).toMatch(/to/);
+  expect(textsOf(end)).toMatch(/do not fit `send_mail`.*\bto\b/s);
   expect(sent).toEqual([]);
+  expect(await runtime.audit.query({ type: "tool_call.refused" })).toHaveLength(1);
   await runtime.close();
 });
 

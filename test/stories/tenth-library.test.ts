@@ -1,17 +1,18 @@
 /** An adapter for an agent library that Postern does not know, written only with what a stranger can import. */
+import { openAgentTools, type ToolUse } from "@postern/agents";
+import { CallRefused, createRuntime, defineTool, type Runtime } from "postern";
+import { autoApprover } from "postern/approvals";
+import { openFiles, textEdits } from "postern/builtin";
+import { openRequestOf, renderOutcome } from "postern/results";
+import { adapterContract } from "postern/testing";
 import { expect, it } from "vitest";
-import { openAgentTools, type ToolUse } from "../../packages/agents/src/index.ts";
-import { autoApprover } from "../../packages/postern/src/approvals/index.ts";
-import { openFiles, textEdits } from "../../packages/postern/src/builtin/index.ts";
-import { CallRefused, createRuntime, defineTool, type Runtime } from "../../packages/postern/src/index.ts";
-import { openRequestOf, renderOutcome } from "../../packages/postern/src/results/index.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 
-/** The tenth library: a tool is a name, a schema, and a function that gets an id and text. */
+/** The tenth library: a tool is a name, a schema, and a function that gets an id, text, and the number of the response. */
 interface TenthTool {
   readonly title: string;
   readonly schema: object;
-  run(callId: string, json: string): Promise<string>;
+  run(callId: string, json: string, response?: string): Promise<string>;
 }
 
 /** The adapter. The runtime's tools, in the form of the library. */
@@ -20,8 +21,8 @@ function tenthTools(runtime: Runtime, context: Parameters<typeof openAgentTools>
   return agentTools.list().map(({ name, parameters }) => ({
     title: name,
     schema: parameters,
-    run: async (id, json) => {
-      const use: ToolUse = { id, name, arguments: json };
+    run: async (id, json, turn = id) => {
+      const use: ToolUse = { id, turn, name, arguments: json };
       const { isError, outcome, text } = await agentTools.call(use);
       const waiting = openRequestOf(outcome);
       if (waiting !== undefined) return `waits for ${waiting.id}`;
@@ -30,6 +31,22 @@ function tenthTools(runtime: Runtime, context: Parameters<typeof openAgentTools>
     },
   }));
 }
+
+for (const hasTurns of [true, false])
+  adapterContract(
+    `a tenth library ${hasTurns ? "with" : "without"} numbers of responses`,
+    (runtime) => {
+      const tools = tenthTools(runtime, { runId: "tenth" });
+      return {
+        call: async ({ id, turn, name, arguments: given }) => {
+          const tool = tools.find(({ title }) => title === name);
+          if (tool === undefined) return `There is no tool ${name}.`;
+          return tool.run(id, JSON.stringify(given), hasTurns ? turn : undefined);
+        },
+      };
+    },
+    { hasTurns },
+  );
 
 const add = defineTool({
   name: "add",

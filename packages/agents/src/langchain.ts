@@ -83,7 +83,7 @@ export function langchainTools<Tool>(
       if (answer.isError && toolCall !== undefined) refused.add(toolCall);
       return contentOf(answer);
     };
-    return withErrorStatus(tool(run, { name, description, schema: structuredClone(parameters) }), refused);
+    return throughGate(tool(run, { name, description, schema: structuredClone(parameters) }), refused);
   });
 }
 
@@ -162,13 +162,17 @@ function turnOf({ toolCall, state, metadata }: LangChainCallConfig): string | un
   return step === undefined ? undefined : `step ${String(step)}`;
 }
 
-/** The library's tool message says "success" for each answer that a tool returns. */
-function withErrorStatus<Tool>(made: Tool, refused: WeakSet<object>): Tool {
+/**
+ * The library's tool message says "success" for each answer that a tool returns. The library's own check of the arguments
+ * is left out: it would tell the model nothing, and budget and log would miss the call. The gate checks them.
+ */
+function throughGate<Tool>(made: Tool, refused: WeakSet<object>): Tool {
   const { invoke } = made as { readonly invoke?: (call: object, config?: object) => Promise<object> }; // the library's tool
   if (invoke === undefined) return made;
+  const unchecked = Object.create(made as object, { schema: { value: {} } });
   const own = {
     invoke: async (call: object, config?: object): Promise<object> => {
-      const message = await invoke.call(made, call, config);
+      const message = await invoke.call(unchecked, call, config);
       return refused.has(call) ? Object.assign(message, { status: "error" }) : message;
     },
   };

@@ -15,6 +15,8 @@ export interface EngineCheck {
   readonly wallMs?: number;
   /** The number of scripts at once. */
   readonly times?: number;
+  /** Calls that are open together are answered one by one. Only for engines that have `parallel`. */
+  readonly oneByOne?: true;
 }
 
 const isDone =
@@ -54,6 +56,15 @@ export const engineChecks: readonly EngineCheck[] = [
     javascript:
       'const found = await Promise.all([0, 1, 2, 3, 4].map((i) => tools.echo({ to: String(i) }))); return found.map((one) => one.text).join("");',
     holds: (end) => isDone("01234")(end) || failedFor("unsupported")(end),
+  },
+  {
+    says: "goes on after each answer while other calls are open",
+    python:
+      'import asyncio\n\nfound = []\n\nasync def one(to):\n    found.append((await tools.echo(to=to)).text)\n\nasync def main():\n    await asyncio.gather(*[one(to) for to in "abc"])\n    return "".join(found)\n\nasyncio.run(main())',
+    javascript:
+      'const found = []; await Promise.all(["a", "b", "c"].map(async (to) => found.push((await tools.echo({ to })).text))); return found.join("");',
+    oneByOne: true,
+    holds: isDone("abc"),
   },
   {
     says: "carries a mebibyte of text both ways, whole",
@@ -215,16 +226,16 @@ export interface EngineCheckResult {
   readonly end: ScriptStep | { readonly refused: string };
 }
 
-/** @returns undefined when the engine's language has no such feature */
+/** @returns undefined when the engine or its language has no such feature */
 export async function tryEngine(driver: SandboxDriver, check: EngineCheck): Promise<EngineCheckResult | undefined> {
-  const { says, holds, times = 1, wallMs = usualLimits.wallMs } = check;
-  const { language } = driver.capabilities;
+  const { says, holds, times = 1, wallMs = usualLimits.wallMs, oneByOne } = check;
+  const { language, parallel } = driver.capabilities;
   const source = check[language];
-  if (source === undefined) return undefined;
+  if (source === undefined || (oneByOne && !parallel)) return undefined;
   const refused = await driver.check?.({ language, source, tools: echoTools, chainId: "chain_1" });
   if (refused !== undefined) return { says, holds: true, ms: 0, end: { refused: Object.values(refused).join() } };
   const watched = timed(driver);
-  const once = (): Promise<ScriptStep> => driven(watched, source, { ...usualLimits, wallMs });
+  const once = (): Promise<ScriptStep> => driven(watched, source, { ...usualLimits, wallMs }, oneByOne);
   try {
     const ends = await Promise.all(Array.from({ length: times }, once));
     const bad = ends.find((end) => !holds(end));

@@ -32,7 +32,7 @@ import { type Ending, outcomeOf, refuse } from "../call/ending.ts";
 import type { Caller } from "../call/session.ts";
 import { commitAndTake } from "../store/commit-and-take.ts";
 import type { ApprovalFilter, Store } from "../store/store.ts";
-import { stateAt, type WaitingApproval } from "../store/urgency.ts";
+import { requestStateAt, type WaitingApproval } from "../store/urgency.ts";
 import { type Question, type RequestCaller, requestOf, shownDigest } from "./binding.ts";
 import { decidedEvent, reminderEvent, votedEvent } from "./events.ts";
 import { type DueStep, dueNext, Expiry } from "./expiry.ts";
@@ -244,7 +244,7 @@ export class ApprovalRepository implements Disposable {
 
   /** The row by the clock. */
   asNow(approval: ApprovalRecord): ApprovalRecord {
-    const state = stateAt(approval, this.#clock.now());
+    const state = requestStateAt(approval, this.#clock.now());
     return state === approval.state ? approval : { ...approval, state };
   }
 

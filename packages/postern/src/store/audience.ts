@@ -13,7 +13,7 @@ export interface Audience {
   readonly escalatedAt?: number;
 }
 
-/** The same for all requests of one audience. */
+/** Names the audience of a request: equal for all requests that the same people may decide. */
 export function audienceKey({ tool, server, risk, principal, routed, votes, escalatedAt }: Audience): string {
   const { remindAt: _reminded, escalateAt: _escalated, ...requirement } = routed ?? {};
   const voters = votes?.map(({ by, via }) => [by, via]);

@@ -17,7 +17,7 @@ export interface EqualCall {
   readonly except?: ReadonlySet<string> | undefined;
 }
 
-/** What the rule looks at beside the rows. */
+/** What `answeringRow` looks at beside the rows. */
 export interface AnsweringAt {
   /** Wall clock, milliseconds. */
   readonly now: number;
@@ -25,7 +25,7 @@ export interface AnsweringAt {
 }
 
 /** Of rows with the call's `match`, the one that answers it: the row of the same call of the model, else the earliest. */
-export function answering(call: EqualCall, rows: readonly CallRecord[], at: AnsweringAt): CallRecord | undefined {
+export function answeringRow(call: EqualCall, rows: readonly CallRecord[], at: AnsweringAt): CallRecord | undefined {
   let earliest: CallRecord | undefined;
   for (const row of rows) {
     if (call.except?.has(row.key) === true || answersUntil(row) <= at.now) continue;

@@ -1,26 +1,25 @@
 import { messageOf } from "@postern/core";
-import type { StoreEntry } from "./store.ts";
+import { harmless } from "@postern/core/system";
+import type { StoreEntry, StoreListener } from "./store.ts";
 
-export type Listener = (entries: readonly StoreEntry[]) => void;
-
-/** Gives each committed batch to every listener, in order, also when a listener commits the next batch meanwhile. */
+/** The listeners of `Store.follow`. Gives each committed batch to every listener, in order, also when a listener commits the next batch meanwhile. */
 export class Followers {
-  readonly #listeners = new Set<{ readonly listener: Listener }>();
+  readonly #listeners = new Set<{ readonly listener: StoreListener }>();
   readonly #log: (problem: string) => void;
   readonly #pending: (readonly StoreEntry[])[] = [];
   #isNotifying = false;
 
-  /** @param log must not throw (core/harmless-log.ts): the listeners after it would miss the batch */
   constructor(log: (problem: string) => void) {
-    this.#log = log;
+    this.#log = harmless(log); // if it threw, the listeners after it would miss the batch
   }
 
-  add(listener: Listener): Disposable {
+  add(listener: StoreListener): Disposable {
     const follower = { listener };
     this.#listeners.add(follower);
     return { [Symbol.dispose]: () => void this.#listeners.delete(follower) };
   }
 
+  /** Call it when the batch is committed, before the commit is answered. */
   notify(entries: readonly StoreEntry[]): void {
     if (entries.length === 0 || this.#listeners.size === 0) return;
     if (this.#isNotifying) {
@@ -34,7 +33,7 @@ export class Followers {
     this.#isNotifying = false;
   }
 
-  #notifyOne(listener: Listener, entries: readonly StoreEntry[]): void {
+  #notifyOne(listener: StoreListener, entries: readonly StoreEntry[]): void {
     try {
       listener(entries);
     } catch (error) {

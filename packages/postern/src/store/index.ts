@@ -1,5 +1,6 @@
 /**
- * `postern/stores`: the port of a store, the rows that it keeps, and the rules that decide its writes.
+ * `postern/stores`: the port of a store, the rows that it keeps, and the rules that every store follows. A store of your
+ * own keeps rows; `resultOfWrite` says what to keep.
  *
  * @packageDocumentation
  */
@@ -14,12 +15,13 @@ export type {
 export type { Audience } from "./audience.ts";
 export { audienceKey } from "./audience.ts";
 export type { AnsweringAt, EqualCall } from "./equal-calls.ts";
-export { answering } from "./equal-calls.ts";
+export { answeringRow, answersUntil } from "./equal-calls.ts";
 export { Followers } from "./followers.ts";
+export { approvalsIn, artifactsNeededBy, audiencesIn, callsIn } from "./lists.ts";
 export type { OpenStore, StoreContext } from "./open-store.ts";
-export { digestsIn as artifactDigestsIn, mayRunWith, needsArtifacts } from "./references.ts";
-export type { Lost, NewDocument, Rows, Won } from "./rules.ts";
-export { leftUnknownBy, rule, secondEventOf } from "./rules.ts";
+export { artifactDigestsIn, callNeedsArtifacts, requestNeedsArtifacts } from "./references.ts";
+export type { LostWrite, NewDocument, StoredRows, WonWrite } from "./rules.ts";
+export { leftUnknownBy, resultOfWrite, secondEventOf } from "./rules.ts";
 export type {
   ApprovalFilter,
   AudienceFilter,
@@ -32,8 +34,9 @@ export type {
   SerializeEvent,
   Store,
   StoreEntry,
+  StoreListener,
   WaitingAudience,
   WaitingFilter,
 } from "./store.ts";
 export type { WaitingApproval } from "./urgency.ts";
-export { callStateAt, placeIn, stateAt, urgencyOf } from "./urgency.ts";
+export { callStateAt, placeOfCursor, requestStateAt, urgencyOf } from "./urgency.ts";

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   type ApprovalRecord,
-  type ApprovalState,
   type CallRecord,
   type Clock,
   messageOf,
@@ -9,15 +8,11 @@ import {
   RuntimeFault,
   type StoreWrite,
 } from "@postern/core";
-import { harmless } from "@postern/core/system";
-import { isForeign } from "../call/authority.ts";
-import { audienceKey } from "./audience.ts";
-import { answering, answersUntil } from "./equal-calls.ts";
-import { Followers, type Listener } from "./followers.ts";
-import { digestsIn, mayRunWith, needsArtifacts } from "./references.ts";
-import { leftUnknownBy, type Rows, rule, secondEventOf, type Won } from "./rules.ts";
+import { answeringRow, answersUntil } from "./equal-calls.ts";
+import { Followers } from "./followers.ts";
+import { approvalsIn, artifactsNeededBy, audiencesIn, callsIn } from "./lists.ts";
+import { leftUnknownBy, resultOfWrite, type StoredRows, secondEventOf, type WonWrite } from "./rules.ts";
 import type {
-  ApprovalFilter,
   AudienceFilter,
   CallFilter,
   CallName,
@@ -27,10 +22,10 @@ import type {
   SerializeEvent,
   Store,
   StoreEntry,
+  StoreListener,
   WaitingAudience,
   WaitingFilter,
 } from "./store.ts";
-import { callStateAt, placeIn, stateAt, urgencyOf } from "./urgency.ts";
 
 /** For this long writes are answered in microtasks; then timers and sockets get a turn. */
 const longestTurnMs = 4;
@@ -56,7 +51,7 @@ export class MemoryStore implements Store {
   readonly #matches = new Map<string, Set<string>>();
   readonly #entries: StoreEntry[] = [];
   readonly #followers: Followers;
-  readonly #rows: Rows;
+  readonly #rows: StoredRows;
   #unpublished: StoreEntry[] = [];
   #published: PromiseWithResolvers<Committed> | undefined;
   #nextSeq = 0;
@@ -67,7 +62,7 @@ export class MemoryStore implements Store {
   constructor({ clock, serialize, log = () => {} }: MemoryStoreOptions) {
     this.#clock = clock;
     this.#serialize = serialize;
-    this.#followers = new Followers(harmless(log));
+    this.#followers = new Followers(log);
     this.#rows = {
       incarnation: this.incarnation,
       now: () => clock.now(),
@@ -76,7 +71,7 @@ export class MemoryStore implements Store {
         const keys = this.#matches.get(call.match);
         if (keys === undefined) return undefined;
         const rows = Array.from(keys, (key) => this.#calls.get(key)).filter((row) => row !== undefined);
-        return answering(call, rows, { now: clock.now(), approval: (id) => this.#approvals.get(id) });
+        return answeringRow(call, rows, { now: clock.now(), approval: (id) => this.#approvals.get(id) });
       },
       approval: (id) => this.#approvals.get(id),
       version: (kind, id) => this.#documents.get(kind)?.get(id)?.version ?? 0,
@@ -93,7 +88,7 @@ export class MemoryStore implements Store {
 
   async commit(write: StoreWrite, durability: Durability): Promise<Committed> {
     if (this.#broken !== undefined) throw this.#broken;
-    const ruling = rule(write, this.#rows);
+    const ruling = resultOfWrite(write, this.#rows);
     if (!ruling.won) return ruling;
     try {
       const { event } = write;
@@ -128,54 +123,16 @@ export class MemoryStore implements Store {
     return this.#approvals.get(id);
   }
 
-  async calls({
-    state,
-    tool,
-    tenant,
-    runId,
-    parentId,
-    before,
-    limit = Infinity,
-  }: CallFilter): Promise<readonly CallRecord[]> {
-    const now = this.#rows.now();
-    const found: CallRecord[] = [];
-    for (const row of this.#calls.values()) {
-      const { id, authority, parentId: parent, tool: name } = row.call;
-      if (parentId !== undefined && parent !== parentId) continue;
-      if (runId !== undefined && authority.runId !== runId) continue;
-      if (tenant !== undefined && authority.principal.tenant !== tenant) continue;
-      if ((tool !== undefined && name !== tool) || (before !== undefined && id >= before)) continue;
-      if (state === undefined || callStateAt(row, now) === state) found.push(row);
-    }
-    return found.sort((a, b) => (a.call.id < b.call.id ? 1 : -1)).slice(0, limit);
+  async calls(where: CallFilter): Promise<readonly CallRecord[]> {
+    return callsIn(this.#calls.values(), where, this.#rows.now());
   }
 
   async approvals(where: AudienceFilter): Promise<readonly ApprovalRecord[]> {
-    const { state, risk, after, audiences, limit = Infinity } = where;
-    const isUrgent = state === "pending";
-    const now = this.#rows.now();
-    const all = [...this.#approvals.values()];
-    if (state === "decided") all.reverse(); // stored from old to new
-    const behind = after === undefined ? all : all.filter(isBehind(after, all, isUrgent));
-    if (isUrgent) behind.sort((a, b) => urgencyOf(a) - urgencyOf(b)); // stable: equal ones stay from old to new
-    return behind
-      .filter((approval) => isOf(state, isUrgent ? approval.state : stateAt(approval, now)))
-      .filter((approval) => risk === undefined || approval.risk === risk)
-      .filter(fitting(where))
-      .filter((approval) => audiences === undefined || audiences.includes(audienceKey(approval)))
-      .slice(0, limit);
+    return approvalsIn([...this.#approvals.values()], where, this.#rows.now());
   }
 
   async audiences(where: WaitingFilter): Promise<readonly WaitingAudience[]> {
-    const now = this.#rows.now();
-    const pending = [...this.#approvals.values()].filter(({ state }) => state === "pending").filter(fitting(where));
-    const found = new Map<string, WaitingAudience>();
-    for (const audience of pending) {
-      const key = audienceKey(audience);
-      const others = found.get(key)?.waiting ?? 0;
-      found.set(key, { key, audience, waiting: others + (audience.expiresAt > now ? 1 : 0) });
-    }
-    return [...found.values()];
+    return audiencesIn([...this.#approvals.values()], where, this.#rows.now());
   }
 
   async stranded(): Promise<readonly CallRecord[]> {
@@ -183,11 +140,7 @@ export class MemoryStore implements Store {
   }
 
   async needed(): Promise<ReadonlySet<string>> {
-    const now = this.#rows.now();
-    const calls = [...this.#calls.values()].filter((record) => needsArtifacts(record, now));
-    const approvals = [...this.#approvals.values()].filter((approval) => mayRunWith(approval, now));
-    const texts = calls.flatMap(({ call, outcome = null }) => [call.text, JSON.stringify(outcome)]);
-    return new Set([...texts, ...approvals.map((approval) => JSON.stringify(approval))].flatMap(digestsIn));
+    return artifactsNeededBy([...this.#calls.values()], [...this.#approvals.values()], this.#rows.now());
   }
 
   async *events({
@@ -206,7 +159,7 @@ export class MemoryStore implements Store {
     }
   }
 
-  follow(listener: Listener): Disposable {
+  follow(listener: StoreListener): Disposable {
     return this.#followers.add(listener);
   }
 
@@ -228,7 +181,7 @@ export class MemoryStore implements Store {
     await this.#published?.promise;
   }
 
-  #apply({ call, approval, document }: Won): void {
+  #apply({ call, approval, document }: WonWrite): void {
     if (call !== undefined) {
       this.#index(this.#calls.get(call.key), call);
       this.#calls.set(call.key, call);
@@ -279,33 +232,4 @@ export class MemoryStore implements Store {
     }
     return this.#clock.monotonic() - this.#turnBegan <= longestTurnMs;
   }
-}
-
-function fitting(where: WaitingFilter): (approval: ApprovalRecord) => boolean {
-  const { tenant, tool, runId, agent, principal } = where;
-  return (approval) =>
-    (tenant === undefined || approval.principal.tenant === tenant) &&
-    (agent === undefined || approval.principal.agent === agent) &&
-    (tool === undefined || approval.tool === tool) &&
-    (runId === undefined || approval.runId === runId) &&
-    !isForeign(approval.principal, principal);
-}
-
-function isOf(wanted: ApprovalFilter["state"], state: ApprovalState): boolean {
-  return wanted === undefined || (wanted === "decided" ? state !== "pending" : state === wanted);
-}
-
-/** Whether a request comes after the place of the cursor. `all` is in the order of the list, apart from urgency. */
-function isBehind(
-  cursor: string,
-  all: readonly ApprovalRecord[],
-  isUrgent: boolean,
-): (approval: ApprovalRecord, i: number) => boolean {
-  const place = placeIn(cursor);
-  const at = all.findIndex(({ id }) => id === place?.id);
-  const here = all[at];
-  if (here === undefined) return () => false;
-  if (!isUrgent) return (_, i) => i > at;
-  const urgency = place?.urgency ?? urgencyOf(here);
-  return (approval, i) => urgencyOf(approval) > urgency || (urgencyOf(approval) === urgency && i > at);
 }

@@ -4,18 +4,23 @@ import type { ApprovalRecord, CallRecord } from "@postern/core";
 /** The form in arguments, outcomes and their media blocks. A quote inside a text is escaped, so a text cannot look like a reference. */
 const reference = /"\$?artifact":"([0-9a-f]{64})"/g;
 
-/** @param json without white space: canonical, or from `JSON.stringify` */
-export function digestsIn(json: string): readonly string[] {
+/**
+ * The digests of the artifacts that a stored row refers to.
+ *
+ * @param json without white space: canonical, or from `JSON.stringify`
+ */
+export function artifactDigestsIn(json: string): readonly string[] {
   if (!json.includes('artifact":"')) return none;
   return Array.from(json.matchAll(reference), ([, digest = ""]) => digest);
 }
 const none: readonly string[] = [];
 
 /**
- * Whether the call may still run, or may still answer a re-send. Both need its arguments, and an answer needs its
- * outcome. A plain call that has ended can only be found by an operator.
+ * Whether a row still needs the artifacts of its arguments and its outcome: the call may still run, or may still answer a
+ * re-send. Both need its arguments, and an answer needs its outcome. A plain call that has ended can only be found by an
+ * operator.
  */
-export function needsArtifacts(record: CallRecord, now: number): boolean {
+export function callNeedsArtifacts(record: CallRecord, now: number): boolean {
   const { state, retryable, key, call, approvalId, aliveUntil } = record;
   switch (state) {
     case "held":
@@ -35,7 +40,7 @@ export function needsArtifacts(record: CallRecord, now: number): boolean {
   }
 }
 
-/** Edited arguments are only in the approval, so their artifacts are needed while it can run. */
-export function mayRunWith({ state, expiresAt }: ApprovalRecord, now: number): boolean {
+/** Whether a request still needs the artifacts in it: edited arguments are only there, and it can still run. */
+export function requestNeedsArtifacts({ state, expiresAt }: ApprovalRecord, now: number): boolean {
   return (state === "pending" || state === "approved") && expiresAt > now;
 }

@@ -20,8 +20,9 @@ import {
 import { dataOf } from "../call/arrival.ts";
 import { type EqualCall, mayHaveBegun } from "./equal-calls.ts";
 
-/** The rows as they are now. */
-export interface Rows {
+/** The rows as they are now, for `resultOfWrite`. */
+export interface StoredRows {
+  /** Of the store that decides. It becomes the fence of a claimed row. */
   readonly incarnation: string;
   /** Wall clock, milliseconds. */
   now(): number;
@@ -33,6 +34,7 @@ export interface Rows {
   version(kind: string, id: string): number;
 }
 
+/** A document that a write makes. */
 export interface NewDocument {
   readonly kind: string;
   readonly id: string;
@@ -40,8 +42,8 @@ export interface NewDocument {
   readonly body: Json;
 }
 
-/** `before` is the row that `call` replaces. */
-export interface Won {
+/** What a write that wins stores, all of it or nothing. `before` is the row that `call` replaces. */
+export interface WonWrite {
   readonly won: true;
   readonly before?: CallRecord | undefined;
   readonly call?: CallRecord;
@@ -49,7 +51,8 @@ export interface Won {
   readonly document?: NewDocument;
 }
 
-export interface Lost {
+/** What the caller of a write that loses gets: the row or the version that won. */
+export interface LostWrite {
   readonly won: false;
   readonly call?: CallRecord;
   readonly approval?: ApprovalRecord;
@@ -61,14 +64,18 @@ const mostJoined = 32;
 
 type WriteOf<Kind extends StoreWrite["write"]> = Extract<StoreWrite, { readonly write: Kind }>;
 
-/** Decides a write. The approval it returns is a frozen copy that belongs to the store. */
-export function rule(write: StoreWrite, rows: Rows): Won | Lost {
+/**
+ * Whether a write wins against these rows, and what the store must keep then. It reads `rows` and changes nothing, so it
+ * may run again. No other write may come between it and the storing of its result. The approval in the result is a
+ * frozen copy that belongs to the store.
+ */
+export function resultOfWrite(write: StoreWrite, rows: StoredRows): WonWrite | LostWrite {
   const ruling = ruled(write, rows);
   if (!ruling.won || ruling.approval === undefined) return ruling;
   return { ...ruling, approval: deepFrozen(structuredClone(ruling.approval)) };
 }
 
-function ruled(write: StoreWrite, rows: Rows): Won | Lost {
+function ruled(write: StoreWrite, rows: StoredRows): WonWrite | LostWrite {
   switch (write.write) {
     case "hold":
       return hold(write, rows);
@@ -89,18 +96,18 @@ function ruled(write: StoreWrite, rows: Rows): Won | Lost {
   }
 }
 
-/** Id of the arrival that left the call unknown, if it was not the first. */
+/** Id of the arrival that left the call unknown, if it was not the first: `Store.call` finds the row by it too. */
 export function leftUnknownBy({ state, outcome, call }: CallRecord): string | undefined {
   return state === "unknown" && outcome !== undefined && outcome.callId !== call.id ? outcome.callId : undefined;
 }
 
-/** The second event of a write, if it has one. */
+/** The event of the document that a decision adds: the store appends it after the event of the write. */
 export function secondEventOf(write: StoreWrite): DurableEvent | undefined {
   return write.write === "decide" ? write.addedDocument?.event : undefined;
 }
 
 /** Another row that answers this call, so that it must not wait or start on its own. */
-function otherOf(record: CallRecord, before: CallRecord | undefined, rows: Rows): CallRecord | undefined {
+function otherOf(record: CallRecord, before: CallRecord | undefined, rows: StoredRows): CallRecord | undefined {
   const { key, match, call } = record;
   if (match === undefined || call.idempotencyKey !== undefined) return undefined;
   const own = modelCallOf(call) ?? (before && modelCallOf(before.call));
@@ -108,7 +115,7 @@ function otherOf(record: CallRecord, before: CallRecord | undefined, rows: Rows)
   return found?.key === key ? undefined : found;
 }
 
-function hold({ record, approval }: WriteOf<"hold">, rows: Rows): Won | Lost {
+function hold({ record, approval }: WriteOf<"hold">, rows: StoredRows): WonWrite | LostWrite {
   const now = rows.now();
   const before = rows.call(record.key);
   if (before !== undefined && !mayBeHeld(before, now)) return { won: false, call: before };
@@ -126,7 +133,7 @@ function hold({ record, approval }: WriteOf<"hold">, rows: Rows): Won | Lost {
   };
 }
 
-function join({ key, modelCall }: WriteOf<"join">, rows: Rows): Won | Lost {
+function join({ key, modelCall }: WriteOf<"join">, rows: StoredRows): WonWrite | LostWrite {
   const before = rows.call(key);
   if (before === undefined || modelCallsOf(before).some(({ turn }) => turn === modelCall.turn)) return { won: false };
   const joined = [...(before.joined ?? []), modelCall].slice(-mostJoined);
@@ -134,7 +141,7 @@ function join({ key, modelCall }: WriteOf<"join">, rows: Rows): Won | Lost {
   return { won: true, before, call: { ...row, joined } };
 }
 
-function decide(write: WriteOf<"decide">, rows: Rows): Won | Lost {
+function decide(write: WriteOf<"decide">, rows: StoredRows): WonWrite | LostWrite {
   const ruling = decided(write, rows);
   const { addedDocument } = write;
   if (!ruling.won || addedDocument === undefined) return ruling;
@@ -142,7 +149,7 @@ function decide(write: WriteOf<"decide">, rows: Rows): Won | Lost {
   return made.won ? { ...ruling, ...made } : made;
 }
 
-function decided({ approval, denied, expectedRevision }: WriteOf<"decide">, rows: Rows): Won | Lost {
+function decided({ approval, denied, expectedRevision }: WriteOf<"decide">, rows: StoredRows): WonWrite | LostWrite {
   const before = rows.approval(approval.id);
   if (before === undefined) return { won: false };
   const now = rows.now();
@@ -161,7 +168,7 @@ function decided({ approval, denied, expectedRevision }: WriteOf<"decide">, rows
   return { won: true, approval, before: held, call: { ...held, ...end, aliveUntil } };
 }
 
-function claim({ record, fresh, use }: WriteOf<"claim">, rows: Rows): Won | Lost {
+function claim({ record, fresh, use }: WriteOf<"claim">, rows: StoredRows): WonWrite | LostWrite {
   const before = fresh ? undefined : rows.call(record.key);
   if (before !== undefined && !mayStart(before, rows)) return { won: false, call: before };
   const other = record.idempotent ? undefined : otherOf(record, before, rows);
@@ -174,7 +181,7 @@ function claim({ record, fresh, use }: WriteOf<"claim">, rows: Rows): Won | Lost
   return { won: true, before, call, approval: { ...approval, state: "used" } };
 }
 
-function settle({ key, fence, end, by, unspend }: WriteOf<"settle">, rows: Rows): Won | Lost {
+function settle({ key, fence, end, by, unspend }: WriteOf<"settle">, rows: StoredRows): WonWrite | LostWrite {
   const before = rows.call(key);
   if (before === undefined) return { won: false };
   const isOwn = by === undefined ? before.state === "attempted" && before.fence === fence : before.state === "unknown";
@@ -185,7 +192,7 @@ function settle({ key, fence, end, by, unspend }: WriteOf<"settle">, rows: Rows)
   return { won: true, before, call, approval: { ...spent, state: "approved" } };
 }
 
-function putDocument({ kind, id, body, expectedVersion }: WriteOf<"document">, rows: Rows): Won | Lost {
+function putDocument({ kind, id, body, expectedVersion }: WriteOf<"document">, rows: StoredRows): WonWrite | LostWrite {
   const version = rows.version(kind, id);
   if (version !== expectedVersion) return { won: false, version };
   return { won: true, document: { kind, id, body, version: version + 1 } };
@@ -219,7 +226,7 @@ function mayBeHeld(record: CallRecord, now: number): boolean {
   );
 }
 
-function mayStart(record: CallRecord, rows: Rows): boolean {
+function mayStart(record: CallRecord, rows: StoredRows): boolean {
   const { state } = record;
   if (state === "held" || state === "suspended" || state === "queued") return true;
   return mayRunAgain(record) || (state === "denied" && isOver(record, rows.now()));

@@ -46,6 +46,9 @@ export interface StoreEntry {
   readonly writeId?: string;
 }
 
+/** Gets each committed batch of entries, in order. */
+export type StoreListener = (entries: readonly StoreEntry[]) => void;
+
 /** Makes the stored body of an event: canonical JSON, redacted. */
 export type SerializeEvent = (event: DurableEvent) => string;
 
@@ -140,7 +143,7 @@ export interface Store extends AsyncDisposable {
    * Calls the listener with each committed batch, in order. The audit tree, waiting callers and live pages follow it. A
    * listener that throws is logged.
    */
-  follow(listener: (entries: readonly StoreEntry[]) => void): Disposable;
+  follow(listener: StoreListener): Disposable;
   readonly documents: Documents;
   /** The reason why the store has stopped; undefined while it works. */
   readonly broken: Error | undefined;

@@ -31,19 +31,24 @@ export function cursorOf(approval: Pick<ApprovalRecord, "id" | "expiresAt" | "ri
   return isUrgent ? `${approval.id}@${urgencyOf(approval)}` : approval.id;
 }
 
-/** Reads a cursor; an id alone means its present place. Returns undefined if it is neither. */
-export function placeIn(cursor: string): { readonly id: string; readonly urgency: number | undefined } | undefined {
+/** Reads `ApprovalFilter.after`; an id alone means its present place. Returns undefined if it is neither. */
+export function placeOfCursor(
+  cursor: string,
+): { readonly id: string; readonly urgency: number | undefined } | undefined {
   const [, id, urgency] = /^([^@]+)(?:@(\d{1,16}))?$/.exec(cursor) ?? [];
   if (id === undefined) return undefined;
   return { id, urgency: urgency === undefined ? undefined : Number(urgency) };
 }
 
-/** The state by the clock: an unused request past its time has expired. */
-export function stateAt({ state, expiresAt }: Pick<ApprovalRecord, "state" | "expiresAt">, now: number): ApprovalState {
+/** The state of a request by the clock: unused past its time, it has expired. */
+export function requestStateAt(
+  { state, expiresAt }: Pick<ApprovalRecord, "state" | "expiresAt">,
+  now: number,
+): ApprovalState {
   return (state === "pending" || state === "approved") && expiresAt <= now ? "expired" : state;
 }
 
-/** The state by the clock: a held call is denied when its request has expired. */
+/** The state of a call by the clock: a held one is denied when its request has expired. */
 export function callStateAt({ state, aliveUntil }: Pick<CallRecord, "state" | "aliveUntil">, now: number): CallState {
   return state === "held" && aliveUntil !== undefined && aliveUntil <= now ? "denied" : state;
 }

@@ -1,5 +1,5 @@
 import type { ApprovalRecord, CallRecord, DurableEvent } from "@postern/core";
-import type { NewDocument, Won } from "../rules.ts";
+import type { NewDocument, WonWrite } from "../rules.ts";
 import type { Committed, StoreEntry } from "../store.ts";
 
 export interface PendingCall {
@@ -33,7 +33,7 @@ export class WriteBatch {
     return this.#synced !== undefined;
   }
 
-  add({ before, call, approval, document }: Won, entries: readonly NewEntry[]): void {
+  add({ before, call, approval, document }: WonWrite, entries: readonly NewEntry[]): void {
     this.writes += 1;
     this.entries.push(...entries);
     if (call !== undefined) {

@@ -1,6 +1,6 @@
 import type { ApprovalRecord, CallRecord, Clock, Json } from "@postern/core";
-import { answering, type EqualCall } from "../equal-calls.ts";
-import { leftUnknownBy, type Rows } from "../rules.ts";
+import { answeringRow, type EqualCall } from "../equal-calls.ts";
+import { leftUnknownBy, type StoredRows } from "../rules.ts";
 import { documentName, type WriteBatch } from "./batch.ts";
 import type { Tables } from "./tables.ts";
 
@@ -13,7 +13,7 @@ export interface CurrentRowsOptions {
 }
 
 /** The rows as they are now: the pending batch, then the tables. No other process writes them (open.ts locks the file). */
-export class CurrentRows implements Rows {
+export class CurrentRows implements StoredRows {
   readonly incarnation: string;
   readonly #options: CurrentRowsOptions;
 
@@ -48,7 +48,7 @@ export class CurrentRows implements Rows {
     const now = this.now();
     const found = this.#options.tables.answering(match, now).filter(({ key }) => !calls.has(key));
     for (const { record } of calls.values()) if (record.match === match) found.push(record);
-    return answering(call, found, { now, approval: (id) => this.approval(id) });
+    return answeringRow(call, found, { now, approval: (id) => this.approval(id) });
   }
 
   approval(id: string): ApprovalRecord | undefined {

@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { type ApprovalRecord, type CallRecord, deepFrozen } from "@postern/core";
-import { digestsIn, mayRunWith, needsArtifacts } from "../references.ts";
+import { artifactDigestsIn, callNeedsArtifacts, requestNeedsArtifacts } from "../references.ts";
 import type {
   ApprovalFilter,
   AudienceFilter,
@@ -10,7 +10,7 @@ import type {
   WaitingAudience,
   WaitingFilter,
 } from "../store.ts";
-import { endOfUrgency, placeIn } from "../urgency.ts";
+import { endOfUrgency, placeOfCursor } from "../urgency.ts";
 import { type CallRow, recordOf } from "./rows.ts";
 
 /** Rows that are read before other work gets a turn. */
@@ -119,7 +119,7 @@ export class Queries {
     for (const [i, digest] of digests.entries()) {
       if (i % digestsATurn === digestsATurn - 1) await turn();
       for (const row of referring.iterate(digest)) {
-        if (!needsArtifacts(callOf(row), now)) continue;
+        if (!callNeedsArtifacts(callOf(row), now)) continue;
         needed.add(digest);
         break;
       }
@@ -165,12 +165,12 @@ export class Queries {
       .prepare(`select body from approval where state in ('pending', 'approved') and body like '%artifact":"%'`)
       .all()
       .map(({ body }) => String(body))
-      .filter((body) => mayRunWith(JSON.parse(body), now));
-    return new Set(edited.flatMap(digestsIn));
+      .filter((body) => requestNeedsArtifacts(JSON.parse(body), now));
+    return new Set(edited.flatMap(artifactDigestsIn));
   }
 
   #placeOf(cursor: string): { readonly urgency?: SQLInputValue; readonly number?: SQLInputValue } | undefined {
-    const named = placeIn(cursor);
+    const named = placeOfCursor(cursor);
     const found = named && this.#database.prepare("select urgency, number from approval where id = ?").get(named.id);
     return found && { ...found, ...(named.urgency !== undefined && { urgency: named.urgency }) };
   }
@@ -188,7 +188,7 @@ function conditionsOf({ tenant, tool, agent, runId, principal }: WaitingFilter):
   ];
 }
 
-/** As `stateAt` of urgency.ts. */
+/** As `requestStateAt` of urgency.ts. */
 function stateCondition(state: ApprovalFilter["state"], now: number): SqlCondition {
   switch (state) {
     case "pending":

@@ -9,8 +9,8 @@ import {
   type StoreWrite,
 } from "@postern/core";
 import { harmless } from "@postern/core/system";
-import { Followers, type Listener } from "../followers.ts";
-import { rule, secondEventOf } from "../rules.ts";
+import { Followers } from "../followers.ts";
+import { resultOfWrite, secondEventOf } from "../rules.ts";
 import type {
   AudienceFilter,
   CallFilter,
@@ -22,6 +22,7 @@ import type {
   SerializeEvent,
   Store,
   StoreEntry,
+  StoreListener,
   WaitingAudience,
   WaitingFilter,
 } from "../store.ts";
@@ -107,7 +108,7 @@ export class SqliteStore implements Store {
   async commit(write: StoreWrite, durability: Durability): Promise<Committed> {
     const writer = this.#writer;
     if (writer.refusal !== undefined) throw writer.refusal;
-    const ruling = read(() => rule(write, this.#rows));
+    const ruling = read(() => resultOfWrite(write, this.#rows));
     if (!ruling.won) return writer.after(durability, ruling);
     writer.open.add(ruling, this.#entriesOf(write));
     return writer.join(durability);
@@ -150,7 +151,7 @@ export class SqliteStore implements Store {
     return this.#queries.entries(where);
   }
 
-  follow(listener: Listener): Disposable {
+  follow(listener: StoreListener): Disposable {
     return this.#followers.add(listener);
   }
 

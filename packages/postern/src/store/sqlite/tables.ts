@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { type ApprovalRecord, type CallRecord, deepFrozen, type Json } from "@postern/core";
 import { audienceKey } from "../audience.ts";
-import { digestsIn } from "../references.ts";
+import { artifactDigestsIn } from "../references.ts";
 import { urgencyOf } from "../urgency.ts";
 import type { PendingCall, WriteBatch } from "./batch.ts";
 import {
@@ -118,9 +118,9 @@ export class Tables {
     const values = isNew ? insertValues(record) : updateValues(record);
     (isNew ? this.#insertCall : this.#updateCall).get(...values); // `run` also counts the changes
     const { id, text } = record.call;
-    if (isNew) for (const digest of digestsIn(text)) this.#refer.get(digest, id);
+    if (isNew) for (const digest of artifactDigestsIn(text)) this.#refer.get(digest, id);
     const outcome = values[isNew ? insertedOutcome : updatedOutcome];
-    if (typeof outcome === "string") for (const digest of digestsIn(outcome)) this.#refer.get(digest, id);
+    if (typeof outcome === "string") for (const digest of artifactDigestsIn(outcome)) this.#refer.get(digest, id);
   }
 
   #writeApproval(approval: ApprovalRecord): void {

@@ -1,4 +1,4 @@
-/** An engine over a library that Postern knows nothing of here, written only with what a stranger can import. */
+/** An engine that Postern does not know, over a library for QuickJS, written only with what a stranger can import. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Json } from "@postern/core";
@@ -35,10 +35,12 @@ const prelude = `(() => {
   } };
   globalThis.sleep = () => new Promise(() => {});
   globalThis.settle = (json) => {
-    for (const { place, status, value, message } of JSON.parse(json))
+    for (const { place, status, value, message } of JSON.parse(json)) {
       status === "ok" ? waiting.get(place).resolve(value) : waiting.get(place).reject(new Error(message));
+      waiting.delete(place);
+    }
   };
-  globalThis.drain = () => JSON.stringify({ asked: asked.splice(0), printed: printed.splice(0), end });
+  globalThis.drain = () => JSON.stringify({ asked: asked.splice(0), printed: printed.splice(0), open: waiting.size, end });
   globalThis.run = (script) => script().then(
     (value) => { end = { step: "done", value }; },
     (error) => { end = { step: "failed", why: "script", message: String(error), line: Number(/script:(\\d+)/.exec(error.stack)?.[1]) - 1 }; },
@@ -48,20 +50,20 @@ const prelude = `(() => {
 interface Drained {
   readonly asked: readonly AskedCall[];
   readonly printed: readonly Printed[];
+  /** How many calls are not settled. */
+  readonly open: number;
   readonly end?: ScriptStep;
 }
 
-/** Its image is the program and the answers: a thawed script runs again up to where it was. */
+/** One script. It is replayed after a wait, so it has no image. */
 class Session implements SandboxSession {
   readonly #program: ScriptProgram;
-  readonly #answers: SettledCall[];
   readonly #limits: SandboxLimits;
   #machine: QuickJS | undefined;
   #over = 0;
 
-  constructor(program: ScriptProgram, answers: readonly SettledCall[], limits: SandboxLimits) {
+  constructor(program: ScriptProgram, limits: SandboxLimits) {
     this.#program = program;
-    this.#answers = [...answers];
     this.#limits = limits;
   }
 
@@ -69,21 +71,12 @@ class Session implements SandboxSession {
     this.#over = performance.now() + this.#limits.cpuMs;
     try {
       this.#machine ??= await this.#started();
-      for (;;) {
-        this.#machine.executePendingJobs();
-        const { asked, printed, end } = JSON.parse(this.#evaluate("drain()")) as Drained; // the prelude writes it
-        if (performance.now() > this.#over) return { step: "failed", why: "cpu", message: "The script took too long." };
-        if (end !== undefined) return { ...end, printed };
-        if (asked.length === 0) return { step: "failed", why: "unsupported", message: "This engine has no timers." };
-        const known = this.#answers.filter(({ place }) => asked.some((call) => call.place === place));
-        if (known.length < asked.length)
-          return {
-            step: "calls",
-            printed,
-            calls: asked.filter(({ place }) => !known.some((one) => one.place === place)),
-          };
-        this.#answer(known);
-      }
+      this.#machine.executePendingJobs();
+      const { asked, printed, open, end } = JSON.parse(this.#evaluate("drain()")) as Drained; // the prelude writes it
+      if (performance.now() > this.#over) return { step: "failed", why: "cpu", message: "The script took too long." };
+      if (end !== undefined) return { ...end, printed };
+      if (open > 0) return { step: "calls", calls: asked, printed };
+      return { step: "failed", why: "unsupported", message: "This engine has no timers." };
     } catch (error) {
       const why = performance.now() > this.#over ? "cpu" : "script";
       return { step: "failed", why, message: error instanceof Error ? error.message : String(error) };
@@ -91,12 +84,11 @@ class Session implements SandboxSession {
   }
 
   settle(results: readonly SettledCall[]): void {
-    this.#answers.push(...results);
-    this.#answer(results);
+    this.#evaluate(`settle(${JSON.stringify(JSON.stringify(results))})`);
   }
 
-  async freeze(): Promise<Uint8Array> {
-    return Buffer.from(JSON.stringify({ program: this.#program, answers: this.#answers }));
+  freeze(): Promise<Uint8Array> {
+    return Promise.reject(new Error("This engine has no images."));
   }
 
   kill(): void {
@@ -120,10 +112,6 @@ class Session implements SandboxSession {
     return machine;
   }
 
-  #answer(results: readonly SettledCall[]): void {
-    this.#evaluate(`settle(${JSON.stringify(JSON.stringify(results))})`);
-  }
-
   #evaluate(code: string): string {
     if (this.#machine === undefined) throw new Error("The script is over.");
     return this.#machine.evalCode(code).consume((value) => value.toString());
@@ -136,11 +124,8 @@ function tinyEngine(): SandboxDriver {
     engine: "tiny 1",
     capabilities: { language: "javascript", durability: "replay", isolation: "wasm", parallel: true },
     unavailable: async () => undefined,
-    start: async (program, limits) => new Session(program, [], limits),
-    restore: async (image, limits) => {
-      const kept: { program: ScriptProgram; answers: SettledCall[] } = JSON.parse(Buffer.from(image).toString());
-      return new Session(kept.program, kept.answers, limits);
-    },
+    start: async (program, limits) => new Session(program, limits),
+    restore: () => Promise.reject(new Error("This engine has no images.")),
   };
 }
 
