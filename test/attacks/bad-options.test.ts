@@ -6,7 +6,8 @@ import { asker, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
 const echo = { tool: "echo", arguments: { to: "x" } };
 const mail = { tool: "mail", arguments: { to: "x" } };
 
-const options: readonly (readonly [string, object])[] = [
+type Row = readonly [string, object];
+const options: readonly Row[] = [
   ["tools", { tools: "x" }],
   ["policy", { policy: 5 }],
   ["guardrails", { guardrails: {} }],
@@ -26,6 +27,10 @@ const options: readonly (readonly [string, object])[] = [
   ["approvals.accountsExist", { approvals: { accountsExist: true } }],
   ["accounts.sessions", { accounts: { sessions: 5 } }],
   ["audit.recheck", { audit: { recheck: 5 } }],
+  ...[0, -1, 1.5, 10_001, Number.NaN].map(
+    (entriesPerSecond) =>
+      ["audit.recheck.entriesPerSecond", { audit: { recheck: { entriesPerSecond } } }] as const satisfies Row,
+  ),
   ["results", { results: 5 }],
   ["skills", { skills: "folder" }],
   ["chains", { chains: true }],

@@ -178,13 +178,22 @@ it("a guardrail sees no secret that the redactor knows, and cannot change the ca
 });
 
 it.each<[unknown, RegExp]>([
-  [[{ name: "a b", on: "result", check: () => [] }], /The name of guardrail #1 is `a b`/],
-  [[{ name: "a", on: "both", check: () => [] }], /`on` of guardrail `a` is `both`/],
-  [[{ name: "a", on: "result" }], /guardrail `a` has no `check`/],
-  [[{ name: "a", on: "result", check: () => [], onFailure: "shut" }], /`onFailure` of guardrail `a` is `shut`/],
-  [[{ name: "a", on: "result", check: () => [], timeoutMs: 0 }], /`timeoutMs` of guardrail `a` is `0`/],
+  [
+    [{ name: "a b", on: "result", check: () => [] }],
+    /`guardrails\[0\]\.name`: `"a b"` does not have the right form\. Use 1 to 64/,
+  ],
+  [[{ name: "a", on: "both", check: () => [] }], /`guardrails\[0\]\.on`: `"both"` is not one of `arguments`, `result`/],
+  [[{ name: "a", on: "result" }], /`guardrails\[0\]\.check`: It is missing\. Add it: a function/],
+  [
+    [{ name: "a", on: "result", check: () => [], onFailure: "shut" }],
+    /`guardrails\[0\]\.onFailure`: `"shut"` is not one of `open`, `closed`/,
+  ],
+  [
+    [{ name: "a", on: "result", check: () => [], timeoutMs: 0 }],
+    /`guardrails\[0\]\.timeoutMs`: `0` is too small\. Write a number above 0/,
+  ],
   [[promptInjection(), promptInjection()], /Two guardrails on result are called `prompt-injection`/],
-  ["x", /`guardrails` is "x"; it must be a list/],
+  ["x", /`guardrails`: `"x"` is not a list\. Write a list/],
 ])("a mistake in a guardrail is named before anything runs: %#", async (guardrails, message) => {
   await expect(createRuntime({ guardrails: guardrails as never })).rejects.toThrow(message);
 });
@@ -197,7 +206,15 @@ it("patterns are RE2's; an invalid one and a finding in the wrong place are name
   expect(() => patternGuardrail({ name: "p", on: "result", patterns: ["x"], effect: "DENY" })).toThrow(
     /one of WITHHOLD, MARK/,
   );
-  expect(() => personalData({ kinds: ["shoe" as never] })).toThrow(/not a kind of personal data/);
+  expect(() => personalData({ kinds: ["shoe" as never] })).toThrow(
+    /`kinds\[0\]` of guardrail `personal-data`: `"shoe"` is not one of `card`, `iban`, `email`, `phone`/,
+  );
+  expect(() => promptInjection({ onFailur: "open" } as never)).toThrow(
+    /`onFailur` of guardrail `prompt-injection`: `onFailur` is not a known key\. Did you mean `onFailure`/,
+  );
+  expect(() => patternGuardrail({ name: "p", on: "result", patterns: [] })).toThrow(
+    /`patterns` of guardrail `p`: It is empty/,
+  );
 });
 
 it("patterns that hang other engines answer at once", async () => {

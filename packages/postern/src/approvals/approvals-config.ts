@@ -1,9 +1,10 @@
 /** The `approvals` section of a configuration file (snake_case) and what it becomes. Only packages/postern/src/config imports this. */
 
-import { type CamelCased, isRole, RuntimeFault, risks, roles } from "@postern/core";
+import { type CamelCased, isRole, RuntimeFault, roles } from "@postern/core";
 import { z } from "zod";
-import type { Patience } from "../call/session.ts";
-import { type ApprovalRoute, Routing } from "./routes.ts";
+import { type Patience, patiences } from "../call/session.ts";
+import { fileShape } from "../checks/zod.ts";
+import { type ApprovalRoute, Routing, routeMembers } from "./routes.ts";
 
 export interface ApprovalSettings {
   readonly patience: Patience;
@@ -14,51 +15,13 @@ export interface ApprovalSettings {
 }
 
 const monthSeconds = 30 * 86_400;
-const name = z.string().min(1).max(256);
-const names = z.array(name).min(1);
-const seconds = z.int().min(1).max(monthSeconds).exactOptional();
-const addressees = z.strictObject({
-  roles: names.exactOptional(),
-  groups: names.exactOptional(),
-  users: names.exactOptional(),
-});
-const level = z.enum(risks);
+const seconds = z.int().min(1).max(monthSeconds).optional();
 
 const route = z.strictObject({
-  name: name.exactOptional().describe("shown wherever the route applied"),
-  match: z
-    .strictObject({
-      tools: names.exactOptional().describe("* stands for anything"),
-      servers: names.exactOptional().describe("the upstream servers the tools come from"),
-      risk: z.union([level, z.array(level).min(1)]).exactOptional(),
-      tenants: names.exactOptional(),
-      principals: z
-        .array(z.string().regex(/^(?:agent|user):./, "Write `agent:NAME` or `user:NAME`."))
-        .min(1)
-        .exactOptional(),
-    })
-    .exactOptional()
-    .describe("all that is given must fit; the first route that matches applies"),
-  to: addressees.exactOptional().describe("any of them may decide; if no one is named, all who may decide"),
-  quorum: z.int().min(1).max(100).exactOptional().describe("so many different persons must say yes"),
-  typed_confirmation: z
-    .boolean()
-    .exactOptional()
-    .describe("the decider types the tool's name; default: only for critical risk"),
-  separate_user: z.boolean().exactOptional().describe("the asking user decides nothing, whatever the credential"),
-  signed_in: z
-    .boolean()
-    .exactOptional()
-    .describe("a person signed in decides, not a token; default: only for critical risk"),
-  remember: z
-    .boolean()
-    .exactOptional()
-    .describe("whether an approval may be remembered; default: except for critical risk"),
+  ...fileShape(routeMembers()),
   ttl_seconds: seconds.describe("how long such a request stays open"),
   remind_before_seconds: seconds.describe("a reminder, so long before it expires"),
   escalate_after_seconds: seconds.describe("then `escalate_to` may decide as well"),
-  escalate_to: addressees.exactOptional(),
-  optional: z.boolean().exactOptional().describe("true: no warning if its tools and servers match nothing"),
 });
 
 export const approvalsSchema = z.strictObject({
@@ -75,7 +38,7 @@ export const approvalsSchema = z.strictObject({
     .describe("So many requests of one agent may be open at once; one more is refused. Default: 2000."),
   separate_user: z.boolean().exactOptional().describe("The deciding user must not be the asking one."),
   patience: z
-    .enum(["deny", "wait", "suspend"])
+    .enum(patiences)
     .exactOptional()
     .describe(
       "What happens to a call that needs a person: refused, held on the line, or left pending until it is sent again (default).",

@@ -81,21 +81,25 @@ describe("the routes of approvals", () => {
       { to: { users: ["ann", "ann"] }, quorum: 2 },
       /routes\[0\]\.quorum.*is 2.*at most the 1 users/,
     ],
-    ["a quorum of nobody", { quorum: 0 }, /quorum.*is 0/],
+    ["a quorum of nobody", { quorum: 0 }, /quorum`: `0` is too small\. Write at least 1/],
     [
       "a field that is not known",
       { quorom: 2 },
-      /`approvals\.routes\[0\]\.quorom` is not known; there are name, match/,
+      /`approvals\.routes\[0\]\.quorom`: `quorom` is not a known key\. Did you mean `quorum`/,
     ],
-    ["a match that is not known", { match: { tool: "x" } }, /match\.tool` is not known; there are tools/],
-    ["an empty list", { to: { users: [] } }, /to\.users.*\[\].*at least one name/],
+    [
+      "a match that is not known",
+      { match: { tool: "x" } },
+      /match\.tool`: `tool` is not a known key\. Did you mean `tools`/,
+    ],
+    ["an empty list", { to: { users: [] } }, /to\.users`: It is empty\. Write at least 1 entry/],
     ["a risk that is none", { match: { risk: "huge" } }, /match\.risk.*"huge"/],
     ["a principal without its kind", { match: { principals: ["eve"] } }, /"eve".*agent:NAME/],
     ["an escalation to nobody", { escalateAfterMs: 5 }, /escalateTo.*given together/],
-    ["the default's name", { name: "default" }, /name.*not `default`/],
+    ["the default's name", { name: "default" }, /name`: `"default"`.*not `default`/],
     ["a remembered quorum", { quorum: 2, remember: true }, /remember.*left out under a quorum/],
-    ["a time without end", { ttlMs: 1e12 }, /ttlMs.*30 days/],
-    ["no object", "all", /routes\[0\]` is "all"/],
+    ["a time without end", { ttlMs: 1e12 }, /ttlMs`: `1000000000000` is too big\. Write at most 2592000000/],
+    ["no object", "all", /routes\[0\]`: `"all"` is not an object/],
   ])("refuse %s with its place and its value", (_, route, message) => {
     expect(() => new Routing([route as ApprovalRoute])).toThrow(message);
   });

@@ -3,12 +3,13 @@ import {
   isSamePerson,
   normalizedName,
   type Principal,
-  parseRisk,
   type Risk,
   type Routed,
   RuntimeFault,
   risks,
 } from "@postern/core";
+import { checkOptionsBy } from "../checks/schema-problems.ts";
+import { lazySchema, optionsIn } from "../checks/zod.ts";
 import { globMatcher } from "../policy/rules/glob.ts";
 
 /**
@@ -72,12 +73,54 @@ interface CompiledRoute {
   readonly fits: (call: Routable) => boolean;
 }
 
-const routeNames: ReadonlySet<string> = new Set([
-  ...["name", "match", "to", "quorum", "typedConfirmation", "separateUser", "signedIn", "remember"],
-  ...["ttlMs", "remindBeforeMs", "escalateAfterMs", "escalateTo", "where", "optional"],
-]);
-const matchNames: ReadonlySet<string> = new Set(["tools", "servers", "risk", "tenants", "principals"]);
-const addresseeNames: ReadonlySet<string> = new Set(["roles", "groups", "users"]);
+/** The members that a route in code and one in a file share. Times are milliseconds in code and seconds in a file. */
+export const routeMembers = lazySchema((zod) => {
+  const name = zod.string().min(1).max(256);
+  const names = zod.array(name).min(1);
+  const principal = zod.string().regex(/^(?:agent|user):./, "Write `agent:NAME` or `user:NAME`.");
+  const level = zod.enum(risks);
+  const addressees = optionsIn<Addressees>(zod, {
+    roles: names.optional(),
+    groups: names.optional(),
+    users: names.optional(),
+  }).optional();
+  const flag = zod.boolean().optional();
+  return {
+    name: name
+      .refine((text) => text !== "default", {
+        error: "calls without a route have this name.",
+        params: { fix: "Write another name, not `default`." },
+      })
+      .optional()
+      .describe("shown wherever the route applied"),
+    match: optionsIn<NonNullable<ApprovalRoute["match"]>>(zod, {
+      tools: names.optional().describe("* stands for anything"),
+      servers: names.optional().describe("the upstream servers the tools come from"),
+      risk: zod.union([level, zod.array(level).min(1)]).optional(),
+      tenants: names.optional(),
+      principals: zod.array(principal).min(1).optional(),
+    })
+      .optional()
+      .describe("all that is given must fit; the first route that matches applies"),
+    to: addressees.describe("any of them may decide; if no one is named, all who may decide"),
+    quorum: zod.int().min(1).max(100).optional().describe("so many different persons must say yes"),
+    typedConfirmation: flag.describe("the decider types the tool's name; default: only for critical risk"),
+    separateUser: flag.describe("the asking user decides nothing, whatever the credential"),
+    signedIn: flag.describe("a person signed in decides, not a token; default: only for critical risk"),
+    remember: flag.describe("whether an approval may be remembered; default: except for critical risk"),
+    escalateTo: addressees,
+    optional: flag.describe("true: no warning if its tools and servers match nothing"),
+  };
+});
+
+const routesSchema = lazySchema((zod) => {
+  const time = zod.int().min(1).max(maxMs).optional();
+  const route = optionsIn<ApprovalRoute>(zod, {
+    ...routeMembers(),
+    ...{ ttlMs: time, remindBeforeMs: time, escalateAfterMs: time, where: zod.string().optional() },
+  });
+  return zod.object({ approvals: zod.object({ routes: zod.array(route) }) });
+});
 const maxMs = 30 * 86_400_000;
 
 export class Routing {
@@ -86,8 +129,8 @@ export class Routing {
 
   /** @throws RuntimeFault `options_invalid` that names the route, the field and the value */
   constructor(routes: readonly ApprovalRoute[] = [], separateUser = false) {
-    if (!Array.isArray(routes)) throw invalid("approvals.routes", routes, "a list");
-    this.#routes = routes.map((route: ApprovalRoute, i) => compiled(route, i));
+    checkOptionsBy(routesSchema(), { approvals: { routes } });
+    this.#routes = routes.map(compiled);
     this.#separateUser = separateUser;
   }
 
@@ -171,9 +214,8 @@ export function isAmong(
 
 function compiled(route: ApprovalRoute, i: number): CompiledRoute {
   const at = `approvals.routes[${i}]`;
-  known(route, routeNames, at);
-  checkRoute(route, at);
-  const { tools, servers, risk, tenants, principals } = checkedMatch(route.match ?? {}, `${at}.match`);
+  checkTogether(route, at);
+  const { tools, servers, risk, tenants, principals } = route.match ?? {};
   const levels = risk === undefined ? undefined : typeof risk === "string" ? [risk] : risk;
   const fitsTool = oneOf(tools);
   const fitsServer = oneOf(servers);
@@ -185,7 +227,7 @@ function compiled(route: ApprovalRoute, i: number): CompiledRoute {
     fits: ({ tool, server, risk: level, principal }) =>
       fitsTool(tool) &&
       (servers === undefined || (server !== undefined && fitsServer(server))) &&
-      (levels === undefined || levels.some((one) => parseRisk(one) === level)) &&
+      (levels === undefined || levels.includes(level)) &&
       fitsTenant(principal.tenant) &&
       (fitsPrincipal(`agent:${principal.agent}`) ||
         (principal.user !== undefined && fitsPrincipal(`user:${principal.user}`))),
@@ -198,26 +240,13 @@ function oneOf(patterns: readonly string[] | undefined): (name: string) => boole
   return (name) => matchers.some((fits) => fits(name));
 }
 
-function checkRoute(route: ApprovalRoute, at: string): void {
-  const { name, to, quorum = 1, escalateTo, escalateAfterMs } = route;
-  if (name !== undefined && (!isName(name) || name === "default"))
-    throw invalid(`${at}.name`, name, "a text, and not `default`");
-  if (to !== undefined) checkAddressees(to, `${at}.to`);
-  if (escalateTo !== undefined) checkAddressees(escalateTo, `${at}.escalateTo`);
-  if (!Number.isSafeInteger(quorum) || quorum < 1 || quorum > 100)
-    throw invalid(`${at}.quorum`, quorum, "a whole number from 1 to 100");
+/** What one member alone cannot say. */
+function checkTogether(route: ApprovalRoute, at: string): void {
+  const { to, quorum = 1, escalateTo, escalateAfterMs } = route;
   const { roles = [], groups = [], users = [] } = to ?? {};
   const persons = new Set(users.map(normalizedName)).size;
   if (roles.length + groups.length === 0 && persons > 0 && persons < quorum && escalateTo === undefined)
     throw invalid(`${at}.quorum`, quorum, `at most the ${persons} users of \`to\`: else nothing is ever approved`);
-  for (const flag of ["typedConfirmation", "separateUser", "signedIn", "remember"] as const)
-    if (route[flag] !== undefined && typeof route[flag] !== "boolean")
-      throw invalid(`${at}.${flag}`, route[flag], "true or false");
-  for (const time of ["ttlMs", "remindBeforeMs", "escalateAfterMs"] as const) {
-    const ms = route[time];
-    if (ms !== undefined && !(Number.isSafeInteger(ms) && ms > 0 && ms <= maxMs))
-      throw invalid(`${at}.${time}`, ms, "a whole number of milliseconds from 1 to 30 days");
-  }
   if (escalateAfterMs !== undefined && route.ttlMs !== undefined && escalateAfterMs >= route.ttlMs)
     throw invalid(
       `${at}.escalateAfterMs`,
@@ -231,45 +260,6 @@ function checkRoute(route: ApprovalRoute, at: string): void {
       `${at}.remember`,
       true,
       "left out under a quorum: one person's approval must not replace the others'",
-    );
-}
-
-function checkedMatch(match: NonNullable<ApprovalRoute["match"]>, at: string): NonNullable<ApprovalRoute["match"]> {
-  known(match, matchNames, at);
-  for (const list of ["tools", "servers", "tenants", "principals"] as const)
-    if (match[list] !== undefined) checkNames(match[list], `${at}.${list}`);
-  const { risk, principals = [] } = match;
-  const levels: readonly unknown[] = risk === undefined ? [] : Array.isArray(risk) ? risk : [risk];
-  for (const level of levels)
-    if (parseRisk(level) === undefined) throw invalid(`${at}.risk`, level, `of ${risks.join(", ")}`);
-  if (risk !== undefined && levels.length === 0) throw invalid(`${at}.risk`, risk, "at least one level");
-  const odd = principals.find((one) => !/^(?:agent|user):./.test(one));
-  if (odd !== undefined) throw invalid(`${at}.principals`, odd, "`agent:NAME` or `user:NAME`");
-  return match;
-}
-
-function checkAddressees(to: Addressees, at: string): void {
-  known(to, addresseeNames, at);
-  for (const list of ["roles", "groups", "users"] as const)
-    if (to[list] !== undefined) checkNames(to[list], `${at}.${list}`);
-}
-
-function checkNames(names: unknown, at: string): void {
-  if (!Array.isArray(names) || names.length === 0 || !names.every(isName))
-    throw invalid(at, names, "a list of at least one name");
-}
-
-function isName(value: unknown): boolean {
-  return typeof value === "string" && value !== "" && value.length <= 256;
-}
-
-function known(given: object, names: ReadonlySet<string>, at: string): void {
-  if (typeof given !== "object" || given === null || Array.isArray(given)) throw invalid(at, given, "an object");
-  const stranger = Object.keys(given).find((name) => !names.has(name));
-  if (stranger !== undefined)
-    throw new RuntimeFault(
-      "options_invalid",
-      `\`${at}.${stranger}\` is not known; there are ${[...names].join(", ")}.`,
     );
 }
 

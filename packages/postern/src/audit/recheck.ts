@@ -1,4 +1,4 @@
-import { type Clock, messageOf, RuntimeFault } from "@postern/core";
+import { type Clock, messageOf } from "@postern/core";
 import type { EntryFilter, Store, StoreEntry } from "../store/store.ts";
 import type { Broken, Verification } from "./log.ts";
 
@@ -18,19 +18,6 @@ export interface RecheckPace {
   readonly entriesPerSecond: number;
 }
 
-/** @throws RuntimeFault `options_invalid` */
-export function paceOf(settings: RecheckSettings, isFile: boolean): RecheckPace | undefined {
-  const { enabled = isFile, entriesPerSecond = 500 } = settings;
-  if (!(Number.isSafeInteger(entriesPerSecond) && entriesPerSecond > 0 && entriesPerSecond <= mostPerSecond)) {
-    const wanted = `a whole number from 1 to ${mostPerSecond}`;
-    throw new RuntimeFault(
-      "options_invalid",
-      `\`audit.recheck.entriesPerSecond\` is ${String(entriesPerSecond)}; it must be ${wanted}.`,
-    );
-  }
-  return enabled ? { entriesPerSecond } : undefined;
-}
-
 export interface RecheckOptions extends RecheckPace {
   readonly store: Pick<Store, "events" | "documents" | "broken">;
   readonly clock: Clock;
@@ -43,7 +30,7 @@ export interface RecheckOptions extends RecheckPace {
 }
 
 /** Slices of two milliseconds have no room for more. */
-const mostPerSecond = 10_000;
+export const mostPerSecond = 10_000;
 const sliceEveryMs = 200;
 /** A slice ends after this time, however little it read: a signature costs as much as thirty entries. */
 const sliceMs = 2;

@@ -242,10 +242,11 @@ export class Session {
 }
 
 /** What to do if a call needs approval: `deny` refuses, `wait` waits a while, `suspend` answers `pending`. */
-export type Patience = "deny" | "wait" | "suspend";
+export type Patience = (typeof patiences)[number];
+export const patiences = ["deny", "wait", "suspend"] as const;
 
 export function isPatience(value: unknown): value is Patience {
-  return value === "deny" || value === "wait" || value === "suspend";
+  return patiences.some((patience) => patience === value);
 }
 
 /** The caller that waits for this call in this process. Never stored. */

@@ -1,6 +1,6 @@
 /** Turns the issues of a zod schema into sentences with the key, the value and what to write instead. */
 
-import { camelName, insteadOf, nearest } from "@postern/core";
+import { camelName, insteadOf, nearest, RuntimeFault } from "@postern/core";
 import type { core, z } from "zod";
 
 export type KeyPath = readonly (string | number)[];
@@ -50,6 +50,22 @@ export function schemaProblems(
   return issues.flatMap((issue) => problemsOf(issue, [...above, ...issue.path.map(stepOf)], written));
 }
 
+/** @throws RuntimeFault `options_invalid` with every mistake, a line each; `place` names the option at a key */
+export function checkOptionsBy(schema: z.ZodType, value: unknown, place = (key: string): string => `\`${key}\``): void {
+  const { error } = schema.safeParse(value);
+  if (error !== undefined) throw new RuntimeFault("options_invalid", problemLines(error, { value, schema }, place));
+}
+
+/** The problems of a value that code passes in, a line each. */
+export function problemLines(
+  { issues }: z.ZodError,
+  { value, schema }: { readonly value: unknown; readonly schema: z.ZodType },
+  place: (key: string) => string,
+): string {
+  const problems = schemaProblems(issues, { value, schema: keysOf(schema), language: "code" });
+  return problems.map(({ key, message, fix }) => `${place(key)}: ${message} ${fix}`).join("\n");
+}
+
 export function keyText(path: KeyPath): string {
   return path.reduce<string>((text, step) => {
     if (typeof step === "number") return `${text}[${step}]`;
@@ -82,16 +98,17 @@ function knownKeys(schema: JsonSchemaKeys, path: KeyPath): readonly string[] {
 }
 
 function problemsOf(issue: ZodIssue, path: KeyPath, written: CheckedValue): readonly SchemaProblem[] {
-  const { value, schema, language } = written;
+  const { schema, language } = written;
   const nameOf = nameIn(language);
   const key = keyText(namedSteps(path, written));
   switch (issue.code) {
     case "unrecognized_keys": {
       const known = knownKeys(schema, path).map(nameOf);
       return issue.keys.map((name) => {
-        const unknown = keyText([...namedSteps(path, written), nameOf(name)]);
+        const asWritten = known.includes(nameOf(name)) ? name : nameOf(name); // in code, a name in the case of files is unknown
+        const unknown = keyText([...namedSteps(path, written), asWritten]);
         const now = written.renamedKeys?.get(unknown);
-        const sentences = now === undefined ? unknownKey(nameOf(name), known) : renamedKey(unknown, now);
+        const sentences = now === undefined ? unknownKey(asWritten, known) : renamedKey(unknown, now);
         const fix = written.fixFor?.([...path, name], "key") ?? sentences.fix;
         return { path: [...path, name], part: "key", key: unknown, ...sentences, fix };
       });
@@ -99,7 +116,7 @@ function problemsOf(issue: ZodIssue, path: KeyPath, written: CheckedValue): read
     case "invalid_union": {
       const branch = likeliest(issue.errors);
       if (branch !== undefined) return schemaProblems(branch, written, path);
-      const message = `${shown(value, path)} fits none of the values that are allowed here.`;
+      const message = `${shown(written, path)} fits none of the values that are allowed here.`;
       return [{ path, part: "value", key, message, fix: "See docs/reference/configuration.md." }];
     }
     case "invalid_key":
@@ -110,7 +127,7 @@ function problemsOf(issue: ZodIssue, path: KeyPath, written: CheckedValue): read
       return [{ path, part: "key", key, message: `\`${name}\` cannot be a name here.`, fix }];
     }
     default: {
-      const sentences = sentencesOf(issue, { value: shown(value, path), path, language });
+      const sentences = sentencesOf(issue, { value: shown(written, path), path, language });
       return [{ path, part: "value", key, ...sentences, fix: written.fixFor?.(path, "value") ?? sentences.fix }];
     }
   }
@@ -166,22 +183,24 @@ interface IssuePlace {
 }
 
 function sentencesOf(issue: ZodIssue, { value, path, language }: IssuePlace): Sentences {
+  const expected = expectedBy(issue);
+  if (expected !== undefined) {
+    const wanted = article(expected, language);
+    if (value === "nothing") return { message: "It is missing.", fix: `Add it: ${wanted}.` };
+    return {
+      message: `${value} is not ${wanted}.`,
+      fix:
+        spanFix(String(path.at(-1)), value) ??
+        (isOwn(issue) ? issue.message : `Write ${wanted}${hint(expected, value)}.`),
+    };
+  }
   switch (issue.code) {
-    case "invalid_type":
-      if (value === "nothing")
-        return { message: "It is missing.", fix: `Add it: ${article(issue.expected, language)}.` };
-      return {
-        message: `${value} is not ${article(issue.expected, language)}.`,
-        fix:
-          spanFix(String(path.at(-1)), value) ??
-          (!isOwn(issue) ? `Write ${article(issue.expected, language)}${hint(issue.expected, value)}.` : issue.message),
-      };
     case "invalid_value":
       return { ...noneOf(issue.values.map(String), value), ...(isOwn(issue) && { fix: issue.message }) };
     case "too_small":
       return {
         message: issue.minimum === 1 && unit(issue.origin) !== "" ? "It is empty." : `${value} is too small.`,
-        fix: `Write ${issue.inclusive === false ? "a number above" : "at least"} ${issue.minimum}${unit(issue.origin)}.`,
+        fix: `Write ${issue.inclusive === false ? "a number above" : "at least"} ${issue.minimum}${unit(issue.origin, issue.minimum)}.`,
       };
     case "too_big":
       return {
@@ -192,7 +211,7 @@ function sentencesOf(issue: ZodIssue, { value, path, language }: IssuePlace): Se
       return { message: `${value} does not have the right form.`, fix: fixOf(issue) };
     default:
       return {
-        message: value.startsWith("A ") ? issue.message : `${value}: ${issue.message}`,
+        message: /^An? /.test(value) ? issue.message : `${value}: ${issue.message}`,
         fix: fixIn(issue) ?? `See \`${String(path.at(0) ?? "")}\` in docs/reference/configuration.md.`,
       };
   }
@@ -200,13 +219,21 @@ function sentencesOf(issue: ZodIssue, { value, path, language }: IssuePlace): Se
 
 function noneOf(options: readonly string[], value: string): Sentences {
   const list = options.map((option) => `\`${option}\``).join(", ");
-  if (value === "nothing") return { message: "It is missing.", fix: `Add it: one of ${list}.` };
+  if (value === "nothing")
+    return { message: "It is missing.", fix: `Add it: ${options.length === 1 ? "" : "one of "}${list}.` };
+  if (options.length === 1) return { message: `${value} is not ${list}.`, fix: `Write ${list}.` };
   const message = `${value} is not one of ${list}.`;
   const word = value.replaceAll(/[`"]/g, "");
   const advice = ofRisk(word, options);
   if (advice !== undefined) return { message, fix: advice };
   const meant = nearest(word, options);
   return { message, fix: meant === undefined ? "Write one of them." : `Did you mean \`${meant}\`?` };
+}
+
+/** What a value of the wrong kind must be. A schema's own check may say it: `{ params: { expected } }`. */
+function expectedBy(issue: ZodIssue): string | undefined {
+  const expected: unknown = issue.code === "invalid_type" ? issue.expected : paramIn(issue, "expected");
+  return typeof expected === "string" ? expected : undefined;
 }
 
 /** The message of a schema of ours, not of zod. */
@@ -216,8 +243,12 @@ function isOwn({ message }: ZodIssue): boolean {
 
 /** A schema's own check may give the fix: `{ message, params: { fix } }`. */
 function fixIn(issue: ZodIssue): string | undefined {
-  const fix: unknown = issue.code === "custom" ? issue.params?.["fix"] : undefined;
+  const fix = paramIn(issue, "fix");
   return typeof fix === "string" ? fix : undefined;
+}
+
+function paramIn(issue: ZodIssue, name: string): unknown {
+  return issue.code === "custom" ? issue.params?.[name] : undefined;
 }
 
 function fixOf(issue: ZodIssue | undefined): string {
@@ -258,20 +289,22 @@ function spanFix(key: string, value: string): string | undefined {
   return named.toLowerCase() === "ms" ? `Write milliseconds: ${ms}.` : `Write seconds: ${ms / 1000}.`;
 }
 
-function unit(origin: string): string {
-  return origin === "string" ? " characters" : origin === "array" ? " entries" : "";
+function unit(origin: string, count: number | bigint = 2): string {
+  if (origin === "string") return count === 1 ? " character" : " characters";
+  return origin !== "array" ? "" : count === 1 ? " entry" : " entries";
 }
 
 /** The value in the file, shortened. An absent value is shown as `nothing`. */
-function shown(root: unknown, path: KeyPath): string {
-  let value: unknown = root;
+function shown(written: CheckedValue, path: KeyPath): string {
+  let { value } = written;
   for (const step of path) {
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) return "nothing";
     value = (value as Readonly<Record<string | number, unknown>>)[step]; // has it, as was just asked
   }
   if (value === undefined) return "nothing";
   if (Array.isArray(value)) return "A list";
-  if (typeof value === "object" && value !== null) return "A mapping";
+  if (typeof value === "object" && value !== null) return written.language === "code" ? "An object" : "A mapping";
+  if (typeof value === "function") return "A function";
   if (typeof value === "string" && mayBeSecret(path)) return "What stands there";
   const text = typeof value === "string" ? JSON.stringify(value) : String(value);
   return `\`${text.length > 60 ? `${text.slice(0, 60)}…` : text}\``;

@@ -6,6 +6,12 @@
 export type { ControlChange, ControlState, Controls } from "./controls.ts";
 export { createPolicy } from "./decide.ts";
 export type {
+  PatternGuardrailOptions,
+  PersonalDataKind,
+  PersonalDataOptions,
+  PromptInjectionOptions,
+} from "./guardrails/guardrail-options.ts";
+export type {
   ArgumentEffect,
   ArgumentGuardrail,
   GuardedArguments,
@@ -16,11 +22,8 @@ export type {
   ResultEffect,
   ResultGuardrail,
 } from "./guardrails/guardrails.ts";
-export type { PersonalDataKind, PersonalDataOptions } from "./guardrails/personal-data.ts";
 export { personalData } from "./guardrails/personal-data.ts";
-export type { PromptInjectionOptions } from "./guardrails/prompt-injection.ts";
 export { promptInjection } from "./guardrails/prompt-injection.ts";
-export type { PatternGuardrailOptions } from "./guardrails/text-guardrail.ts";
 export { patternGuardrail } from "./guardrails/text-guardrail.ts";
 export type {
   ActiveSkills,

@@ -17,7 +17,7 @@ import {
   verdicts,
 } from "@postern/core";
 import type { z } from "zod";
-import { keysOf, schemaProblems } from "../checks/schema-problems.ts";
+import { problemLines } from "../checks/schema-problems.ts";
 import { lazySchema, type Zod } from "../checks/zod.ts";
 import { type CedarKind, cedarKinds } from "./cedar/cedar-kinds.ts";
 import type { ExtraLayer } from "./policy.ts";
@@ -101,12 +101,10 @@ export function checked<Schema extends z.ZodType>(schema: Schema, value: unknown
   }
   const parsed = schema.safeParse(written);
   if (parsed.success) return toCamelCase(parsed.data, policyOpaque) as InCode<Schema>; // paths into `arguments` keep their names
-  const problems = schemaProblems(parsed.error.issues, { value: written, schema: keysOf(schema), language: "code" });
-  const lines = problems.map(({ key, message, fix }) => {
-    const place = at === "" || key === "" || key.startsWith("[") ? at + key : `${at}.${key}`;
-    return `\`${place}\`: ${message} ${fix}`;
-  });
-  throw invalid(lines.join("\n"));
+  const lines = problemLines(parsed.error, { value: written, schema }, (key) =>
+    at === "" || key === "" || key.startsWith("[") ? `\`${at}${key}\`` : `\`${at}.${key}\``,
+  );
+  throw invalid(lines);
 }
 
 function riskFields(zod: Zod) {

@@ -2,10 +2,10 @@
 import { join } from "node:path";
 import { type Clock, RuntimeFault, SystemClock } from "@postern/core";
 import { codeOf, harmless, makeOwnFolder } from "@postern/core/system";
+import { paceOf } from "../audit/audit-config.ts";
 import { openAuditLog } from "../audit/audit-log.ts";
 import { serializeWith } from "../audit/entry.ts";
 import type { AuditLog } from "../audit/log.ts";
-import { paceOf } from "../audit/recheck.ts";
 import { createSigner, loadSigner } from "../audit/signer.ts";
 import { type Witness, witnessFrom } from "../audit/witness.ts";
 import type { AlarmRaiser } from "../observe/alarms/alarms.ts";

@@ -2,8 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { corpus } from "../../../../../test/fakes/corpus.ts";
 import { expectWork } from "../../../../../test/fakes/in-time.ts";
+import type { PersonalDataKind } from "./guardrail-options.ts";
 import type { GuardedResult } from "./guardrails.ts";
-import { type PersonalDataKind, personalData } from "./personal-data.ts";
+import { personalData } from "./personal-data.ts";
 import { promptInjection } from "./prompt-injection.ts";
 import { longestText } from "./text-guardrail.ts";
 

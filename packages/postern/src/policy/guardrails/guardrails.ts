@@ -7,6 +7,8 @@
  * Next: text-guardrail.ts, prompt-injection.ts, personal-data.ts (built in), pipeline/gates/guardrails.ts (where they run).
  */
 import { isJsonObject, type Json, type JsonObject, type Principal, RuntimeFault } from "@postern/core";
+import { checkOptionsBy } from "../../checks/schema-problems.ts";
+import { functionIn, lazySchema, objectIn } from "../../checks/zod.ts";
 import type { ToolFacts } from "../policy.ts";
 import { globMatcher } from "../rules/glob.ts";
 
@@ -90,44 +92,40 @@ export interface Guardrails {
   readonly onResults: readonly ResultGuardrail[];
 }
 
+export const namePattern: RegExp = /^[\w.-]{1,64}$/;
+export const nameRule = "Use 1 to 64 letters, digits, _, . and -.";
+
+const listSchema = lazySchema((zod) => {
+  const guardrail = objectIn<Guardrail>(zod, {
+    name: zod.string().regex(namePattern, nameRule),
+    on: zod.enum(["arguments", "result"]),
+    check: functionIn(zod),
+    onFailure: zod.enum(["open", "closed"]).optional(),
+    timeoutMs: zod.number().positive().optional(),
+    tools: zod.array(zod.string()).optional(),
+    ready: functionIn(zod).optional(),
+  });
+  return zod.object({ guardrails: zod.array(guardrail) });
+});
+
 /**
  * Returns undefined if the list is empty.
  *
  * @throws RuntimeFault `options_invalid` with the guardrail and the problem; what a `ready` throws
  */
 export async function openGuardrails(given: readonly Guardrail[]): Promise<Guardrails | undefined> {
-  if (!Array.isArray(given)) throw invalid("`guardrails` is not a list.");
-  const all: readonly Guardrail[] = given;
+  checkOptionsBy(listSchema(), { guardrails: given });
   const names = new Set<string>();
-  for (const [i, one] of all.entries()) {
-    checkGuardrail(one, `guardrail #${i + 1}`);
-    const { on, name } = one;
+  for (const { on, name } of given) {
     if (names.has(`${on} ${name}`)) throw invalid(`Two guardrails on ${on} are called \`${name}\`; rename one.`);
     names.add(`${on} ${name}`);
   }
-  for (const one of all) await one.ready?.();
-  if (all.length === 0) return undefined;
+  for (const one of given) await one.ready?.();
+  if (given.length === 0) return undefined;
   return {
-    onArguments: all.filter((one) => one.on === "arguments"),
-    onResults: all.filter((one) => one.on === "result"),
+    onArguments: given.filter((one) => one.on === "arguments"),
+    onResults: given.filter((one) => one.on === "result"),
   };
-}
-
-function checkGuardrail(one: Guardrail, at: string): void {
-  if (typeof one !== "object" || one === null) throw invalid(`The ${at} is no object.`);
-  const { name, on, onFailure = "closed", timeoutMs = 1, check } = one as Readonly<Record<keyof Guardrail, unknown>>;
-  if (typeof name !== "string" || !/^[\w.-]{1,64}$/.test(name))
-    throw invalid(`The name of ${at} is \`${String(name)}\`; it is 1 to 64 letters, digits, \`_\`, \`.\` and \`-\`.`);
-  const whose = `guardrail \`${name}\``;
-  if (typeof check !== "function") throw invalid(`The ${whose} has no \`check\`.`);
-  const isLimit = typeof timeoutMs === "number" && Number.isFinite(timeoutMs) && timeoutMs > 0;
-  const members = [
-    ["on", on, on === "arguments" || on === "result", "arguments or result"],
-    ["onFailure", onFailure, onFailure === "open" || onFailure === "closed", "open or closed"],
-    ["timeoutMs", timeoutMs, isLimit, "a number of milliseconds above 0"],
-  ] as const;
-  for (const [member, value, isValid, wanted] of members)
-    if (!isValid) throw invalid(`\`${member}\` of ${whose} is \`${String(value)}\`; it is ${wanted}.`);
 }
 
 export function invalid(message: string): RuntimeFault {

@@ -1,14 +1,7 @@
-import { type Guardrail, invalid } from "./guardrails.ts";
+import { checkGuardrailOptions, type PersonalDataKind, type PersonalDataOptions } from "./guardrail-options.ts";
+import type { Guardrail } from "./guardrails.ts";
 import { withoutDisguise } from "./plain-text.ts";
-import { type TextGuardrailOptions, textGuardrail } from "./text-guardrail.ts";
-
-export type PersonalDataKind = "card" | "iban" | "email" | "phone";
-
-/** By default it examines arguments. It says `CONFIRM` for arguments and `MARK` for results by default. */
-export interface PersonalDataOptions extends TextGuardrailOptions {
-  /** Default `card` and `iban`, which have check digits; addresses and phone numbers are in every mail. */
-  readonly kinds?: readonly PersonalDataKind[];
-}
+import { textGuardrail } from "./text-guardrail.ts";
 
 /**
  * Finds card numbers and IBANs by their check digits, and mail addresses and phone numbers by their form.
@@ -19,10 +12,8 @@ export interface PersonalDataOptions extends TextGuardrailOptions {
  * @public
  */
 export function personalData(options: PersonalDataOptions = {}): Guardrail {
+  checkGuardrailOptions("personalData", options, "personal-data");
   const { kinds = ["card", "iban"] } = options;
-  for (const kind of kinds)
-    if (!finders.has(kind))
-      throw invalid(`\`${String(kind)}\` is not a kind of personal data; there are ${[...finders.keys()].join(", ")}.`);
   const find = (given: string): readonly string[] => {
     const text = withoutDisguise(given)
       .replaceAll(/\p{Pd}/gu, "-")

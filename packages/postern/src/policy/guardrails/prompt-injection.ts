@@ -1,9 +1,7 @@
+import { checkGuardrailOptions, type PromptInjectionOptions } from "./guardrail-options.ts";
 import type { Guardrail } from "./guardrails.ts";
 import { withoutDisguise } from "./plain-text.ts";
-import { type TextGuardrailOptions, textGuardrail } from "./text-guardrail.ts";
-
-/** By default it examines results. It says `MARK` for results and `CONFIRM` for arguments by default. */
-export type PromptInjectionOptions = TextGuardrailOptions;
+import { textGuardrail } from "./text-guardrail.ts";
 
 /**
  * Finds the common phrases that give orders to a model: "ignore all previous instructions", chat markup, "do not tell the
@@ -16,6 +14,7 @@ export type PromptInjectionOptions = TextGuardrailOptions;
  * @public
  */
 export function promptInjection(options: PromptInjectionOptions = {}): Guardrail {
+  checkGuardrailOptions("promptInjection", options, "prompt-injection");
   const find = (given: string): readonly string[] => {
     const text = plainText(given);
     const met = signs.find(({ pattern }) => pattern.test(text));

@@ -1,11 +1,15 @@
-import { type Autonomy, type Clock, RuntimeFault, shown } from "@postern/core";
+/** The options of `createRuntime` and their check. Nothing in them is copied or changed. */
+
+import { type Autonomy, autonomies, type Clock } from "@postern/core";
+import { z } from "zod";
 import type { Approver } from "../../approvals/approver.ts";
 import type { ApprovalRoute } from "../../approvals/routes.ts";
-import type { AuditSettings } from "../../audit/audit-config.ts";
-import { paceOf } from "../../audit/recheck.ts";
+import { type AuditSettings, auditOptions } from "../../audit/audit-config.ts";
 import type { SkillsOptions } from "../../builtin/skills/library.ts";
 import type { Skills } from "../../builtin/skills/skills.ts";
-import { isPatience, type Limits, type Patience } from "../../call/session.ts";
+import { type Limits, type Patience, patiences } from "../../call/session.ts";
+import { checkOptionsBy } from "../../checks/schema-problems.ts";
+import { functionIn, objectIn, optionsIn, valueIn } from "../../checks/zod.ts";
 import type { ChainOptions } from "../../code-mode/chain-options.ts";
 import type { PasswordCost } from "../../identity/password.ts";
 import type { SessionLimits } from "../../identity/session-repository.ts";
@@ -18,10 +22,9 @@ import type { Policy } from "../../policy/policy.ts";
 import type { OwnArtifactStore } from "../../results/artifact-store.ts";
 import { answerBytesRange } from "../../results/raw-result.ts";
 import { type PatternMode, patternModes, type Redactor, type SecretStore } from "../../secrets/secret-store.ts";
-import type { OpenStore } from "../../store/open-store.ts";
+import { isStore, type OpenStore } from "../../store/open-store.ts";
 import type { Store } from "../../store/store.ts";
 import type { ToolsInput } from "../../tools/toolsets/toolset.ts";
-import { checkKinds } from "./option-kinds.ts";
 
 /** @public */
 export interface RuntimeOptions {
@@ -94,92 +97,66 @@ export interface RuntimeOptions {
   readonly log?: (problem: string) => void;
 }
 
-const optionNames: ReadonlySet<string> = new Set([
-  ...["tools", "policy", "store", "secrets", "redactor", "hooks", "clock", "autonomy", "limits"],
-  ...[
-    "accounts",
-    "artifacts",
-    "approvals",
-    "audit",
-    "results",
-    "skills",
-    "servers",
-    "serverWaitMs",
-    "folder",
-    "archive",
-    "durability",
-    "log",
-    "secretPatterns",
-    "guardrails",
-    "chains",
-    "channels",
-  ],
-]);
-const approvalNames: ReadonlySet<string> = new Set([
-  ...["patience", "approver", "ttlMs", "maxOpenPerAgent", "separateUser", "routes", "accountsExist"],
-]);
+const text = z.string().min(1);
+const verb = functionIn(z);
+const { from, to } = answerBytesRange;
 
-/**
- * Checks the options that are not checked where they are used (as policy, limits, tools, servers and store are).
- *
- * @throws RuntimeFault `options_invalid` that names the member and the value
- */
+type Given<Name extends keyof RuntimeOptions> = NonNullable<RuntimeOptions[Name]>;
+
+/** What is checked where it is used (policy, limits, tools, routes, servers) is only an object or a list here. */
+const optionsSchema = optionsIn<RuntimeOptions>(z, {
+  tools: valueIn(z, "a list or a set of tools", (value) => typeof value === "object" && value !== null).optional(),
+  policy: objectIn<PolicyOptions | Policy>(z).optional(),
+  guardrails: valueIn(z, "a list", Array.isArray).optional(),
+  store: valueIn(
+    z,
+    "`memory`, `sqlite:FILE`, a store, or a function that opens one",
+    (value) => (typeof value === "string" && value !== "") || typeof value === "function" || isStore(value),
+  ).optional(),
+  secrets: objectIn<SecretStore>(z, { get: verb }).optional(),
+  redactor: objectIn<Redactor>(z, { learn: verb, redact: verb, finds: verb }).optional(),
+  secretPatterns: z.enum(patternModes).optional(),
+  hooks: optionsIn<Hooks>(z, { toolStart: verb.optional(), toolEnd: verb.optional() }).optional(),
+  clock: objectIn<Clock>(z, { now: verb, monotonic: verb, in: verb }).optional(),
+  autonomy: z.enum(autonomies).optional(),
+  limits: objectIn<Partial<Limits>>(z).optional(),
+  approvals: optionsIn<Given<"approvals">>(z, {
+    patience: z.enum(patiences).optional(),
+    approver: objectIn<Approver>(z, { name: text, ask: verb }).optional(),
+    ttlMs: z.int().min(1).optional(),
+    maxOpenPerAgent: z.int().min(1).optional(),
+    separateUser: z.boolean().optional(),
+    routes: valueIn(z, "a list", Array.isArray).optional(),
+    accountsExist: verb.optional(),
+  }).optional(),
+  accounts: optionsIn<Given<"accounts">>(z, {
+    sessions: objectIn<SessionLimits>(z).optional(),
+    passwordCost: objectIn<PasswordCost>(z).optional(),
+  }).optional(),
+  audit: auditOptions.optional(),
+  results: optionsIn<Given<"results">>(z, {
+    retentionDays: z.number().min(0).optional(),
+    maxBytes: z.int().min(from).max(to).optional(),
+    maxArtifactBytes: z.int().min(from).optional(),
+  }).optional(),
+  artifacts: valueIn(
+    z,
+    "a store with `put`, `open`, `pin` and `unpin`, or false",
+    (value) =>
+      value === false || ["put", "open", "pin", "unpin"].every((name) => typeof Object(value)[name] === "function"),
+  ).optional(),
+  skills: objectIn<SkillsOptions | Skills>(z).optional(),
+  chains: objectIn<ChainOptions>(z).optional(),
+  channels: objectIn<ChannelsOptions>(z).optional(),
+  servers: objectIn<Readonly<Record<string, ServerConfig>>>(z).optional(),
+  serverWaitMs: z.number().optional(),
+  folder: text.optional(),
+  archive: optionsIn<Given<"archive">>(z, { folder: text, config: z.string().optional() }).optional(),
+  durability: z.literal("strict").optional(),
+  log: verb.optional(),
+});
+
+/** @throws RuntimeFault `options_invalid` with every mistake, a line each */
 export function checkOptions(options: RuntimeOptions): void {
-  checkKinds(options);
-  known("", options, optionNames);
-  const { approvals = {}, results = {}, durability, hooks, archive } = options;
-  known("approvals.", approvals, approvalNames);
-  const { patience, ttlMs, maxOpenPerAgent: mostOpen } = approvals;
-  if (patience !== undefined && !isPatience(patience))
-    throw invalid("approvals.patience", patience, "deny, wait or suspend");
-  if (ttlMs !== undefined && !(Number.isSafeInteger(ttlMs) && ttlMs > 0)) {
-    throw invalid("approvals.ttlMs", ttlMs, "a whole number of milliseconds from 1");
-  }
-  if (mostOpen !== undefined && !(Number.isSafeInteger(mostOpen) && mostOpen > 0))
-    throw invalid("approvals.maxOpenPerAgent", mostOpen, "a whole number from 1");
-  known("accounts.", options.accounts ?? {}, new Set(["sessions", "passwordCost"]));
-  known("audit.", options.audit ?? {}, new Set(["recheck", "witness"]));
-  known("audit.recheck.", options.audit?.recheck ?? {}, new Set(["enabled", "entriesPerSecond"]));
-  paceOf(options.audit?.recheck ?? {}, true);
-  known("results.", results, new Set(["retentionDays", "maxBytes", "maxArtifactBytes"]));
-  const { retentionDays, maxBytes, maxArtifactBytes } = results;
-  if (retentionDays !== undefined && !(Number.isFinite(retentionDays) && retentionDays >= 0)) {
-    throw invalid("results.retentionDays", retentionDays, "a number of days from 0");
-  }
-  const { from, to } = answerBytesRange;
-  if (maxBytes !== undefined && !(Number.isSafeInteger(maxBytes) && maxBytes >= from && maxBytes <= to))
-    throw invalid("results.maxBytes", maxBytes, `a whole number of bytes from ${from} to ${to}`);
-  if (maxArtifactBytes !== undefined && !(Number.isSafeInteger(maxArtifactBytes) && maxArtifactBytes >= from))
-    throw invalid("results.maxArtifactBytes", maxArtifactBytes, `a whole number of bytes from ${from}`);
-  checkStore(options.artifacts);
-  if (durability !== undefined && durability !== "strict")
-    throw invalid("durability", durability, "strict, or left out");
-  const { secretPatterns: patterns } = options;
-  if (patterns !== undefined && !patternModes.includes(patterns))
-    throw invalid("secretPatterns", patterns, "off, mark or mask");
-  if (hooks !== undefined) known("hooks.", hooks, new Set(["toolStart", "toolEnd"]));
-  if (archive !== undefined) known("archive.", archive, new Set(["folder", "config"]));
-}
-
-function checkStore(artifacts: unknown): void {
-  if (artifacts === undefined || artifacts === false) return;
-  const isStore =
-    typeof artifacts === "object" &&
-    artifacts !== null &&
-    ["put", "open", "pin", "unpin"].every((verb) => typeof Reflect.get(artifacts, verb) === "function");
-  if (!isStore) throw invalid("artifacts", artifacts, "a store with `put`, `open`, `pin` and `unpin`, or false");
-}
-
-function known(prefix: string, given: object, names: ReadonlySet<string>): void {
-  for (const name of Object.keys(given)) {
-    if (names.has(name)) continue;
-    throw new RuntimeFault(
-      "options_invalid",
-      `\`${prefix}${name}\` is not an option; use one of ${[...names].join(", ")}.`,
-    );
-  }
-}
-
-function invalid(member: string, value: unknown, wanted: string): RuntimeFault {
-  return new RuntimeFault("options_invalid", `\`${member}\` is ${shown(value)}; it must be ${wanted}.`);
+  checkOptionsBy(optionsSchema, options, (key) => `\`${key === "" ? "options" : key}\``);
 }
