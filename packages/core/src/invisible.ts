@@ -8,7 +8,7 @@
 export const invisible: RegExp = /[\p{Default_Ignorable_Code_Point}\u{2800}\u{1d159}\u{fff9}-\u{fffc}]/v;
 
 /** Invisible characters that belong to the writing. No alternative matches something that could carry a hidden message. */
-const ordinary = [
+const ordinary = (): readonly RegExp[] => [
   // Flags of regions, key caps, emoji and text presentation, and emoji that are joined.
   /\p{RGI_Emoji_Tag_Sequence}/v,
   /(?<=[0-9#*])\u{fe0f}(?=\u{20e3})/v,
@@ -24,7 +24,6 @@ const ordinary = [
   /(?<=[\p{L}&&\p{scx=Mong}])[\u{180b}-\u{180f}]/v,
   /(?<=[\u{2801}-\u{28ff}])\u{2800}|\u{2800}(?=[\u{2801}-\u{28ff}])/v,
 ];
-const ordinaryOrNot = new RegExp(`(${ordinary.map(({ source }) => source).join("|")})|${invisible.source}`, "gv");
 
 /** Letters of Greek, Cyrillic, Armenian and other scripts, each with the Latin letter that it looks like. */
 const alike = [
@@ -39,29 +38,54 @@ export const latinLetters: ReadonlyMap<string, string> = new Map(
   [...alike.matchAll(/(.)(.)/gu)].map(([, other = "", latin = ""]) => [other, latin]),
 );
 
-/**
- * Letters that look like Latin ones: some of Greek, Cyrillic and Armenian, those of scripts that are not written within
- * a Latin word, and Latin in full width or as mathematics.
- */
-export const lookAlike: RegExp = new RegExp(
-  `[${[...latinLetters.keys()].join("")}\\p{sc=Cherokee}\\p{sc=Coptic}\\p{sc=Lisu}\\p{sc=Cans}\\p{sc=Wara}\\p{sc=Lyci}\\p{sc=Cari}\\p{sc=Ital}\\p{sc=Elba}\\p{sc=Tfng}\\p{sc=Runic}\\p{sc=Plrd}\\p{sc=Dsrt}\\p{sc=Osge}\\u{2102}-\\u{2149}\\u{2160}-\\u{217f}\\u{ff21}-\\u{ff3a}\\u{ff41}-\\u{ff5a}\\u{1d400}-\\u{1d7ff}]`,
-  "v",
-);
+/** Patterns over sets of letters. */
+interface LetterPatterns {
+  readonly ordinaryOrNot: RegExp;
+  /**
+   * Letters that look like Latin ones: some of Greek, Cyrillic and Armenian, those of scripts that are not written within
+   * a Latin word, and Latin in full width or as mathematics.
+   */
+  readonly lookAlike: RegExp;
+  readonly otherLetters: RegExp;
+  /** Letters that are neither Latin nor look like it: a word with one of them is a word of that script. */
+  readonly ownLetters: RegExp;
+}
+
+let made: LetterPatterns | undefined;
+
+/** Made with the first text, because compiling them takes longer than loading the rest of this package. */
+export function letterPatterns(): LetterPatterns {
+  made ??= compiled();
+  return made;
+}
+
+function compiled(): LetterPatterns {
+  const alikeScripts =
+    "\\p{sc=Cherokee}\\p{sc=Coptic}\\p{sc=Lisu}\\p{sc=Cans}\\p{sc=Wara}\\p{sc=Lyci}\\p{sc=Cari}\\p{sc=Ital}\\p{sc=Elba}\\p{sc=Tfng}\\p{sc=Runic}\\p{sc=Plrd}\\p{sc=Dsrt}\\p{sc=Osge}";
+  const styles = "\\u{2102}-\\u{2149}\\u{2160}-\\u{217f}\\u{ff21}-\\u{ff3a}\\u{ff41}-\\u{ff5a}\\u{1d400}-\\u{1d7ff}";
+  const letters = `${[...latinLetters.keys()].join("")}${alikeScripts}${styles}`;
+  const harmless = ordinary().map(({ source }) => source);
+  return {
+    ordinaryOrNot: new RegExp(`(${harmless.join("|")})|${invisible.source}`, "gv"),
+    lookAlike: new RegExp(`[${letters}]`, "v"),
+    otherLetters: new RegExp(`[${letters}]`, "gv"),
+    ownLetters: new RegExp(`[\\p{L}--[\\p{scx=Latin}${letters}]]`, "v"),
+  };
+}
+
 const words = /[\p{L}\p{M}\p{N}_]+/gv;
-const otherLetters = new RegExp(lookAlike.source, "gv");
-/** Letters that are neither Latin nor look like it: a word with one of them is a word of that script. */
-export const ownLetters: RegExp = new RegExp(`[\\p{L}--[\\p{scx=Latin}${lookAlike.source.slice(1, -1)}]]`, "v");
 
 /** The text with every invisible character as `[U+200B]`, except where it belongs to the writing. */
 export function showInvisible(text: string): string {
   return invisible.test(text)
-    ? text.replaceAll(ordinaryOrNot, (found, known?: string) => known ?? codePointOf(found))
+    ? text.replaceAll(letterPatterns().ordinaryOrNot, (found, known?: string) => known ?? codePointOf(found))
     : text;
 }
 
 /** As `showInvisible`, and look-alike letters within a Latin word are shown as codes too. For untrusted texts that a model or a person reads. */
 export function showHidden(text: string): string {
   const shown = showInvisible(text);
+  const { lookAlike, otherLetters, ownLetters } = letterPatterns();
   if (!lookAlike.test(shown)) return shown;
   return shown.replaceAll(words, (word) =>
     /[A-Za-z]/.test(word) && !ownLetters.test(word) ? word.replaceAll(otherLetters, codePointOf) : word,
