@@ -5,11 +5,12 @@
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { sourcesInProcesses } from "../test/setup/sources.ts";
 
 const [name = "", ...words] = process.argv.slice(2);
 const isNamed = /^[a-z][a-z-]*$/.test(name);
 if (isNamed) process.argv.splice(2, 1);
-process.env["NODE_OPTIONS"] = process.execArgv.filter((option) => option.startsWith("--conditions")).join(" "); // for processes that it starts
+Object.assign(process.env, sourcesInProcesses);
 
 if (name === "peers") {
   const install = [

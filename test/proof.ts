@@ -1,4 +1,6 @@
 /** `npm run proof -- NAME [options]`: tries to make Postern break one of its promises. Exits with 1 if it does. */
+import { sourcesInProcesses } from "./setup/sources.ts";
+
 const proofs: Readonly<Record<string, string>> = {
   canary: "canary/run.ts", // no secret leaves
   crash: "crash/run.ts", // no effect happens twice over killed processes
@@ -11,7 +13,7 @@ const proofs: Readonly<Record<string, string>> = {
 
 const [name = ""] = process.argv.splice(2, 1);
 const program = Object.hasOwn(proofs, name) ? proofs[name] : undefined;
-process.env["NODE_OPTIONS"] = process.execArgv.filter((option) => option.startsWith("--conditions")).join(" "); // for processes that it starts
+Object.assign(process.env, sourcesInProcesses);
 
 if (program === undefined) {
   process.stderr.write(`Name one of ${Object.keys(proofs).join(", ")}: \`npm run proof -- NAME\`.\n`);

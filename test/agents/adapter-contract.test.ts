@@ -6,8 +6,10 @@ import { createTool } from "@mastra/core/tools";
 import { generateText, isStepCount, type ModelMessage } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import { aiSdkTools } from "../../packages/agents/src/ai-sdk.ts";
+import { anthropicRunnerTools } from "../../packages/agents/src/anthropic-runner.ts";
 import { langchainTools } from "../../packages/agents/src/langchain.ts";
 import { mastraTools } from "../../packages/agents/src/mastra.ts";
+import { openaiAgentsTools } from "../../packages/agents/src/openai-agents.ts";
 import { type AdapterCall, adapterContract } from "../../packages/postern/src/testing/index.ts";
 
 const usage = {
@@ -77,3 +79,34 @@ adapterContract(
   },
   { hasTurns: false },
 );
+
+/** The runner names no response. */
+adapterContract(
+  "Anthropic's tool runner",
+  (runtime) => {
+    const { tools } = anthropicRunnerTools(runtime, { runId: "run-1" });
+    return {
+      call: async ({ id, name, arguments: given }) => {
+        const made = tools.find((one) => one.name === name);
+        if (made === undefined) return `There is no tool ${name}.`;
+        return JSON.stringify(await made.run(made.parse(given), { toolUse: { id } }));
+      },
+    };
+  },
+  { hasTurns: false },
+);
+
+/** A tool as a run of the library starts it: the count of responses is the turn. */
+adapterContract("OpenAI Agents", (runtime) => {
+  const { tools } = openaiAgentsTools(runtime, { runId: "run-1" });
+  const turns: string[] = [];
+  return {
+    call: async ({ id, turn, name, arguments: given }) => {
+      const made = tools.find((one) => one.name === name);
+      if (made === undefined) return `There is no tool ${name}.`;
+      if (!turns.includes(turn)) turns.push(turn);
+      const usage = { requests: turns.indexOf(turn), totalTokens: 0 };
+      return JSON.stringify(await made.invoke({ usage }, JSON.stringify(given), { toolCall: { callId: id } as never })); // the adapter reads only these
+    },
+  };
+});

@@ -1,6 +1,6 @@
 /**
  * For bugs, broken configuration and requests that name no call. The end of a call is never a fault but a value
- * (refusals.ts). HTTP answers with the status of the code (fault-codes.ts); 500 becomes `internal` and a trace id.
+ * (refusals.ts). HTTP answers with the status of the code (below); 500 becomes `internal` and a trace id.
  */
 export class RuntimeFault extends Error {
   override readonly name = "RuntimeFault";

@@ -1,7 +1,14 @@
+/**
+ * `@postern/core`: calls, outcomes, refusals, faults, events, risk, ids, JSON and texts that are safe to show. It runs in a
+ * browser.
+ *
+ * @packageDocumentation
+ */
 export type { Actor } from "./actor.ts";
 export { checkActorFields } from "./actor.ts";
 export { runBatch } from "./batch.ts";
 export type { Authority, Autonomy, Principal, Risk, ToolCall, Verdict } from "./call.ts";
+export { isOnRecord, isRepeatable } from "./call.ts";
 export type { TextPart } from "./card-text.ts";
 export { codeOf, partsOf, withHiddenShown } from "./card-text.ts";
 export type { CamelCased, OpaqueFields, SnakeCased, SnakeName } from "./case.ts";
@@ -33,17 +40,7 @@ export { latinLetters, showHidden } from "./invisible.ts";
 export type { Json, JsonObject } from "./json.ts";
 export { canonical, copyOf, deepFrozen, defined, isJsonObject, isPlain, isRecord, isScalar, maxDepth } from "./json.ts";
 export type { ModelCall } from "./model-call.ts";
-export {
-  childKey,
-  childNumber,
-  isNamedBy,
-  isOnRecord,
-  isRepeatable,
-  modelCallOf,
-  modelCallsOf,
-  parentKeyOf,
-  statedRunOf,
-} from "./model-call.ts";
+export { childKey, childNumber, isNamedBy, modelCallOf, modelCallsOf, parentKeyOf, statedRunOf } from "./model-call.ts";
 export {
   defaultPrincipal,
   isDirectCall,

@@ -1,3 +1,4 @@
+/** Names and forms of names that have a meaning of their own. */
 import type { Principal } from "./call.ts";
 
 /** Agent names of callers without an agent's token. No token can be made for these names. */

@@ -1,3 +1,9 @@
+/**
+ * `@postern/core/contract`: each HTTP route as one definition, the types that follow from it, and a client. It runs in a
+ * browser.
+ *
+ * @packageDocumentation
+ */
 export type { AccountAnswer, ListedTokenAnswer } from "./accounts.ts";
 export { accounts, tokens } from "./accounts.ts";
 export type { AlarmChangeView, AlarmPageView, AlarmView } from "./alarms.ts";

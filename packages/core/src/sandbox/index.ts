@@ -1,3 +1,8 @@
+/**
+ * `@postern/core/sandbox`: what an engine for scripts implements, and what engines share.
+ *
+ * @packageDocumentation
+ */
 export { isJsonObject, type JsonObject } from "../json.ts"; // a child process loads this entry alone
 export { textEnd } from "./json-text-end.ts";
 export type { ArgumentBounds } from "./large-arguments.ts";

@@ -1,3 +1,8 @@
+/**
+ * `@postern/core/system`: files, processes and addresses, for packages that run in Node.
+ *
+ * @packageDocumentation
+ */
 export type { Resolve, Target } from "./address-guard.ts";
 export { systemResolve, targetOf } from "./address-guard.ts";
 export type { Startable } from "./bubblewrap.ts";

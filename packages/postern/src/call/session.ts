@@ -49,7 +49,7 @@ export const serverInlineBytes: number = 64 * 1024;
 
 /**
  * The limits of the operator over the defaults. The total time grows with longer calls: one call with its wait always
- * fits into half of a session (runtime/windows.ts).
+ * fits into half of a session (runtime/services/windows.ts).
  *
  * @throws RuntimeFault `options_invalid`
  */

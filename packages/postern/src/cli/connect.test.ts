@@ -145,7 +145,7 @@ describe("postern connect and disconnect", () => {
       const { code, out, err } = await cli.runIn(folder, command, "claude");
       expect({ code, err }).toEqual({
         code: 2,
-        err: expect.stringContaining("Nothing was written: without a terminal"),
+        err: expect.stringContaining("Nothing was written: there is no terminal"),
       });
       expect(out).toContain('"postern"');
       expect(readFileSync(path, "utf8")).toBe(before);

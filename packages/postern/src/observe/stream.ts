@@ -10,7 +10,7 @@ export interface Stream {
  * One stream, many watchers, always called in the same order. What a watcher throws, also as a rejected promise, goes only
  * to `log`.
  *
- * @param log throws nothing (core/harmless-log.ts)
+ * @param log throws nothing (core/system/harmless-log.ts)
  */
 export function createStream(log: (problem: string) => void): Stream {
   let watchers: readonly { readonly watcher: Watcher }[] = [];

@@ -280,7 +280,7 @@ export class CallHistory {
     return this.#nameOf(name, authority, at);
   }
 
-  /** Names contain no NUL (core/authority.ts), so this is unambiguous. */
+  /** Names contain no NUL (call/authority.ts), so this is unambiguous. */
   #nameOf(scope: HistoryScope, authority: RunAuthority, at: number = this.#clock.now()): string {
     const { tenant, agent, user = "" } = authority.principal;
     if (scope === "run") return this.#runs.countedIn(authority, at);

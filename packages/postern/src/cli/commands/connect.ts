@@ -205,7 +205,7 @@ async function change(typed: ClientCommand, opened: OpenedClient, wanted: Client
   if (typed.flags.json !== true) terminal.out(visibleLines(`${diff}\n`).join("\n"));
   if (options.yes !== true) {
     if (!terminal.interactive)
-      throw new UsageProblem("Nothing was written: without a terminal nobody can be asked. Add `--yes` to write it.");
+      throw new UsageProblem("Nothing was written: there is no terminal to ask at. Add `--yes` to write it.");
     if (!(await confirm(terminal, `Write ${visible(opened.path)}?`))) {
       terminal.aside("Nothing was written.\n");
       return exitCodes.failed;

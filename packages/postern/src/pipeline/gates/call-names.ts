@@ -28,7 +28,7 @@ function modelCallKey(call: ToolCall): string | undefined {
   return `key_${sha256(`${principalAndAction(authority.principal, tool, action)}\0${place}`).slice(0, 40)}`;
 }
 
-/** Hash of the parent's key and the number of the call (core/child-key.ts). The keys of one script share a prefix, so they are near each other in an index. */
+/** Hash of the parent's key and the number of the call (core/model-call.ts). The keys of one script share a prefix, so they are near each other in an index. */
 function chainKey(ownKey: string): string {
   const ofScript = sha256(`script\0${parentKeyOf(ownKey)}`).slice(0, 12);
   return `key_${ofScript}${sha256(`script\0${ownKey}`).slice(0, 28)}`;

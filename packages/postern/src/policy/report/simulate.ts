@@ -178,7 +178,7 @@ function isSame(before: Decision, after: Decision): boolean {
 
 const scopeNames: readonly HistoryScope[] = ["run", "principal", "tenant"];
 
-/** Names hold no NUL (core/authority.ts). */
+/** Names hold no NUL (call/authority.ts). */
 function idOf(scope: HistoryScope, { facts: { principal }, countedIn }: RecordedCall): string {
   const { tenant, agent, user = "" } = principal;
   if (scope === "run") return countedIn;

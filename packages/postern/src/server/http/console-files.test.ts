@@ -89,7 +89,7 @@ describe("consoleFiles", () => {
     const missing = await files(request());
     expect(missing?.status).toBe(503);
     const page = await missing?.text();
-    expect(page).toContain("npm run build:console");
+    expect(page).toContain("npm run build --workspace console");
     expect(page).toContain("<code>npx postern --data … approvals</code>");
     mkdirSync(elsewhere);
     writeFileSync(join(elsewhere, "index.html"), "there");

@@ -153,7 +153,7 @@ function missing(why: string, command: string): Response {
   const body = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Postern</title>
 <h1>Postern runs; its console is not there</h1>
 <p>${escaped(why)}</p>
-<p>In a checkout, <code>npm install</code> and <code>npm run build:console</code> make it; then load this page again.
+<p>In a checkout, <code>npm install</code> and <code>npm run build --workspace console</code> make it; then load this page again.
 Everything it does the command line does too: <code>${escaped(command)} approvals</code>.</p></html>`;
   return new Response(body, {
     status: 503,
