@@ -46,10 +46,16 @@ it("stores whole results up to the limit, wherever the operator sets it", async 
   expect(refused).toMatchObject({ status: "error", refusal: { code: "result_unavailable" } });
 });
 
-it.each([1, 64 * 1024 - 1, 2 ** 40, 1.5, "1"])("a limit of %s bytes is refused", async (maxBytes) => {
+it.each([
+  [1, "`1` is too small. Write at least 65536."],
+  [64 * 1024 - 1, "`65535` is too small. Write at least 65536."],
+  [2 ** 40, "`1099511627776` is too big. Write at most 268435456."],
+  [1.5, "`1.5` is not a whole number."],
+  ["1", '`"1"` is not a number.'],
+])("a limit of %s bytes is refused", async (maxBytes, reason) => {
   // What a configuration in JavaScript may say.
   await expect(createRuntime({ results: { maxBytes: maxBytes as number } })).rejects.toMatchObject({
     code: "options_invalid",
-    message: expect.stringContaining("from 65536 to 268435456"),
+    message: expect.stringContaining(`\`results.maxBytes\`: ${reason}`),
   });
 });
