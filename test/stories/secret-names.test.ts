@@ -55,6 +55,7 @@ describe("a call whose context names a known secret", () => {
         params: { name: "echo", arguments: { to: "ann" } },
         source: visit,
         isOld: false,
+        capabilities: {},
       },
       meta: { "postern/idempotency-key": text },
       signal: new AbortController().signal,

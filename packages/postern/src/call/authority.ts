@@ -16,6 +16,7 @@ import {
   shown,
 } from "@postern/core";
 import { sha256 } from "@postern/core/system";
+import type { ClientOfCall } from "./client-of-call.ts";
 import { checkedLimits, isPatience, type Limits, type Patience } from "./session.ts";
 
 /** What a caller claims. Claims can only narrow what was granted. */
@@ -151,6 +152,7 @@ export interface PerCall {
   readonly onProgress?: ProgressSink | undefined;
   readonly reason?: string | undefined;
   readonly requestMeta?: JsonObject | undefined;
+  readonly client?: ClientOfCall | undefined;
 }
 
 /** Checks the options of a call. An invalid number or patience would remove a limit. */
@@ -205,7 +207,7 @@ export function withinOptions(session: PerCall, call: PerCall): PerCall {
   const { patience, approvalWaitMs, deadline, signal, onProgress = session.onProgress, reason = session.reason } = call;
   return {
     ...{ idempotencyKey: call.idempotencyKey, toolCallId: call.toolCallId, turn: call.turn },
-    ...{ providerItem: call.providerItem, requestMeta: call.requestMeta },
+    ...{ providerItem: call.providerItem, requestMeta: call.requestMeta, client: call.client },
     ...{ onProgress, reason },
     patience: ranked(patience) <= ranked(session.patience) ? patience : session.patience,
     approvalWaitMs: earlier(approvalWaitMs, session.approvalWaitMs),

@@ -61,13 +61,15 @@ export function adapt(name: string, tool: UpstreamTool, { config, call, readUi, 
     ...(timeoutMs !== undefined && { timeoutMs }),
     execute: async (input: unknown, context: ToolContext): Promise<ToolAnswer> => {
       const { signal, idempotencyKey } = context;
+      const caller = ToolCallContext.inside(context)?.caller;
       learnIn(context.secrets, known);
       const given = asJson(input) as JsonObject; // arguments are an object before and after their schema
       const answer = await call(tool.name, given, {
         signal,
         idempotencyKey,
         onProgress: (content, fraction, count) => context.progress(content, fraction, count),
-        meta: ToolCallContext.inside(context)?.caller.requestMeta,
+        meta: caller?.requestMeta,
+        client: caller?.client,
       });
       if (answer instanceof LostAnswer) return answer as unknown as ToolAnswer; // `toRawResult` takes it
       const { content, structured, isError } = answer;

@@ -3,6 +3,7 @@ import { type Clock, isJsonObject } from "@postern/core";
 import { PendingRequests } from "./exchange.ts";
 import { IncomingMessages } from "./incoming-messages.ts";
 import type { ProcessTransport } from "./process-transport.ts";
+import type { Askable } from "./questions.ts";
 import { assumedOf, type KnownServer, type Revision, type SpokenRevision } from "./revision.ts";
 import { reasonOf, statusOf, wasReached } from "./sdk-faults.ts";
 import type { ServerAddress } from "./server-config.ts";
@@ -18,6 +19,7 @@ export interface LinkOptions {
   readonly startTimeoutMs: number;
   /** The most bytes of one message. */
   readonly limitBytes: number;
+  readonly mayAsk: readonly Askable[];
   readonly onClose: (why: string) => void;
   readonly onToolsChanged: () => void;
 }
@@ -142,20 +144,21 @@ export class ClientLink {
   }
 
   async #attach(known: KnownServer | undefined, over: HttpTransport = "http"): Promise<ServerFacts> {
-    const { clock, spoken, startTimeoutMs, onClose, revision } = this.#options;
+    const { clock, spoken, startTimeoutMs, onClose, revision, name, mayAsk } = this.#options;
     const { signal } = this.#aborted;
     signal.throwIfAborted();
     const pending = new PendingRequests();
     const peer = new ServerPeer(await this.#transport(over, pending), {
       ...{ clock, pending, signal, offered: revision, timeoutMs: startTimeoutMs },
+      ...{ server: name, mayAsk },
       probeTimeoutMs: Math.min(probeTimeoutMs, startTimeoutMs / 2),
     });
     this.#peer = peer;
     spoken.keep(await unlessAborted(peer.connect(known), signal), clock);
     peer.onclose = () => onClose(`the connection closed${this.#lastError()}`);
     this.#listen(peer);
-    const { name, version } = peer.info;
-    return { name: String(name ?? ""), version: String(version ?? ""), revision: peer.revision };
+    const { name: stated, version } = peer.info;
+    return { name: String(stated ?? ""), version: String(version ?? ""), revision: peer.revision };
   }
 
   async #transport(over: HttpTransport, pending: PendingRequests): Promise<Transport> {

@@ -86,7 +86,7 @@ export async function connectMcp(server: McpServer): Promise<McpToolbox> {
   if (address.kind === "openapi") throw new RuntimeFault("options_invalid", onlyMcp);
   const upstream = new McpUpstream(address, {
     ...{ clock: new SystemClock(), name: shown, spoken: new SpokenRevision() },
-    ...{ revision: config.revision, startTimeoutMs: config.startTimeoutMs },
+    ...{ revision: config.revision, mayAsk: config.mayAsk, startTimeoutMs: config.startTimeoutMs },
     events: {
       onClose: () => undefined, // later calls fail with the reason
       onToolsChanged: () => relist(),

@@ -1,4 +1,5 @@
 import type { Clock, JsonObject } from "@postern/core";
+import type { ClientOfCall } from "../../call/client-of-call.ts";
 import type { LargeJson } from "../../results/large-json.ts";
 import type { UpstreamRpcError } from "../../tools/rpc-error.ts";
 import { withEndCallback } from "./bounded-body.ts";
@@ -20,6 +21,8 @@ export class Exchange {
   result: JsonObject | undefined;
   /** The structured content of its answer, if the worker thread read it. */
   large: LargeJson | undefined;
+  /** The client that waits for the call. */
+  readonly client: ClientOfCall | undefined;
   /** Why its answer cannot be read. */
   unreadable: string | undefined;
   /** The JSON-RPC error that the server sent. */
@@ -42,7 +45,8 @@ export class Exchange {
    * @param onSuspect the stream ended without an answer: is the server still there?
    * @param onBroken no answer will come
    */
-  constructor(clock: Clock, onSuspect: () => void, onBroken: () => void) {
+  constructor(clock: Clock, onSuspect: () => void, onBroken: () => void, client?: ClientOfCall) {
+    this.client = client;
     this.#clock = clock;
     this.#onSuspect = onSuspect;
     this.#onBroken = onBroken;
@@ -105,6 +109,23 @@ export class PendingRequests {
   readonly #requests = new Map<number | string, Exchange | undefined>();
   /** Calls whose stream can be resumed, by the id of its last event. */
   readonly #byEvent = new Map<string, Exchange>();
+
+  /** Calls whose server asks something, by the id of its request: over HTTP it comes on the stream of the call. */
+  readonly #asking = new Map<number | string, Exchange>();
+
+  /** A request of the server came on the stream of this call. */
+  asks(id: number | string, exchange: Exchange): void {
+    this.#asking.set(id, exchange);
+  }
+
+  /** The call during which the server asks. Over pipes only a single call can be told. */
+  askingCall(id: number | string): Exchange | undefined {
+    const known = this.#asking.get(id);
+    this.#asking.delete(id);
+    if (known !== undefined) return known;
+    const calls = [...this.#requests.values()].filter((exchange) => exchange !== undefined);
+    return calls.length === 1 ? calls[0] : undefined;
+  }
 
   begin(id: number | string, exchange: Exchange | undefined): void {
     this.#requests.set(id, exchange);

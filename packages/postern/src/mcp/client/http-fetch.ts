@@ -6,6 +6,7 @@
 import { isJsonObject, type Json, type JsonObject } from "@postern/core";
 import { Agent, type Dispatcher, EnvHttpProxyAgent, fetch as undiciFetch } from "undici";
 import type { UpstreamRpcError } from "../../tools/rpc-error.ts";
+import { isMessageId } from "../protocol/peer.ts";
 import { boundedBody } from "./bounded-body.ts";
 import type { Exchange, PendingRequests } from "./exchange.ts";
 import type { AwaitedRequests, IncomingMessages } from "./incoming-messages.ts";
@@ -219,6 +220,8 @@ async function readEvent(event: string, { incoming, pending, awaited, exchange }
   }
   if (data.join("") === "" || type !== "message") return event;
   const { messages, asSent } = await incoming.readLarge(Buffer.from(data.join("\n")), awaited);
+  for (const { id, method } of messages)
+    if (method !== undefined && isMessageId(id) && exchange !== undefined) pending.asks(id, exchange);
   if (asSent) return event;
   const kept = others.filter((line) => line !== "").join("\n");
   const head = kept === "" ? "" : `${kept}\n`;

@@ -1,9 +1,12 @@
 import { type Clock, isJsonObject, type Json, type JsonObject } from "@postern/core";
 import { LostAnswer, mostAnswerBytes, tooManyBytes } from "../../results/raw-result.ts";
+import type { UpstreamRpcError } from "../../tools/rpc-error.ts";
 import { parameterHeaders } from "../protocol/parameter-headers.ts";
+import { RpcFault, rpcCodes } from "../protocol/peer.ts";
 import { answerIn } from "./call-result.ts";
 import { ClientLink, type ServerFacts } from "./client-link.ts";
 import { Exchange } from "./exchange.ts";
+import { type Askable, answersTo, askable, questionsIn } from "./questions.ts";
 import type { Revision, SpokenRevision } from "./revision.ts";
 import { callFault, isConnectionLost, reasonOf } from "./sdk-faults.ts";
 import type { ServerAddress } from "./server-config.ts";
@@ -11,6 +14,7 @@ import type { ServerPeer } from "./server-peer.ts";
 import { ToolList } from "./tool-list.ts";
 import {
   notSentError,
+  refusedCall,
   type Upstream,
   type UpstreamAnswer,
   type UpstreamCall,
@@ -29,6 +33,8 @@ const envelopeBytes = 64 * 1024;
 const methodNotFound = -32_601;
 /** A list with more pages than this never ends. */
 const mostPages = 10_000;
+/** A server that asks again after every answer never runs the tool. */
+const mostRounds = 20;
 
 export interface McpUpstreamOptions {
   readonly events: UpstreamEvents;
@@ -38,6 +44,8 @@ export interface McpUpstreamOptions {
   readonly name?: string;
   readonly revision?: Revision | undefined;
   readonly startTimeoutMs?: number | undefined;
+  /** What the server may ask the clients of its calls. Default: nothing. */
+  readonly mayAsk?: readonly Askable[] | undefined;
   /** The most bytes of one answer. */
   readonly answerBytes?: number | undefined;
 }
@@ -54,17 +62,28 @@ export class McpUpstream implements Upstream {
   /** The schemas of the listed tools: headers repeat the arguments that they name. */
   #schemas: ReadonlyMap<string, JsonObject> = new Map();
   readonly #answerBytes: number;
+  readonly #mayAsk: readonly Askable[];
+  readonly #name: string;
   #over = false;
 
   constructor(address: ServerAddress, options: McpUpstreamOptions) {
-    const { events, clock, name = "", answerBytes = mostAnswerBytes, startTimeoutMs = defaultStartTimeoutMs } = options;
+    const {
+      events,
+      clock,
+      name = "",
+      mayAsk = [],
+      answerBytes = mostAnswerBytes,
+      startTimeoutMs = defaultStartTimeoutMs,
+    } = options;
     this.#address = address;
     this.#answerBytes = answerBytes;
+    this.#mayAsk = mayAsk;
+    this.#name = name;
     this.#events = events;
     this.#clock = clock;
     this.#startTimeoutMs = startTimeoutMs;
     this.#link = new ClientLink(address, {
-      ...{ clock, name, startTimeoutMs, spoken: options.spoken, revision: options.revision },
+      ...{ clock, name, startTimeoutMs, spoken: options.spoken, revision: options.revision, mayAsk },
       limitBytes: answerBytes + envelopeBytes,
       onClose: (why) => this.#gone(why),
       onToolsChanged: () => events.onToolsChanged(),
@@ -116,23 +135,57 @@ export class McpUpstream implements Upstream {
     const peer = this.#connected(name);
     if (call.signal.aborted)
       throw notSentError(`Tool \`${name}\`: the call was cancelled before anything was sent.`, call.signal.reason);
+    let more: JsonObject = {};
+    for (let round = 0; round < mostRounds; round += 1) {
+      const answer = await this.#sent(peer, { name, arguments: given, ...more }, call);
+      if (answer instanceof LostAnswer) return answer;
+      const { result = {} } = answer;
+      if (peer.isOld || result["resultType"] !== "input_required") return answerIn(name, answer, !peer.isOld);
+      more = await this.#answers(name, result, call);
+    }
+    throw new Error(`Tool \`${name}\`: its server asked for input ${mostRounds} times, and got no further.`);
+  }
+
+  /** What a server of 2026 asks for before it runs the tool, as members of the next request. */
+  async #answers(tool: string, result: JsonObject, { client }: UpstreamCall): Promise<JsonObject> {
+    const { requestState } = result;
+    const asking = { mayAsk: this.#mayAsk, server: this.#name, client, hasBegun: false };
+    try {
+      const inputResponses = await answersTo(questionsIn(result), asking);
+      return { inputResponses, ...(requestState !== undefined && { requestState }) };
+    } catch (error) {
+      if (error instanceof RpcFault)
+        throw refusedCall(`Tool \`${tool}\` asks for input: ${error.message}`, rpcErrorOf(error), true, error);
+      throw error;
+    }
+  }
+
+  /** One request, and its answer or why it cannot be used. */
+  async #sent(
+    peer: ServerPeer,
+    given: { readonly name: string; readonly arguments: JsonObject },
+    call: UpstreamCall,
+  ): Promise<Exchange | LostAnswer> {
     const { promise: broken, reject: breakOff } = Promise.withResolvers<never>();
     const exchange = new Exchange(
       this.#clock,
       () => void this.ping().catch(ignored),
       () => breakOff(new Error("the answer's stream broke off")),
+      call.client,
     );
+    const { name } = given;
     const onGone = (why: string): void => breakOff(new Error(why));
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     this.#underWay.set(onGone, ended);
-    const params = { name, arguments: given, _meta: { ...call.meta, "postern/idempotency-key": call.idempotencyKey } };
+    const params = { ...given, _meta: { ...call.meta, "postern/idempotency-key": call.idempotencyKey } };
     const schema = peer.isOld ? undefined : this.#schemas.get(name);
     const options = {
       ...{ signal: call.signal, exchange, onProgress: (at: JsonObject) => reportProgress(at, call) },
-      ...(schema !== undefined && { headers: parameterHeaders(schema, given) }),
+      ...(schema !== undefined && { headers: parameterHeaders(schema, given.arguments) }),
     };
     try {
       await Promise.race([peer.request("tools/call", params, options), broken]);
+      return exchange;
     } catch (error) {
       if (exchange.tooLarge) return new LostAnswer(`it has ${tooManyBytes(this.#answerBytes)}`);
       throw this.#fault(name, error, exchange);
@@ -141,7 +194,6 @@ export class McpUpstream implements Upstream {
       exchange.end();
       end();
     }
-    return answerIn(name, exchange, !peer.isOld);
   }
 
   async readResource(uri: string): Promise<readonly JsonObject[]> {
@@ -173,6 +225,14 @@ export class McpUpstream implements Upstream {
   #fault(name: string, error: unknown, exchange: Exchange): Error {
     const isStdio = this.#address.kind === "stdio";
     const { refused, unreadable, resetsAt, asText, sent } = exchange;
+    const withheld = withheldFrom(refused, this.#mayAsk);
+    if (withheld !== undefined)
+      return refusedCall(
+        `Tool \`${name}\` needs to ask its client for ${withheld}, which server \`${this.#name}\` may not. The operator allows it with \`servers.${this.#name}.may_ask\`.`,
+        undefined,
+        true,
+        error,
+      );
     const wire = { refused, unreadable, resetsAt, asText, hasSession: this.#link.hasSession, sent: isStdio || sent };
     const fault = callFault(name, error, wire);
     if ("sessionGone" in fault || (refused === undefined && unreadable === undefined && isConnectionLost(error)))
@@ -199,6 +259,18 @@ export class McpUpstream implements Upstream {
     if (this.#address.kind === "stdio") for (const breakOff of this.#underWay.keys()) breakOff(why);
     this.#events.onClose(why);
   }
+}
+
+/** What a server needs of a client and was not told of, because it may not ask for it. */
+function withheldFrom(refused: UpstreamRpcError | undefined, mayAsk: readonly Askable[]): string | undefined {
+  const required =
+    refused?.code === rpcCodes.capabilityMissing && isJsonObject(refused.data) && refused.data["requiredCapabilities"];
+  if (!isJsonObject(required)) return undefined;
+  return askable.find((kind) => required[kind] !== undefined && !mayAsk.includes(kind));
+}
+
+function rpcErrorOf({ code, message, data }: RpcFault): UpstreamRpcError {
+  return { code, message, ...(data !== undefined && { data }) };
 }
 
 /** The code of a JSON-RPC error. Returns undefined if the server did not answer. */

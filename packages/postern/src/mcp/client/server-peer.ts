@@ -2,15 +2,16 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { type Clock, isJsonObject, type Json, type JsonObject } from "@postern/core";
 import { pageType } from "../../tools/ui.ts";
 import { encoded, type ParameterHeader } from "../protocol/parameter-headers.ts";
-import { isMessageId, Peer, RpcFault, rpcCodes, type Send } from "../protocol/peer.ts";
+import { isMessageId, Peer, type PeerRequest, RpcFault, type Send } from "../protocol/peer.ts";
 import { metaKeys, newest, oldRevisions, type Revision } from "../protocol/revisions.ts";
 import type { Exchange, PendingRequests } from "./exchange.ts";
+import { type Askable, answersTo, capabilitiesFor, everyCapability } from "./questions.ts";
 import type { KnownServer } from "./revision.ts";
 
 const clientInfo = { name: "postern", version: "1" };
 /** MCP Apps: a server lists the pages of its tools only to a client that declares this extension. */
 const uiExtension = "io.modelcontextprotocol/ui";
-const capabilities: JsonObject = { extensions: { [uiExtension]: { mimeTypes: [pageType] } } };
+const ownCapabilities: JsonObject = { extensions: { [uiExtension]: { mimeTypes: [pageType] } } };
 /** Every answer to `initialize` may name it, because it was the first that servers spoke. */
 const firstRevision = "2024-10-07";
 
@@ -23,6 +24,9 @@ export interface ServerPeerOptions {
   /** The longest wait for the answer which revision a server speaks. */
   readonly probeTimeoutMs: number;
   readonly signal: AbortSignal;
+  /** The server's name in the configuration. */
+  readonly server: string;
+  readonly mayAsk: readonly Askable[];
 }
 
 export interface RequestOptions {
@@ -50,7 +54,7 @@ export class ServerPeer {
   constructor(transport: Transport, options: ServerPeerOptions) {
     this.#transport = transport;
     this.#options = options;
-    this.#peer = new Peer({ send: this.#sender({}), answer: ({ method }) => answerOf(method) });
+    this.#peer = new Peer({ send: this.#sender({}), answer: (asked) => this.#answer(asked) });
     transport.onmessage = (message) => {
       const read = message as unknown as JsonObject; // it was read as one
       if (read["method"] === undefined && isMessageId(read["id"])) this.#settle(read);
@@ -109,7 +113,7 @@ export class ServerPeer {
     signal?.addEventListener("abort", leave, { once: true });
     const send = this.#sender({ ...options, signal: ending.signal });
     try {
-      return await this.#peer.ask(method, this.#isOld ? params : withEnvelope(params), {
+      return await this.#peer.ask(method, this.#isOld ? params : this.#withEnvelope(params, options.exchange), {
         ...{ send, signal: ending.signal },
         ...(onProgress !== undefined && { onProgress }),
       });
@@ -121,6 +125,32 @@ export class ServerPeer {
 
   async close(): Promise<void> {
     await this.#transport.close();
+  }
+
+  /** What the server asks while a call runs. */
+  async #answer({ id, method, params }: PeerRequest<undefined>): Promise<JsonObject> {
+    if (method === "ping") return {};
+    const { pending, server, mayAsk } = this.#options;
+    const { client } = pending.askingCall(id) ?? {};
+    const { only } = await answersTo({ only: { method, params } }, { mayAsk, server, client, hasBegun: true });
+    return only ?? {};
+  }
+
+  /** Since 2026-07-28 every request states its revision and what its client can do. */
+  #withEnvelope(params: JsonObject, exchange: Exchange | undefined): JsonObject {
+    const { _meta: meta } = params;
+    return {
+      ...params,
+      _meta: {
+        ...(isJsonObject(meta) && meta),
+        [metaKeys.protocolVersion]: newest,
+        [metaKeys.clientInfo]: clientInfo,
+        [metaKeys.clientCapabilities]: {
+          ...capabilitiesFor(this.#options.mayAsk, exchange?.client?.capabilities ?? {}),
+          ...ownCapabilities,
+        },
+      },
+    };
   }
 
   /** A server may answer `"7"` to 7. */
@@ -179,8 +209,9 @@ export class ServerPeer {
   }
 
   async #initialize(): Promise<void> {
-    const { offered, timeoutMs, signal } = this.#options;
+    const { offered, timeoutMs, signal, mayAsk } = this.#options;
     const protocolVersion = offered === undefined || offered === newest ? String(oldRevisions[0]) : offered;
+    const capabilities = { ...capabilitiesFor(mayAsk, everyCapability), ...ownCapabilities };
     const params = { protocolVersion, capabilities, clientInfo };
     const facts = await this.request("initialize", params, { signal, timeoutMs });
     const spoken = facts["protocolVersion"];
@@ -194,25 +225,6 @@ export class ServerPeer {
   }
 }
 
-function answerOf(method: string): JsonObject {
-  if (method === "ping") return {};
-  throw new RpcFault(rpcCodes.methodNotFound, `Postern does not answer \`${method.slice(0, 100)}\`.`);
-}
-
 function isNewest({ supportedVersions, capabilities: stated }: JsonObject): boolean {
   return Array.isArray(supportedVersions) && supportedVersions.includes(newest as Json) && isJsonObject(stated);
-}
-
-/** Since 2026-07-28 every request states its revision and what its client can do. */
-function withEnvelope(params: JsonObject): JsonObject {
-  const { _meta: meta } = params;
-  return {
-    ...params,
-    _meta: {
-      ...(isJsonObject(meta) && meta),
-      [metaKeys.protocolVersion]: newest,
-      [metaKeys.clientInfo]: clientInfo,
-      [metaKeys.clientCapabilities]: capabilities,
-    },
-  };
 }

@@ -132,10 +132,10 @@ function connectionOf(
     if (!spoken.isKnown && (await revisions?.isOld(name, config)) === true) spoken.assumeOld(clock);
     const address = await addressOf(name, config, { resolve: options.resolveSecret, learn });
     if (address.kind === "stdio") checkProgram(name, address);
-    const { revision, startTimeoutMs = defaultStartTimeoutMs } = config;
+    const { revision, mayAsk, startTimeoutMs = defaultStartTimeoutMs } = config;
     const shared = { events, clock, name, startTimeoutMs, answerBytes: options.answerBytes };
     if (address.kind === "openapi") return options.openApi(address, shared);
-    return new McpUpstream(address, { ...shared, spoken, revision });
+    return new McpUpstream(address, { ...shared, spoken, revision, mayAsk });
   };
   return new UpstreamConnection(name, config, { registry, pins, note, clock, random, redact, open });
 }

@@ -7,6 +7,7 @@
  * local one), terms.ts (risk, effects, scopes), pins.ts (trusted definitions), servers.ts (all servers).
  */
 import type { Json, JsonObject, ProgressCount } from "@postern/core";
+import type { ClientOfCall } from "../../call/client-of-call.ts";
 import type { LargeJson } from "../../results/large-json.ts";
 import type { LostAnswer } from "../../results/raw-result.ts";
 import { type UpstreamRpcError, withRpcError } from "../../tools/rpc-error.ts";
@@ -51,6 +52,8 @@ export interface UpstreamCall {
   readonly onProgress: (content: string, fraction: number | undefined, count: ProgressCount) => void;
   /** What the caller sent beside the arguments, for the server. */
   readonly meta?: JsonObject | undefined;
+  /** The client that waits for this call. The server may ask it what `servers.NAME.may_ask` allows. */
+  readonly client?: ClientOfCall | undefined;
 }
 
 export interface UpstreamEvents {

@@ -34,7 +34,7 @@ async function hold(onprogress?: (message: string | undefined) => void) {
   const held = Promise.withResolvers<void>();
   runtime.watch(({ moment }) => moment === "held" && held.resolve());
   const request = {
-    ...{ id: 1, method: "tools/call", params: { name: "send", arguments: {} }, source, isOld: true },
+    ...{ id: 1, method: "tools/call", params: { name: "send", arguments: {} }, source, isOld: true, capabilities: {} },
     meta: onprogress === undefined ? {} : { progressToken: 1 },
     signal: new AbortController().signal,
     tell: (_method: string, { message }: JsonObject) => onprogress?.(String(message)),

@@ -9,6 +9,7 @@ import {
   RuntimeFault,
   readArtifactName,
 } from "@postern/core";
+import type { ClientOfCall } from "../../call/client-of-call.ts";
 import { line } from "../../results/describe.ts";
 import { readable } from "../../results/readable.ts";
 import type { CallContext, Runtime } from "../../runtime/api/api.ts";
@@ -33,7 +34,7 @@ export interface CallParts {
 }
 
 /** Runs one `tools/call` through the gates. It answers before the client gives up. */
-export async function callTool(request: McpRequest, parts: CallParts): Promise<CallToolResult> {
+export async function callTool(request: McpRequest, parts: CallParts, client?: ClientOfCall): Promise<CallToolResult> {
   const { source, meta, signal, isOld } = request;
   const { name, arguments: given } = request.params as { readonly name: string; readonly arguments?: JsonObject }; // checked
   const { runtime, windows, clock, approvalWaitMs, console } = parts;
@@ -51,6 +52,7 @@ export async function callTool(request: McpRequest, parts: CallParts): Promise<C
     ...(reason !== undefined && { reason }),
     ...(listener !== undefined && { onProgress: (step: AgentProgress) => listener.take(step) }),
     requestMeta: metaForServers(meta),
+    ...(client !== undefined && { client }),
   } as const;
   try {
     const budgetKey = `${callerKey(source.caller)}\n${windows.today}`; // another session of the client has the same budget

@@ -1,7 +1,10 @@
 import { isJsonObject, type JsonObject } from "@postern/core";
+import type { ClientOfCall } from "../../call/client-of-call.ts";
 import { type PeerRequest, RpcFault, rpcCodes } from "../protocol/peer.ts";
 import { metaKeys, newest, oldRevisions } from "../protocol/revisions.ts";
 import { type CallParts, callTool } from "./call.ts";
+import { pushingClient } from "./client-capabilities.ts";
+import type { HeldCalls } from "./held-calls.ts";
 import { toolList } from "./offer.ts";
 import type { McpRequest, RequestSource } from "./request-source.ts";
 import { artifactTemplate, readResource } from "./resources.ts";
@@ -11,17 +14,21 @@ export interface DispatchParts extends CallParts {
   readonly name: string;
   readonly version: string;
   readonly subscriptions: Subscriptions;
+  readonly held: HeldCalls;
 }
 
 type Method = (request: McpRequest, parts: DispatchParts) => Promise<object> | object;
+/** A method during which the client may be asked. */
+type AskingMethod = (request: McpRequest, parts: DispatchParts, client: ClientOfCall) => Promise<object>;
 
 const both = {
   "tools/list": ({ source, isOld }, { runtime }) => ({ tools: toolList(runtime, source, isOld) }),
-  "tools/call": callTool,
   "resources/list": () => ({ resources: [] }),
   "resources/templates/list": () => ({ resourceTemplates: [artifactTemplate] }),
   "resources/read": ({ params, source }, { runtime }) => readResource(String(params["uri"]), runtime, source),
 } as const satisfies Readonly<Record<string, Method>>;
+
+const asking: ReadonlyMap<string, AskingMethod> = new Map([["tools/call", callTool]]);
 
 const ofRevisions: { readonly [revision in "old" | "new"]: ReadonlyMap<string, Method> } = {
   old: new Map<string, Method>([...Object.entries(both), ["initialize", initialize], ["ping", () => ({})]]),
@@ -43,7 +50,7 @@ const keepable: ReadonlySet<string> = new Set([
 ]);
 
 export function hasMethod(method: string, isOld: boolean): boolean {
-  return ofRevisions[isOld ? "old" : "new"].has(method);
+  return asking.has(method) || ofRevisions[isOld ? "old" : "new"].has(method);
 }
 
 /**
@@ -52,14 +59,32 @@ export function hasMethod(method: string, isOld: boolean): boolean {
  * @throws RpcFault the error to answer with
  */
 export function answering(isOld: boolean, parts: DispatchParts) {
-  return async ({ id, method, params: given, context: source, signal, tell }: PeerRequest<RequestSource>) => {
-    const answer = ofRevisions[isOld ? "old" : "new"].get(method);
-    if (answer === undefined) throw noMethod(method);
+  const methods = ofRevisions[isOld ? "old" : "new"];
+  const answerTo = async (request: McpRequest, asked: PeerRequest<RequestSource>): Promise<object> => {
+    const ask = asking.get(request.method);
+    if (ask !== undefined) {
+      if (isOld) return ask(request, parts, pushingClient(asked, request.capabilities));
+      return parts.held.run(request, async (held, client) => (await ask(held, parts, client)) as JsonObject); // plain JSON
+    }
+    const answer = methods.get(request.method);
+    if (answer === undefined) throw noMethod(request.method);
+    return answer(request, parts);
+  };
+  return async (asked: PeerRequest<RequestSource>) => {
+    const { id, method, params: given, context: source, signal, tell } = asked;
     const { _meta: stated, ...params } = given;
     const meta = isJsonObject(stated) ? stated : {};
-    const result = await answer({ id, method, params, meta, source, isOld, signal, tell }, parts);
+    const capabilities = source.capabilities ?? capabilitiesIn(meta);
+    const request = { id, method, params, meta, source, isOld, capabilities, signal, tell };
+    const result = await answerTo(request, asked);
     return isOld ? (result as JsonObject) : finished(method, result as JsonObject, identity(source.server, parts)); // plain JSON, as the protocol has it
   };
+}
+
+/** What a client of 2026-07-28 states with each request. */
+function capabilitiesIn(meta: JsonObject): JsonObject {
+  const stated = meta[metaKeys.clientCapabilities];
+  return isJsonObject(stated) ? stated : {};
 }
 
 /** A result with what revision 2026-07-28 adds. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@postern/core";
+import { isJsonObject, type JsonObject } from "@postern/core";
 import { Peer, type PeerRequest } from "../protocol/peer.ts";
 import { answering, type DispatchParts } from "./dispatcher.ts";
 import { LineTransport, type Pipes } from "./line-transport.ts";
@@ -12,6 +12,7 @@ export class LineEntry {
   readonly #transport: LineTransport;
   readonly #peer: Peer<RequestSource>;
   #isInitialized = false;
+  #capabilities: JsonObject = {};
 
   constructor(pipes: Pipes, source: RequestSource, parts: DispatchParts) {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -22,14 +23,18 @@ export class LineEntry {
     const answer = (request: PeerRequest<RequestSource>): Promise<JsonObject> => {
       const { params, method } = request;
       if (!statesRevision(params)) {
-        this.#isInitialized ||= method === "initialize";
+        if (method === "initialize") {
+          this.#isInitialized = true;
+          this.#capabilities = isJsonObject(params["capabilities"]) ? params["capabilities"] : {};
+        }
         return answerOld(request);
       }
       checkStated(params["_meta"] as JsonObject); // it states its revision
       return answerNew(request);
     };
     this.#peer = new Peer({ send: (message) => void this.#transport.send(message), answer });
-    this.#transport.onmessage = (message) => this.#peer.receive(message, source);
+    this.#transport.onmessage = (message) =>
+      this.#peer.receive(message, { ...source, capabilities: this.#capabilities });
     this.#transport.onclose = () => {
       this.#peer.close(new Error("The client closed its pipe."));
       resolve();

@@ -3,6 +3,7 @@ import type { Runtime } from "../../runtime/api/api.ts";
 import { Windows } from "../../runtime/services/windows.ts";
 import type { HttpExchange } from "../protocol/http-exchange.ts";
 import type { DispatchParts } from "./dispatcher.ts";
+import { HeldCalls } from "./held-calls.ts";
 import { HttpEntry } from "./http.ts";
 import type { Pipes } from "./line-transport.ts";
 import { LineEntry } from "./lines.ts";
@@ -51,6 +52,7 @@ class GatewayEndpoint implements McpGateway {
       ...{ runtime, clock, approvalWaitMs, console, name, version },
       windows: new Windows(runtime, clock),
       subscriptions: new Subscriptions(),
+      held: new HeldCalls(clock),
     };
     this.#http = new HttpEntry(this.#parts);
     const changed = soon(() => this.#toolsChanged());
@@ -78,6 +80,7 @@ class GatewayEndpoint implements McpGateway {
   async close(): Promise<void> {
     this.#stopFollowing();
     this.#parts.subscriptions.close();
+    this.#parts.held.close();
     await new Promise((resolve) => setImmediate(resolve)); // their answers are sent
     this.#http.close();
     for (const entry of this.#lines) entry.close();

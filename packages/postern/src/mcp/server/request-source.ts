@@ -20,6 +20,8 @@ export interface McpCaller {
 export interface RequestSource {
   readonly caller: McpCaller;
   readonly server: string | undefined;
+  /** What a client of an old revision stated when its session began. */
+  readonly capabilities?: JsonObject;
 }
 
 /** One request of a client, whichever way it came. */
@@ -32,6 +34,8 @@ export interface McpRequest {
   readonly source: RequestSource;
   /** The client speaks a revision before 2026-07-28. */
   readonly isOld: boolean;
+  /** What the client can do, as it states it. */
+  readonly capabilities: JsonObject;
   readonly signal: AbortSignal;
   /** Sends a notification before the answer. */
   tell(method: string, params: JsonObject): void;

@@ -18,6 +18,7 @@ interface McpSession {
   readonly peer: Peer<RequestSource>;
   readonly sourceKey: string;
   readonly owner: string;
+  readonly capabilities: JsonObject;
   readonly replies: Set<Reply>;
   /** What belongs to no request is told here. */
   stream: EventStream | undefined;
@@ -58,15 +59,16 @@ export class McpSessions {
     session.lastSeen = this.#clock.monotonic();
     if (begins) return void refuse(exchange, [400, "The session has begun already; `initialize` is sent once."]);
     checkSessionRevision(exchange.header);
+    const sent = { ...source, capabilities: session.capabilities };
     if (kind !== "request") {
-      session.peer.receive(message, source);
+      session.peer.receive(message, sent);
       exchange.answer(202, {});
       return;
     }
     const requestId = message["id"];
     if (isMessageId(requestId) && session.peer.isRunning(requestId))
       return void answerJson(exchange, 400, idUnderWay(requestId));
-    session.peer.receive(message, source, this.#replyOf(session, exchange, accepted).send);
+    session.peer.receive(message, sent, this.#replyOf(session, exchange, accepted).send);
   }
 
   /** Any method but POST. */
@@ -114,6 +116,7 @@ export class McpSessions {
     if (!this.#makeRoom(owner))
       return void refuse(exchange, [503, `${atMost} sessions are open, each with a call under way; try again later.`]);
     const session: McpSession = {
+      capabilities: (message["params"] as JsonObject)["capabilities"] as JsonObject, // checked
       ...{ id: randomUUID(), sourceKey: keyOf(source), owner, replies: new Set(), stream: undefined },
       lastSeen: this.#clock.monotonic(),
       peer: new Peer({
