@@ -11,7 +11,7 @@ import {
 } from "@postern/core/contract";
 import { asked } from "../http/held-request.ts";
 import { ClientProblem } from "./client-problem.ts";
-import { type Answer, patientSend, type SentRequest } from "./patient-send.ts";
+import { patientSend, type SentAnswer, type SentRequest } from "./patient-send.ts";
 
 export interface ClientOptions {
   /** `http://127.0.0.1:7420`. */
@@ -73,9 +73,9 @@ interface Asking {
 class Line {
   readonly #url: string;
   readonly #token: string;
-  readonly #carry: (sent: SentRequest) => Promise<Answer>;
+  readonly #carry: (sent: SentRequest) => Promise<SentAnswer>;
 
-  constructor(url: string, token: string, carry: (sent: SentRequest) => Promise<Answer>) {
+  constructor(url: string, token: string, carry: (sent: SentRequest) => Promise<SentAnswer>) {
     this.#url = url.replace(/\/$/, "");
     this.#token = token;
     this.#carry = carry;
@@ -101,7 +101,10 @@ class Line {
     yield* response.body;
   }
 
-  async #send(path: string, { headers, ...sent }: Partial<SentRequest> & { readonly method: string }): Promise<Answer> {
+  async #send(
+    path: string,
+    { headers, ...sent }: Partial<SentRequest> & { readonly method: string },
+  ): Promise<SentAnswer> {
     const authorization = `Bearer ${this.#token}`;
     try {
       return await this.#carry({ ...sent, url: `${this.#url}${path}`, headers: { ...headers, authorization } });

@@ -1,6 +1,8 @@
 import type { IncomingMessage } from "node:http";
-import { request as httpRequest } from "node:http";
 import { text } from "node:stream/consumers";
+
+/** Not imported: an import of `node:http` reads all that it exports, and `fetch` is loaded with that. */
+const { request: httpRequest } = process.getBuiltinModule("node:http");
 
 export interface SentRequest {
   readonly url: string;
@@ -11,7 +13,7 @@ export interface SentRequest {
 }
 
 /** What a client reads of a response. */
-export interface Answer {
+export interface SentAnswer {
   readonly status: number;
   readonly ok: boolean;
   readonly body: AsyncIterable<Uint8Array> | null;
@@ -22,16 +24,16 @@ export interface Answer {
  * Sends a request, and waits for its answer as long as it takes. `fetch` gives up after 300 s, and loads more code at its
  * first use than a command has.
  */
-export async function patientSend(sent: SentRequest): Promise<Answer> {
+export async function patientSend(sent: SentRequest): Promise<SentAnswer> {
   const incoming = await incomingOf(sent);
   const { statusCode: status = 500 } = incoming;
   return { status, ok: status >= 200 && status < 300, body: incoming, text: () => text(incoming) };
 }
 
 /** The beginning of the answer. */
-export async function incomingOf({ url, body, ...options }: SentRequest): Promise<IncomingMessage> {
+export function incomingOf({ url, body, ...options }: SentRequest): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const request = url.startsWith("https:") ? (await import("node:https")).request : httpRequest;
+  const request = url.startsWith("https:") ? process.getBuiltinModule("node:https").request : httpRequest;
   const outgoing = request(url, options, resolve);
   outgoing.on("error", reject);
   outgoing.end(body);
