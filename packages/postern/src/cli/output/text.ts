@@ -39,6 +39,7 @@ export function widthOf(text: string): number {
 /** Cuts to so many columns; an ellipsis shows the cut. */
 export function fit(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;
+  if (ascii.test(text)) return `${text.slice(0, Math.max(0, columns - 1))}…`;
   let kept = "";
   let used = 0;
   for (const { segment } of graphemesOf(text)) {

@@ -6,9 +6,8 @@
  * Next: page-guard.ts, ../credentials.ts, route.ts (what a row of the table is), the *-routes.ts (the rows),
  * request-body.ts (what a body may be), serve.ts (the socket), client.ts (the other end).
  */
-import { OpenAPIHono } from "@hono/zod-openapi";
 import { type Clock, SystemClock } from "@postern/core";
-import type { Context } from "hono";
+import { type Context, Hono } from "hono";
 import { Tries } from "../../identity/tries.ts";
 import type { Runtime } from "../../runtime/api/api.ts";
 import { Windows } from "../../runtime/services/windows.ts";
@@ -24,7 +23,6 @@ import { eventRoutes } from "./event-routes.ts";
 import { grantRoutes } from "./grant-routes.ts";
 import { forwardToMcp, type McpHandler } from "./mcp-forward.ts";
 import { memoryRoutes } from "./memory-routes.ts";
-import { describeRoutes } from "./openapi.ts";
 import { alarmRoutes, channelRoutes, controlRoutes, secretRoutes, skillRoutes } from "./operator-routes.ts";
 import { originOf, refusePage } from "./page-guard.ts";
 import { policyRoutes } from "./policy-routes.ts";
@@ -124,7 +122,7 @@ function contextOf(options: HttpServerOptions, windows: Windows, clock: Clock): 
 }
 
 interface ServerParts {
-  readonly app: OpenAPIHono<Env>;
+  readonly app: Hono<Env>;
   readonly names: () => readonly string[];
   readonly clock: Clock;
 }
@@ -188,17 +186,17 @@ function routed(
   { mcp, maxBodyBytes = usualMaxBodyBytes }: HttpServerOptions,
   context: ServerContext,
   clock: Clock,
-): OpenAPIHono<Env> {
+): Hono<Env> {
   const toRoute = { context, maxBodyBytes, guesses: new Tries(clock) };
-  const app = new OpenAPIHono<Env>();
+  const app = new Hono<Env>();
   app.onError((error) => {
     throw error; // one place answers what went wrong: `fetch`
   });
   app.notFound(({ req }) => noRoute(req.path));
-  let document: object | undefined;
-  app.get("/openapi.json", () => {
-    document ??= describeRoutes(app, routes);
-    return answer(document);
+  let document: Promise<object> | undefined;
+  app.get("/openapi.json", async () => {
+    document ??= import("./openapi.ts").then(({ describeRoutes }) => describeRoutes(routes)); // most servers are not asked
+    return answer(await document);
   });
   for (const route of routes) {
     app.on(route.method, patternOf(route.path), (context) => dispatch(route, context, toRoute));
@@ -222,7 +220,7 @@ function noRoute(path: string): Response {
 }
 
 /** After all routes: a path that is known, with a method that is not. */
-function refuseOtherMethods(app: OpenAPIHono<Env>): void {
+function refuseOtherMethods(app: Hono<Env>): void {
   const allowed = new Map<string, string[]>([["/openapi.json", ["GET"]]]);
   for (const { method, path } of routes) allowed.set(path, [...(allowed.get(path) ?? []), method.toUpperCase()]);
   for (const [path, methods] of allowed) {
