@@ -17,16 +17,11 @@ import { policyOpaque, policySchemas } from "../policy/schema.ts";
 import { resultsSchema } from "../results/results-config.ts";
 import { secretsSchema } from "../secrets/secrets-config.ts";
 import { serverNamePattern } from "../tools/upstream-names.ts";
+import { logLevels, loopbackHosts, onlyLoopback } from "./overrides.ts";
 import { providedShape } from "./provided-config.ts";
 
 /** `https://HOST` or `https://HOST:PORT`, as in a browser's `Origin`. */
 export const publicUrlPattern: RegExp = /^https:\/\/[a-z0-9.-]+(?::\d{1,5})?$/;
-export const logLevels = ["error", "warn", "info", "debug"] as const;
-export const loopbackHosts = ["127.0.0.1", "localhost", "::1"] as const;
-/** The fix for any other host. */
-export const onlyLoopback =
-  "Postern listens on this machine only. To reach it from another machine, put a proxy with TLS in front and write the proxy's address as `listen.public_url: https://HOST`.";
-
 const dayMs = 86_400_000;
 const path = z.string().min(1);
 const serverName = z

@@ -22,7 +22,7 @@ export function capabilitiesFor(mayAsk: readonly Askable[], client: JsonObject):
 /** What a server of 2025 is told once, before it is known which clients will call it. */
 export const everyCapability: JsonObject = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
 
-export interface Asking {
+export interface QuestionOptions {
   readonly mayAsk: readonly Askable[];
   /** The server's name in the configuration. */
   readonly server: string;
@@ -37,7 +37,7 @@ export interface Asking {
  */
 export async function answersTo(
   questions: Named<ServerQuestion>,
-  { mayAsk, server, client, hasBegun }: Asking,
+  { mayAsk, server, client, hasBegun }: QuestionOptions,
 ): Promise<Named<JsonObject>> {
   for (const { method } of Object.values(questions)) {
     const kind = kindOfMethod.get(method);

@@ -64,7 +64,7 @@ export interface AskOptions {
   readonly onProgress?: (params: JsonObject) => void;
 }
 
-interface OpenRequest {
+interface AwaitedAnswer {
   readonly resolve: (result: JsonObject) => void;
   readonly reject: (error: unknown) => void;
   readonly onProgress: ((params: JsonObject) => void) | undefined;
@@ -73,7 +73,7 @@ interface OpenRequest {
 export class Peer<Context = undefined> {
   readonly #options: PeerOptions<Context>;
   /** Own requests that have no answer yet. */
-  readonly #open = new Map<MessageId, OpenRequest>();
+  readonly #open = new Map<MessageId, AwaitedAnswer>();
   /** Requests of the other side that are not answered yet. */
   readonly #running = new Map<MessageId, AbortController>();
   #lastId = 0;

@@ -17,7 +17,7 @@ export interface DispatchParts extends CallParts {
   readonly held: HeldCalls;
 }
 
-type Method = (request: McpRequest, parts: DispatchParts) => Promise<object> | object;
+type McpMethod = (request: McpRequest, parts: DispatchParts) => Promise<object> | object;
 /** A method during which the client may be asked. */
 type AskingMethod = (request: McpRequest, parts: DispatchParts, client: ClientOfCall) => Promise<object>;
 
@@ -26,13 +26,13 @@ const both = {
   "resources/list": () => ({ resources: [] }),
   "resources/templates/list": () => ({ resourceTemplates: [artifactTemplate] }),
   "resources/read": ({ params, source }, { runtime }) => readResource(String(params["uri"]), runtime, source),
-} as const satisfies Readonly<Record<string, Method>>;
+} as const satisfies Readonly<Record<string, McpMethod>>;
 
 const asking: ReadonlyMap<string, AskingMethod> = new Map([["tools/call", callTool]]);
 
-const ofRevisions: { readonly [revision in "old" | "new"]: ReadonlyMap<string, Method> } = {
-  old: new Map<string, Method>([...Object.entries(both), ["initialize", initialize], ["ping", () => ({})]]),
-  new: new Map<string, Method>([
+const ofRevisions: { readonly [revision in "old" | "new"]: ReadonlyMap<string, McpMethod> } = {
+  old: new Map<string, McpMethod>([...Object.entries(both), ["initialize", initialize], ["ping", () => ({})]]),
+  new: new Map<string, McpMethod>([
     ...Object.entries(both),
     ["server/discover", () => ({ supportedVersions: [newest], capabilities, instructions })],
     ["subscriptions/listen", (request, { subscriptions }) => subscriptions.listen(request, capabilities)],

@@ -5,7 +5,7 @@ import { newest } from "../protocol/revisions.ts";
 import { answering, type DispatchParts, hasMethod, noMethod } from "./dispatcher.ts";
 import { invalidParams, type RpcError, readMessage, rpcError } from "./message.ts";
 import { isServer, targetOf } from "./offer.ts";
-import { type AcceptedForms, acceptedBy, answerJson, Reply } from "./reply.ts";
+import { type AcceptedForms, acceptedBy, answerJson, HttpReply } from "./reply.ts";
 import type { RequestSource } from "./request-source.ts";
 import { checkHeaders, checkParameterHeaders, checkStated, headerIsNew, statesRevision } from "./revision.ts";
 import { McpSessions } from "./sessions.ts";
@@ -15,7 +15,7 @@ export class HttpEntry {
   readonly #parts: DispatchParts;
   readonly #sessions: McpSessions;
   readonly #answer: ReturnType<typeof answering>;
-  readonly #open = new Set<Reply>();
+  readonly #open = new Set<HttpReply>();
 
   constructor(parts: DispatchParts) {
     this.#parts = parts;
@@ -63,7 +63,7 @@ export class HttpEntry {
     if (kind !== "request") return void exchange.answer(202, {}); // nothing here waits for one
     if (!hasMethod(String(method), false)) throw noMethod(String(method));
     if (method === "tools/call") this.#checkArguments(params as JsonObject, exchange, source);
-    const reply: Reply = new Reply(exchange, {
+    const reply: HttpReply = new HttpReply(exchange, {
       ...{ accepted, clock: this.#parts.clock, statusOf: statusOfAnswer },
       ...{ staysOpen: method === "subscriptions/listen", onOver: () => this.#open.delete(reply) },
     });

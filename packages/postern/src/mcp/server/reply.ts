@@ -81,7 +81,7 @@ export interface ReplyOptions {
 }
 
 /** The answer to one POST: JSON in one write, or a stream once something was told before the answer. */
-export class Reply {
+export class HttpReply {
   readonly #exchange: HttpExchange;
   readonly #options: ReplyOptions;
   #stream: EventStream | undefined;

@@ -4,7 +4,7 @@ import type { HttpExchange } from "../protocol/http-exchange.ts";
 import { isMessageId, type MessageKind, Peer } from "../protocol/peer.ts";
 import { answering, type DispatchParts } from "./dispatcher.ts";
 import { idUnderWay, rpcError } from "./message.ts";
-import { type AcceptedForms, acceptedBy, answerJson, EventStream, Reply } from "./reply.ts";
+import { type AcceptedForms, acceptedBy, answerJson, EventStream, HttpReply } from "./reply.ts";
 import { callerKey, type RequestSource } from "./request-source.ts";
 import { checkSessionRevision } from "./revision.ts";
 
@@ -19,7 +19,7 @@ interface McpSession {
   readonly sourceKey: string;
   readonly owner: string;
   readonly capabilities: JsonObject;
-  readonly replies: Set<Reply>;
+  readonly replies: Set<HttpReply>;
   /** What belongs to no request is told here. */
   stream: EventStream | undefined;
   /** Monotonic milliseconds. */
@@ -128,8 +128,8 @@ export class McpSessions {
     session.peer.receive(message, source, this.#replyOf(session, exchange, accepted).send);
   }
 
-  #replyOf(session: McpSession, exchange: HttpExchange, accepted: AcceptedForms): Reply {
-    const reply: Reply = new Reply(exchange, {
+  #replyOf(session: McpSession, exchange: HttpExchange, accepted: AcceptedForms): HttpReply {
+    const reply: HttpReply = new HttpReply(exchange, {
       ...{ accepted, clock: this.#clock, headers: { "mcp-session-id": session.id } },
       onOver: () => session.replies.delete(reply),
     });

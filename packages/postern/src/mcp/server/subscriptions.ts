@@ -6,7 +6,7 @@ import type { RequestSource } from "./request-source.ts";
 const atMost = 1_024;
 
 /** What changed: a list, or one resource. */
-export type Change =
+export type ListenedChange =
   | { readonly list: "tools" | "prompts" | "resources" }
   | { readonly uri: string; readonly params: JsonObject };
 
@@ -61,7 +61,7 @@ export class Subscriptions {
   }
 
   /** @param isMeant whether a change concerns the endpoint and the caller of a subscriber */
-  tell(change: Change, isMeant: (source: RequestSource) => boolean = () => true): void {
+  tell(change: ListenedChange, isMeant: (source: RequestSource) => boolean = () => true): void {
     for (const { source, wanted, tell } of this.#open) {
       if (!isMeant(source)) continue;
       if ("list" in change) {

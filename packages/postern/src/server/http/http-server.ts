@@ -7,8 +7,8 @@
  * request-body.ts (what a body may be), serve.ts (the socket), client.ts (the other end).
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { OpenAPIHono } from "@hono/zod-openapi";
 import { type Clock, SystemClock } from "@postern/core";
+import { Hono } from "hono";
 import { Tries } from "../../identity/tries.ts";
 import type { Runtime } from "../../runtime/api/api.ts";
 import { Windows } from "../../runtime/services/windows.ts";
@@ -24,7 +24,6 @@ import { eventRoutes } from "./event-routes.ts";
 import { grantRoutes } from "./grant-routes.ts";
 import { headOf, type McpArrival, type McpHandler, mcpPath, passToMcp, send } from "./mcp-entry.ts";
 import { memoryRoutes } from "./memory-routes.ts";
-import { describeRoutes } from "./openapi.ts";
 import { alarmRoutes, channelRoutes, controlRoutes, secretRoutes, skillRoutes } from "./operator-routes.ts";
 import { originOf, type RequestHead, refusePage } from "./page-guard.ts";
 import { policyRoutes } from "./policy-routes.ts";
@@ -218,17 +217,17 @@ function routed(
   { maxBodyBytes = usualMaxBodyBytes }: HttpServerOptions,
   context: ServerContext,
   clock: Clock,
-): OpenAPIHono<Env> {
+): Hono<Env> {
   const toRoute = { context, maxBodyBytes, guesses: new Tries(clock) };
-  const app = new OpenAPIHono<Env>();
+  const app = new Hono<Env>();
   app.onError((error) => {
     throw error; // one place answers what went wrong: `fetch`
   });
   app.notFound(({ req }) => noRoute(req.path));
-  let document: object | undefined;
-  app.get("/openapi.json", () => {
-    document ??= describeRoutes(app, routes);
-    return answer(document);
+  let document: Promise<object> | undefined;
+  app.get("/openapi.json", async () => {
+    document ??= import("./openapi.ts").then(({ describeRoutes }) => describeRoutes(routes)); // most servers are not asked
+    return answer(await document);
   });
   for (const route of routes) {
     app.on(route.method, patternOf(route.path), (context) => dispatch(route, context, toRoute));
@@ -245,7 +244,7 @@ function noRoute(path: string): Response {
 }
 
 /** After all routes: a path that is known, with a method that is not. */
-function refuseOtherMethods(app: OpenAPIHono<Env>): void {
+function refuseOtherMethods(app: Hono<Env>): void {
   const allowed = new Map<string, string[]>([["/openapi.json", ["GET"]]]);
   for (const { method, path } of routes) allowed.set(path, [...(allowed.get(path) ?? []), method.toUpperCase()]);
   for (const [path, methods] of allowed) {
