@@ -12,7 +12,7 @@ async function clientOf(error: object, mode: "auto" | "legacy"): Promise<Client>
     ({ method, id }, response) =>
       method === "tools/call" && reply(response, JSON.stringify({ jsonrpc: "2.0", id, error })),
   );
-  const runtime = await createRuntime({ servers: { one: { url, risk: "safe" } } });
+  const runtime = await createRuntime({ servers: { one: { url, risk: "safe", mayAsk: ["sampling"] } } });
   const door = createMcpGateway({ runtime });
   const { promise, resolve } = Promise.withResolvers<number>();
   const caller = { principal: { tenant: "t", agent: "ada" }, scopes: [] };
