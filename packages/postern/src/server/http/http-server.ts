@@ -9,12 +9,13 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { type Clock, SystemClock } from "@postern/core";
 import type { Context } from "hono";
+import type { ResourceServer } from "../../identity/resource-server.ts";
 import { Tries } from "../../identity/tries.ts";
 import type { Runtime } from "../../runtime/api/api.ts";
 import { Windows } from "../../runtime/services/windows.ts";
 import { type Credentials, identify } from "../credentials.ts";
 import { accountRoutes, tokenRoutes } from "./account-routes.ts";
-import { answer, failed, healthz, pageHeaders, problem, refuseCaller, secured } from "./answers.ts";
+import { answer, failed, healthz, isGuess, pageHeaders, problem, refuseCaller, secured } from "./answers.ts";
 import { approvalRoutes } from "./approval-routes.ts";
 import { auditRoutes } from "./audit-routes.ts";
 import { callRoutes, chainRoutes } from "./call-routes.ts";
@@ -23,6 +24,7 @@ import { dispatch, type Env, whileGood } from "./dispatch.ts";
 import { eventRoutes } from "./event-routes.ts";
 import { grantRoutes } from "./grant-routes.ts";
 import { forwardToMcp, type McpHandler } from "./mcp-forward.ts";
+import { challengeAt, mcpEndpointOf, resourceMetadata } from "./mcp-sign-in.ts";
 import { memoryRoutes } from "./memory-routes.ts";
 import { describeRoutes } from "./openapi.ts";
 import { alarmRoutes, channelRoutes, controlRoutes, secretRoutes, skillRoutes } from "./operator-routes.ts";
@@ -41,6 +43,8 @@ export interface HttpServerOptions extends Partial<Omit<ServerContext, "runtime"
   /** Default: 10 MiB. */
   readonly maxBodyBytes?: number;
   readonly mcp?: McpHandler;
+  /** Whose tokens MCP clients may send beside those of Postern. */
+  readonly oauth?: ResourceServer | undefined;
   /** The console's files, the same for every caller. Returns undefined for a path that is not the console's. */
   readonly page?: ((request: Request) => Promise<Response | undefined> | Response | undefined) | undefined;
   readonly clock?: Clock;
@@ -131,25 +135,30 @@ interface ServerParts {
 
 /** Checks the page guard, then the credential, then calls the route. */
 function admission(
-  { runtime, credentials, accounts }: HttpServerOptions,
+  { runtime, credentials, accounts, oauth }: HttpServerOptions,
   { app, names, clock }: ServerParts,
 ): (request: Request, address: string) => Promise<Response> {
   /** By address. A right one always passes: on one machine all share an address. */
   const wrongTokens = new Tries(clock);
+  const identities = { credentials, accounts, clock, oauth };
   return async (request, address) => {
     const { pathname } = new URL(request.url);
     const foreign = refusePage(request, names(), pathname === "/v1/session/openid/callback");
     if (foreign !== undefined) return foreign;
     if (pathname === "/healthz") return healthz(request, runtime);
     // Clients look here for a way to sign in before they have a token. This does not count as a wrong token.
-    if (pathname.includes("/.well-known/")) return noRoute(pathname);
     const origin = originOf(request, names()) ?? "";
+    if (pathname.includes("/.well-known/")) {
+      const metadata = oauth && resourceMetadata(request, pathname, { server: oauth, origin });
+      return metadata ?? noRoute(pathname);
+    }
     if (isOpen(request.method, pathname)) return app.fetch(request, { by: undefined, origin, address });
-    const found = await identify(shownBy(request, origin), credentials, accounts);
+    const endpoint = mcpEndpointOf(pathname);
+    const found = await identify(shownBy(request, origin), identities, endpoint);
     if ("refused" in found) {
-      const isTooMany = found.refused === "wrong_token" && wrongTokens.isOver(address);
-      if (found.refused === "wrong_token") wrongTokens.count(address);
-      return refuseCaller(found, isTooMany);
+      const isTooMany = isGuess(found) && wrongTokens.isOver(address);
+      if (isGuess(found)) wrongTokens.count(address);
+      return refuseCaller(found, isTooMany, oauth && endpoint && challengeAt(oauth, origin, endpoint));
     }
     const { by, cookie } = found;
     const answered = await app.fetch(request, { by, origin, address });
