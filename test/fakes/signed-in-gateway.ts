@@ -80,6 +80,7 @@ export async function signedInGateway(
   let server: HttpServer | undefined;
   const handler: HttpServer = {
     fetch: (request, connection) => (server ?? handler).fetch(request, connection),
+    take: (incoming, outgoing) => server?.take(incoming, outgoing) === true,
     close: async () => server?.close(),
   };
   const { url: origin, port, close } = await listen({ handler, port: 0 });
@@ -91,7 +92,7 @@ export async function signedInGateway(
   };
   server = createHttpServer({
     ...{ runtime, credentials, clock, accounts: runtime.accounts, hosts: loopbackHosts(port) },
-    mcp: (request, by, path) => mcp.handle(request, by, path),
+    mcp: (exchange, by, path) => mcp.handle(exchange, by, path),
     oauth: new ResourceServer(settings, { clock, onProblem: (problem) => problems.push(problem) }),
   });
   cleanups.push(

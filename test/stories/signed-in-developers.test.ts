@@ -197,6 +197,18 @@ describe("a token that is refused", () => {
     expect(await refusal(await gateway.ask(token))).toMatchObject({ status: 401, message: /expired/ });
   });
 
+  it("ends the streams that were opened with it", async () => {
+    const gateway = await signedInGateway({ issuer: server.issuer });
+    const token = await tokenFor(gateway);
+    const session = (await gateway.ask(token)).headers.get("mcp-session-id") ?? "";
+    const stream = await fetch(gateway.url, {
+      headers: { authorization: `Bearer ${token}`, accept: "text/event-stream", "mcp-session-id": session },
+    });
+    expect(stream.status).toBe(200);
+    await gateway.clock.advance(310_000);
+    expect(await stream.text()).not.toContain("event: message");
+  });
+
   it("gets 403 and the scope to ask for, if a required scope is missing", async () => {
     const gateway = await signedInGateway({ issuer: server.issuer, requiredScopes: ["mcp", "mail"], scopes: [] });
     const refused = await refusal(await gateway.ask(await tokenFor(gateway)));

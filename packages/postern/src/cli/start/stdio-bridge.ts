@@ -21,20 +21,20 @@ export async function bridgeStdio(
   const here = new LineTransport(pipes);
   const { promise: ended, resolve: end } = Promise.withResolvers<ExitCode>();
   here.onclose = () => end(exitCodes.ok);
-  here.onmessage = (message) => void forward(message, there, here);
+  here.onmessage = (message) => void forward(message as unknown as JSONRPCMessage, there, here); // it was read as one
   there.onmessage = (message) => {
     const version = negotiatedVersion(message);
     if (version !== undefined) there.setProtocolVersion(version);
-    void here.send(message);
+    void here.send(message as unknown as JsonObject); // it was read from JSON
   };
   there.onerror = (error) => {
     const isLost = !isAlive(pid) || (error instanceof SdkHttpError && error.status === 404);
     if (there.sessionId === undefined || !isLost) return;
     end(exitCodes.failed);
-    void here.close();
+    here.close();
   };
   await there.start();
-  await here.start();
+  here.start();
   const code = await ended;
   await there.terminateSession().catch(() => undefined); // it may have gone before us; its own idle limit ends the session then
   await there.close();

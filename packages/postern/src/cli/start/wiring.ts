@@ -143,7 +143,7 @@ async function httpServerOf(
     },
     command: { full: command, withoutValues: withoutValues(command) },
     policies: policyReader(settings, redactor),
-    mcp: (request, by, path) => mcp.handle(request, by, path),
+    mcp: (exchange, by, path) => mcp.handle(exchange, by, path),
     page: consoleFiles({ prepare: buildConsole, command: withoutValues(command) }),
     log: (message, fields) => log.problem(redactor.redact(`${message} ${JSON.stringify(fields)}`)),
   });

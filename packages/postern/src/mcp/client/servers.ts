@@ -3,9 +3,9 @@ import type { ResolveSecret } from "../../secrets/lend.ts";
 import { checkServerName } from "../../tools/upstream-names.ts";
 import { type NoteEvent, type ServerStatus, UpstreamConnection } from "./connection.ts";
 import type { Revisions } from "./known-servers.ts";
+import { defaultStartTimeoutMs, McpUpstream } from "./mcp-upstream.ts";
 import type { Pins } from "./pins.ts";
 import { SpokenRevision } from "./revision.ts";
-import { defaultStartTimeoutMs, SdkUpstream } from "./sdk-upstream.ts";
 import type { ToolRegistrar } from "./server-collection.ts";
 import { addressOf, checkProgram, checkServer, type OpenApiAddress, type ServerConfig } from "./server-config.ts";
 import type { Upstream, UpstreamEvents } from "./upstream.ts";
@@ -135,7 +135,7 @@ function connectionOf(
     const { revision, startTimeoutMs = defaultStartTimeoutMs } = config;
     const shared = { events, clock, name, startTimeoutMs, answerBytes: options.answerBytes };
     if (address.kind === "openapi") return options.openApi(address, shared);
-    return new SdkUpstream(address, { ...shared, spoken, revision });
+    return new McpUpstream(address, { ...shared, spoken, revision });
   };
   return new UpstreamConnection(name, config, { registry, pins, note, clock, random, redact, open });
 }

@@ -3,7 +3,7 @@
  *
  * Invariant: an error of `callTool` tells whether the call may have happened (`unknown`) or cannot have (`notExecuted`),
  * because a retry depends on it. What a server states about itself never widens what its tools may do.
- * Next: sdk-upstream.ts (the port with the official SDK), connection.ts (keeps one connected), adapter.ts (an MCP tool as a
+ * Next: mcp-upstream.ts (the port over pipes and HTTP), connection.ts (keeps one connected), adapter.ts (an MCP tool as a
  * local one), terms.ts (risk, effects, scopes), pins.ts (trusted definitions), servers.ts (all servers).
  */
 import type { Json, JsonObject, ProgressCount } from "@postern/core";

@@ -9,7 +9,7 @@ import {
   type RouteDefinition,
   type RouteGroup,
 } from "@postern/core/contract";
-import { asked } from "../http/held-request.ts";
+import { asked } from "./held-request.ts";
 import { patientSend } from "./patient-send.ts";
 
 export interface ClientOptions {

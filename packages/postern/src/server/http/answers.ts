@@ -107,7 +107,7 @@ function statusOf(outcome: ToolOutcome): number {
   }
 }
 
-export async function healthz(request: Request, runtime: Runtime): Promise<Response> {
+export async function healthz(request: { readonly method: string }, runtime: Runtime): Promise<Response> {
   if (request.method !== "GET" && request.method !== "HEAD") {
     return problem("method_not_allowed", "`/healthz` takes GET.", { headers: { allow: "GET" } });
   }
@@ -197,11 +197,11 @@ function bearer(challenge: Challenge | undefined, error?: "invalid_token" | "ins
 }
 
 export function failed(
-  request: Request,
+  request: { readonly url: string; readonly signal?: { readonly aborted: boolean } },
   error: unknown,
   log: ((message: string, fields: Readonly<Record<string, string>>) => void) | undefined,
 ): Response {
-  if (request.signal.aborted) return new Response(null, { status: 499 }); // the client has left
+  if (request.signal?.aborted === true) return new Response(null, { status: 499 }); // the client has left
   const code = error instanceof RuntimeFault ? error.code : "internal";
   const status = faultStatus(code);
   const traceId = newTraceId();
@@ -218,7 +218,7 @@ export function failed(
 }
 
 /** On every answer: caches keep nothing, browsers guess, run and frame nothing, and other sites read nothing. */
-const securityHeaders: Readonly<Record<string, string>> = {
+export const securityHeaders: Readonly<Record<string, string>> = {
   "x-content-type-options": "nosniff",
   "cache-control": "no-store",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",

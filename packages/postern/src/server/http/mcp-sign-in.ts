@@ -2,18 +2,13 @@
 import type { ResourceServer } from "../../identity/resource-server.ts";
 import type { McpEndpoint } from "../credentials.ts";
 import { answer, type Challenge, problem } from "./answers.ts";
+import { mcpPath } from "./mcp-entry.ts";
+import type { RequestHead } from "./page-guard.ts";
 
 const wellKnown = "/.well-known/oauth-protected-resource";
 
-/** The endpoint of a path where MCP is spoken. */
-export function mcpEndpointOf(pathname: string): McpEndpoint | undefined {
-  const [, server] = /^\/mcp(?:\/([^/]*))?\/?$/.exec(pathname) ?? [undefined, null];
-  if (server === null) return undefined;
-  return server === undefined || server === "" ? {} : { server };
-}
-
 export function challengeAt(oauth: ResourceServer, origin: string, { server }: McpEndpoint): Challenge {
-  const path = server === undefined ? "/mcp" : `/mcp/${server}`;
+  const path = server === undefined ? "/mcp" : `/mcp/${encodeURIComponent(server)}`;
   const { requiredScopes, scopes } = oauth.settings;
   return {
     resourceMetadata: `${origin}${wellKnown}${path}`,
@@ -22,10 +17,14 @@ export function challengeAt(oauth: ResourceServer, origin: string, { server }: M
 }
 
 /** Returns undefined for a path that is no metadata of `/mcp`. The path without one names `/mcp` too. */
-export function resourceMetadata({ method }: Request, pathname: string, oauth: OAuthAt): Response | undefined {
+export function resourceMetadata(
+  { method }: Pick<RequestHead, "method">,
+  pathname: string,
+  oauth: OAuthAt,
+): Response | undefined {
   if (!pathname.startsWith(wellKnown)) return undefined;
   const path = pathname.slice(wellKnown.length);
-  const endpoint = path === "" || path === "/" ? {} : mcpEndpointOf(path);
+  const endpoint = path === "" || path === "/" ? { server: undefined } : mcpPath(path);
   if (endpoint === undefined) return undefined;
   if (method !== "GET" && method !== "HEAD")
     return problem("method_not_allowed", "The metadata takes GET.", { headers: { allow: "GET" } });

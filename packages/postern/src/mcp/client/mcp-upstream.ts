@@ -1,13 +1,14 @@
-import type { Client, Progress } from "@modelcontextprotocol/client";
-import type { Clock, JsonObject } from "@postern/core";
+import { type Clock, isJsonObject, type Json, type JsonObject } from "@postern/core";
 import { LostAnswer, mostAnswerBytes, tooManyBytes } from "../../results/raw-result.ts";
+import { parameterHeaders } from "../protocol/parameter-headers.ts";
 import { answerIn } from "./call-result.ts";
 import { ClientLink, type ServerFacts } from "./client-link.ts";
-import { Exchange, withExchange } from "./exchange.ts";
+import { Exchange } from "./exchange.ts";
 import type { Revision, SpokenRevision } from "./revision.ts";
 import { callFault, isConnectionLost, reasonOf } from "./sdk-faults.ts";
 import type { ServerAddress } from "./server-config.ts";
-import { listedIn, ToolList } from "./tool-list.ts";
+import type { ServerPeer } from "./server-peer.ts";
+import { ToolList } from "./tool-list.ts";
 import {
   notSentError,
   type Upstream,
@@ -17,8 +18,6 @@ import {
   type UpstreamList,
 } from "./upstream.ts";
 
-/** The longest wait of a timer. The SDK's own 60 s must not end a call: only the caller's signal does. */
-const neverMs = 2 ** 31 - 1;
 export const defaultStartTimeoutMs = 60_000;
 const pingTimeoutMs = 8_000;
 const resourceTimeoutMs = 20_000;
@@ -28,8 +27,10 @@ const graceMs = 250;
 /** A message is larger than the answer in it. */
 const envelopeBytes = 64 * 1024;
 const methodNotFound = -32_601;
+/** A list with more pages than this never ends. */
+const mostPages = 10_000;
 
-export interface SdkUpstreamOptions {
+export interface McpUpstreamOptions {
   readonly events: UpstreamEvents;
   readonly spoken: SpokenRevision;
   readonly clock: Clock;
@@ -41,8 +42,8 @@ export interface SdkUpstreamOptions {
   readonly answerBytes?: number | undefined;
 }
 
-/** The port implemented with the official SDK, which is loaded when the first server is connected. */
-export class SdkUpstream implements Upstream {
+/** The port over pipes and HTTP. The transports for HTTP are the official SDK's, loaded when the first such server is connected. */
+export class McpUpstream implements Upstream {
   readonly #address: ServerAddress;
   readonly #events: UpstreamEvents;
   readonly #clock: Clock;
@@ -50,11 +51,12 @@ export class SdkUpstream implements Upstream {
   /** The open calls: a function that ends each one, and a promise of its end. */
   readonly #underWay = new Map<(why: string) => void, Promise<void>>();
   readonly #link: ClientLink;
-  readonly #listed = new ToolList();
+  /** The schemas of the listed tools: headers repeat the arguments that they name. */
+  #schemas: ReadonlyMap<string, JsonObject> = new Map();
   readonly #answerBytes: number;
   #over = false;
 
-  constructor(address: ServerAddress, options: SdkUpstreamOptions) {
+  constructor(address: ServerAddress, options: McpUpstreamOptions) {
     const { events, clock, name = "", answerBytes = mostAnswerBytes, startTimeoutMs = defaultStartTimeoutMs } = options;
     this.#address = address;
     this.#answerBytes = answerBytes;
@@ -64,7 +66,6 @@ export class SdkUpstream implements Upstream {
     this.#link = new ClientLink(address, {
       ...{ clock, name, startTimeoutMs, spoken: options.spoken, revision: options.revision },
       limitBytes: answerBytes + envelopeBytes,
-      tools: this.#listed,
       onClose: (why) => this.#gone(why),
       onToolsChanged: () => events.onToolsChanged(),
     });
@@ -83,20 +84,36 @@ export class SdkUpstream implements Upstream {
   }
 
   async listTools(): Promise<UpstreamList> {
-    this.#listed.begin();
-    const timeout = this.#startTimeoutMs;
+    const list = new ToolList();
+    const peer = this.#connected("tools/list");
     try {
-      const { tools } = await this.#connected("tools/list").listTools(undefined, { cacheMode: "refresh", timeout });
-      return { tools: tools.map(listedIn), malformed: this.#listed.malformed };
+      for await (const tools of this.#pages(peer, "tools/list", "tools")) list.add(tools);
     } catch (error) {
-      if (!this.#link.declaresTools && codeOf(error) === methodNotFound) return { tools: [], malformed: [] };
+      if (!isJsonObject(peer.capabilities["tools"]) && codeOf(error) === methodNotFound)
+        return { tools: [], malformed: [] };
       this.#link.forgetRevision(); // a server that was assumed to be new answers here for the first time
       throw error;
     }
+    this.#schemas = new Map(list.tools.map(({ name, inputSchema }) => [name, inputSchema]));
+    return list;
+  }
+
+  async *#pages(peer: ServerPeer, method: string, member: string): AsyncGenerator<readonly Json[]> {
+    let cursor: Json | undefined;
+    for (let page = 0; page < mostPages; page += 1) {
+      const params = cursor === undefined ? {} : { cursor };
+      const result = await peer.request(method, params, { timeoutMs: this.#startTimeoutMs });
+      const items = result[member];
+      if (!Array.isArray(items)) throw new Error(`its answer to \`${method}\` has no list \`${member}\``);
+      yield items;
+      cursor = result["nextCursor"];
+      if (typeof cursor !== "string" || cursor === "") return;
+    }
+    throw new Error(`its list has more than ${mostPages} pages`);
   }
 
   async callTool(name: string, given: JsonObject, call: UpstreamCall): Promise<UpstreamAnswer | LostAnswer> {
-    const client = this.#connected(name);
+    const peer = this.#connected(name);
     if (call.signal.aborted)
       throw notSentError(`Tool \`${name}\`: the call was cancelled before anything was sent.`, call.signal.reason);
     const { promise: broken, reject: breakOff } = Promise.withResolvers<never>();
@@ -109,11 +126,13 @@ export class SdkUpstream implements Upstream {
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     this.#underWay.set(onGone, ended);
     const params = { name, arguments: given, _meta: { ...call.meta, "postern/idempotency-key": call.idempotencyKey } };
-    const onprogress = (at: Progress): void => reportProgress(at, call);
-    const options = { signal: call.signal, timeout: neverMs, onprogress };
+    const schema = peer.isOld ? undefined : this.#schemas.get(name);
+    const options = {
+      ...{ signal: call.signal, exchange, onProgress: (at: JsonObject) => reportProgress(at, call) },
+      ...(schema !== undefined && { headers: parameterHeaders(schema, given) }),
+    };
     try {
-      const answer = withExchange(exchange, () => client.callTool(params, options));
-      await Promise.race([answer, broken]);
+      await Promise.race([peer.request("tools/call", params, options), broken]);
     } catch (error) {
       if (exchange.tooLarge) return new LostAnswer(`it has ${tooManyBytes(this.#answerBytes)}`);
       throw this.#fault(name, error, exchange);
@@ -122,20 +141,19 @@ export class SdkUpstream implements Upstream {
       exchange.end();
       end();
     }
-    return answerIn(name, exchange, client.getProtocolEra() === "modern");
+    return answerIn(name, exchange, !peer.isOld);
   }
 
   async readResource(uri: string): Promise<readonly JsonObject[]> {
-    const { contents } = await this.#connected(uri).readResource({ uri }, { timeout: resourceTimeoutMs });
-    return contents as readonly JsonObject[]; // it was read from JSON
+    const asked = { timeoutMs: resourceTimeoutMs };
+    const { contents } = await this.#connected(uri).request("resources/read", { uri }, asked);
+    return Array.isArray(contents) ? contents.filter(isJsonObject) : [];
   }
 
   async ping(): Promise<void> {
-    const client = this.#connected("ping");
+    const peer = this.#connected("ping");
     try {
-      await (client.getProtocolEra() === "modern"
-        ? client.discover({ timeout: pingTimeoutMs })
-        : client.ping({ timeout: pingTimeoutMs }));
+      await peer.request(peer.isOld ? "ping" : "server/discover", {}, { timeoutMs: pingTimeoutMs });
     } catch (error) {
       if (codeOf(error) !== undefined) return; // the server answers, although it does not know the method
       this.#gone(reasonOf(error));
@@ -162,10 +180,10 @@ export class SdkUpstream implements Upstream {
     return fault;
   }
 
-  #connected(what: string): Client {
-    const { client } = this.#link;
-    if (client === undefined || this.#over) throw notSentError(`Tool \`${what}\`: its server is not connected.`);
-    return client;
+  #connected(what: string): ServerPeer {
+    const { peer } = this.#link;
+    if (peer?.facts === undefined || this.#over) throw notSentError(`Tool \`${what}\`: its server is not connected.`);
+    return peer;
   }
 
   async #atMost(ms: number, what: Promise<unknown>): Promise<void> {
@@ -191,8 +209,9 @@ function codeOf(error: unknown): number | undefined {
 }
 
 /** Passes progress on as text and in the server's numbers, and as a fraction if the total is known. */
-function reportProgress({ progress, total, message }: Progress, { onProgress }: UpstreamCall): void {
-  const words = message ?? `${progress}${total === undefined ? "" : ` of ${total}`}`;
+function reportProgress({ progress, total, message }: JsonObject, { onProgress }: UpstreamCall): void {
+  if (typeof progress !== "number" || (total !== undefined && typeof total !== "number")) return;
+  const words = typeof message === "string" ? message : `${progress}${total === undefined ? "" : ` of ${total}`}`;
   const fraction = total === undefined || total === 0 ? undefined : progress / total;
   onProgress(words, fraction, { progress, ...(total !== undefined && { total }) });
 }
