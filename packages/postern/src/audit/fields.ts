@@ -196,10 +196,11 @@ function actorOf({ principal, tenant = "default", by }: NotedEvent): Principal {
   return by === undefined ? { tenant, agent: "system" } : { tenant, agent: "operator", user: by };
 }
 
-function principalFields({ agent, user, via }: Principal, clean: Clean): NonNullable<Fields["principal"]> {
+function principalFields({ agent, user, groups, via }: Principal, clean: Clean): NonNullable<Fields["principal"]> {
   return {
     agent: clean(agent),
     ...(user !== undefined && { user: clean(user) }),
+    ...(groups !== undefined && { groups: groups.map(clean) }),
     ...(via !== undefined && { via: clean(via) }),
   };
 }

@@ -20,7 +20,12 @@ export interface AuditEvent {
   readonly stage: string;
   readonly summary: string;
   readonly outcome: "success" | "failure" | "suppressed" | "info";
-  readonly principal?: { readonly agent: string; readonly user?: string; readonly via?: string };
+  readonly principal?: {
+    readonly agent: string;
+    readonly user?: string;
+    readonly groups?: readonly string[];
+    readonly via?: string;
+  };
   readonly refs: {
     readonly run?: string;
     readonly task?: string;

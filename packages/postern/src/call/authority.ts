@@ -34,7 +34,7 @@ export interface Claims {
 const runIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
 const traceIdPattern = /^[0-9a-f]{32}$/;
 /** Printable, without NUL, because names are joined by NUL where calls are matched. */
-const namePattern = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
+export const principalNamePattern: RegExp = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
 
 /**
  * @param ceiling the operator's level; a caller's own can only be lower
@@ -47,7 +47,10 @@ export function authorityOf(claims: Claims, ceiling: Autonomy | undefined, limit
   const autonomy = lowerAutonomy(claims.autonomy, ceiling);
   const { maxRiskUnapproved } = limits;
   return Object.freeze({
-    principal: Object.freeze({ ...principal }),
+    principal: Object.freeze({
+      ...principal,
+      ...(principal.groups !== undefined && { groups: Object.freeze([...principal.groups]) }),
+    }),
     scopes: Object.freeze([...scopes]),
     runId: claims.runId ?? runOfTheDay(principal, now),
     traceId: traceId ?? newTraceId(),
@@ -67,6 +70,7 @@ export function checkPrincipal(principal: Principal): void {
   checkName("principal.agent", principal.agent);
   for (const member of ["user", "via", "owner"] as const)
     if (principal[member] !== undefined) checkName(`principal.${member}`, principal[member]);
+  checkNames("principal.groups", principal.groups);
 }
 
 /** Whether a record belongs to another tenant. `theirs` is undefined for an account without a tenant. */
@@ -79,7 +83,7 @@ export function isElsewhere({ tenant }: Pick<Principal, "tenant">, otherTenant: 
  * many runs as they like.
  */
 export function isFromOperator({ via = "" }: Principal): boolean {
-  return via === "token:operator" || !/^(?:token:|session:|stdio$)/.test(via);
+  return via === "token:operator" || !/^(?:token:|session:|oauth:|stdio$)/.test(via);
 }
 
 /** Whether a record belongs to another principal, however that one is authenticated. `asker` is undefined for the program that owns the runtime. */
@@ -259,7 +263,7 @@ export function isRunOfTheDayOf(runId: string, { tenant, agent, user = "" }: Pri
 }
 
 function checkName(member: string, value: unknown): void {
-  if (typeof value !== "string" || !namePattern.test(value))
+  if (typeof value !== "string" || !principalNamePattern.test(value))
     throw invalid(member, value, "1 to 200 printable characters");
 }
 

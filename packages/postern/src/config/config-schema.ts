@@ -8,6 +8,7 @@ import { skillsSchema } from "../builtin/skills/skills-config.ts";
 import { type JsonSchemaKeys, keysOf } from "../checks/schema-problems.ts";
 import { chainsSchema } from "../code-mode/chains-config.ts";
 import { accountsSchema } from "../identity/accounts-config.ts";
+import { oauthSchema } from "../identity/oauth-config.ts";
 import type { ServerConfig } from "../mcp/client/server-config.ts";
 import { serverSchema } from "../mcp/client/server-config-schema.ts";
 import { channelsSchema } from "../observe/notify/channels-config.ts";
@@ -94,6 +95,9 @@ const schema = z.strictObject({
   guardrails: guardrailsSchema.exactOptional().describe("Examine arguments and results: docs/reference/risk.md."),
   limits: limits.exactOptional().describe("The ceiling for every session; a caller may ask for less."),
   accounts: accountsSchema.exactOptional().describe("Who signs in to the console: docs/reference/accounts.md."),
+  oauth: oauthSchema
+    .exactOptional()
+    .describe("Whose tokens `/mcp` takes beside those of Postern: docs/reference/accounts.md."),
   approvals: approvalsSchema
     .exactOptional()
     .describe("How long requests stay open, who decides: docs/reference/approvals.md."),

@@ -9,12 +9,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Clock, SystemClock } from "@postern/core";
 import { Hono } from "hono";
+import type { ResourceServer } from "../../identity/resource-server.ts";
 import { Tries } from "../../identity/tries.ts";
 import type { Runtime } from "../../runtime/api/api.ts";
 import { Windows } from "../../runtime/services/windows.ts";
 import { type Credentials, identify, type Who } from "../credentials.ts";
 import { accountRoutes, tokenRoutes } from "./account-routes.ts";
-import { answer, failed, healthz, pageHeaders, problem, refuseCaller, secured } from "./answers.ts";
+import { answer, failed, healthz, isGuess, pageHeaders, problem, refuseCaller, secured } from "./answers.ts";
 import { approvalRoutes } from "./approval-routes.ts";
 import { auditRoutes } from "./audit-routes.ts";
 import { callRoutes, chainRoutes } from "./call-routes.ts";
@@ -23,6 +24,7 @@ import { dispatch, type Env } from "./dispatch.ts";
 import { eventRoutes } from "./event-routes.ts";
 import { grantRoutes } from "./grant-routes.ts";
 import { headOf, type McpArrival, type McpHandler, mcpPath, passToMcp, send } from "./mcp-entry.ts";
+import { challengeAt, resourceMetadata } from "./mcp-sign-in.ts";
 import { memoryRoutes } from "./memory-routes.ts";
 import { alarmRoutes, channelRoutes, controlRoutes, secretRoutes, skillRoutes } from "./operator-routes.ts";
 import { originOf, type RequestHead, refusePage } from "./page-guard.ts";
@@ -40,6 +42,8 @@ export interface HttpServerOptions extends Partial<Omit<ServerContext, "runtime"
   /** Default: 10 MiB. */
   readonly maxBodyBytes?: number;
   readonly mcp?: McpHandler;
+  /** Whose tokens MCP clients may send beside those of Postern. */
+  readonly oauth?: ResourceServer | undefined;
   /** The console's files, the same for every caller. Returns undefined for a path that is not the console's. */
   readonly page?: ((request: Request) => Promise<Response | undefined> | Response | undefined) | undefined;
   readonly clock?: Clock;
@@ -166,25 +170,30 @@ type Admitted =
 
 /** Checks the page guard, then the credential. */
 function admission(
-  { runtime, credentials, accounts }: HttpServerOptions,
+  { runtime, credentials, accounts, oauth }: HttpServerOptions,
   { names, clock }: ServerParts,
 ): (request: RequestHead, address: string) => Promise<Admitted> {
   /** By address. A right one always passes: on one machine all share an address. */
   const wrongTokens = new Tries(clock);
+  const identities = { credentials, accounts, clock, oauth };
   return async (request, address) => {
     const { pathname } = new URL(request.url);
     const foreign = refusePage(request, names(), pathname === "/v1/session/openid/callback");
     if (foreign !== undefined) return { refused: foreign };
     if (pathname === "/healthz") return { refused: await healthz(request, runtime) };
     // Clients look here for a way to sign in before they have a token. This does not count as a wrong token.
-    if (pathname.includes("/.well-known/")) return { refused: noRoute(pathname) };
     const origin = originOf(request, names()) ?? "";
+    if (pathname.includes("/.well-known/")) {
+      const metadata = oauth && resourceMetadata(request, pathname, { server: oauth, origin });
+      return { refused: metadata ?? noRoute(pathname) };
+    }
     if (isOpen(request.method, pathname)) return { by: undefined, origin };
-    const found = await identify(shownBy(request, origin), credentials, accounts);
+    const endpoint = mcpPath(pathname);
+    const found = await identify(shownBy(request, origin), identities, endpoint);
     if (!("refused" in found)) return { ...found, origin };
-    const isTooMany = found.refused === "wrong_token" && wrongTokens.isOver(address);
-    if (found.refused === "wrong_token") wrongTokens.count(address);
-    return { refused: refuseCaller(found, isTooMany) };
+    const isTooMany = isGuess(found) && wrongTokens.isOver(address);
+    if (isGuess(found)) wrongTokens.count(address);
+    return { refused: refuseCaller(found, isTooMany, oauth && endpoint && challengeAt(oauth, origin, endpoint)) };
   };
 }
 
