@@ -3,7 +3,7 @@
  *
  * Invariant: the tree follows commits and never leads them; a checkpoint signs only what is committed; the verifier
  * (verify.ts) shares no code with the writer and trusts only bodies, checkpoints and the public key.
- * Next: entry.ts (an event as canonical JSON), tree.ts (the tree's right edge), checkpoint.ts (signed notes),
+ * Next: entry.ts (an event as canonical JSON, in the two parts of parts.ts), tree.ts (the tree's right edge), checkpoint.ts (signed notes),
  * audit-log.ts (the follower), verify.ts, query.ts.
  */
 import type { Json } from "@postern/core";

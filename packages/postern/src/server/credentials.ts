@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { constants, type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import {
@@ -183,7 +183,7 @@ function unreadable(path: string, why: string, cause?: unknown): RuntimeFault {
 }
 
 function digest(token: string): Buffer {
-  return createHash("sha256").update(token).digest();
+  return hash("sha256", token, "buffer");
 }
 
 function octal(mode: number): string {

@@ -16,6 +16,14 @@ export interface McpCaller {
   readonly autonomy?: Autonomy;
 }
 
+type Scopes = McpCaller["scopes"];
+const noScopes: Scopes = [];
+/** A credential that is kept gives the same objects for each of its requests. */
+const keys = new WeakMap<
+  Principal,
+  WeakMap<Scopes, { readonly autonomy: Autonomy | undefined; readonly key: string }>
+>();
+
 /** Who sends a request, and to which endpoint: `/mcp`, or `/mcp/<server>`. */
 export interface RequestSource {
   readonly caller: McpCaller;
@@ -42,6 +50,12 @@ export interface McpRequest {
 }
 
 /** A text that is equal only for the same caller with the same rights. */
-export function callerKey({ principal, scopes, autonomy }: McpCaller): string {
-  return canonical([principal as unknown as Json, [...scopes].sort(), autonomy ?? null]); // a principal is plain JSON
+export function callerKey({ principal, scopes: granted, autonomy }: McpCaller): string {
+  const scopes = granted.length === 0 ? noScopes : granted;
+  const ofPrincipal = keys.get(principal) ?? new WeakMap();
+  const known = ofPrincipal.get(scopes);
+  if (known !== undefined && known.autonomy === autonomy) return known.key;
+  const key = canonical([principal as unknown as Json, [...scopes].sort(), autonomy ?? null]); // a principal is plain JSON
+  keys.set(principal, ofPrincipal.set(scopes, { autonomy, key }));
+  return key;
 }
