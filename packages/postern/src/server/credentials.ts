@@ -218,7 +218,7 @@ export interface Identities {
 
 /** The endpoint of MCP that a request is sent to: `/mcp`, or `/mcp/<server>`. */
 export interface McpEndpoint {
-  readonly server: string | undefined;
+  readonly server?: string | undefined;
 }
 
 /**

@@ -5,16 +5,18 @@ import { metaKeys, newest, oldRevisions } from "../protocol/revisions.ts";
 import { type CallParts, callTool } from "./call.ts";
 import { pushingClient } from "./client-capabilities.ts";
 import type { HeldCalls } from "./held-calls.ts";
-import { toolList } from "./offer.ts";
+import { inMode, listIn } from "./modes.ts";
 import type { McpRequest, RequestSource } from "./request-source.ts";
 import { artifactTemplate, readResource } from "./resources.ts";
 import type { Subscriptions } from "./subscriptions.ts";
+import type { ToolIndex } from "./tool-index.ts";
 
 export interface DispatchParts extends CallParts {
   readonly name: string;
   readonly version: string;
   readonly subscriptions: Subscriptions;
   readonly held: HeldCalls;
+  readonly index: ToolIndex;
 }
 
 type McpMethod = (request: McpRequest, parts: DispatchParts) => Promise<object> | object;
@@ -22,13 +24,13 @@ type McpMethod = (request: McpRequest, parts: DispatchParts) => Promise<object> 
 type AskingMethod = (request: McpRequest, parts: DispatchParts, client: ClientOfCall) => Promise<object>;
 
 const both = {
-  "tools/list": ({ source, isOld }, { runtime }) => ({ tools: toolList(runtime, source, isOld) }),
+  "tools/list": ({ source, isOld }, { runtime }) => ({ tools: listIn(source.mode, runtime, source, isOld) }),
   "resources/list": () => ({ resources: [] }),
   "resources/templates/list": () => ({ resourceTemplates: [artifactTemplate] }),
   "resources/read": ({ params, source }, { runtime }) => readResource(String(params["uri"]), runtime, source),
 } as const satisfies Readonly<Record<string, McpMethod>>;
 
-const asking: ReadonlyMap<string, AskingMethod> = new Map([["tools/call", callTool]]);
+const asking: ReadonlyMap<string, AskingMethod> = new Map([["tools/call", callInMode]]);
 
 const ofRevisions: { readonly [revision in "old" | "new"]: ReadonlyMap<string, McpMethod> } = {
   old: new Map<string, McpMethod>([...Object.entries(both), ["initialize", initialize], ["ping", () => ({})]]),
@@ -48,6 +50,13 @@ const keepable: ReadonlySet<string> = new Set([
   "resources/read",
   "server/discover",
 ]);
+
+/** A tool of the endpoint's mode answers here; any other call goes on through the gates. */
+async function callInMode(request: McpRequest, parts: DispatchParts, client: ClientOfCall): Promise<object> {
+  if (request.source.mode === undefined) return callTool(request, parts, client);
+  const meant = await inMode(request, parts);
+  return "method" in meant ? callTool(meant as McpRequest, parts, client) : meant;
+}
 
 export function hasMethod(method: string, isOld: boolean): boolean {
   return asking.has(method) || ofRevisions[isOld ? "old" : "new"].has(method);

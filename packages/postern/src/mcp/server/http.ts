@@ -6,7 +6,7 @@ import { answering, type DispatchParts, hasMethod, noMethod } from "./dispatcher
 import { invalidParams, type RpcError, readMessage, rpcError } from "./message.ts";
 import { isServer, targetOf } from "./offer.ts";
 import { type AcceptedForms, acceptedBy, answerJson, HttpReply } from "./reply.ts";
-import type { RequestSource } from "./request-source.ts";
+import type { EndpointMode, RequestSource } from "./request-source.ts";
 import { checkHeaders, checkParameterHeaders, checkStated, headerIsNew, statesRevision } from "./revision.ts";
 import { McpSessions } from "./sessions.ts";
 
@@ -23,10 +23,13 @@ export class HttpEntry {
     this.#answer = answering(false, parts);
   }
 
-  receive(exchange: HttpExchange, source: RequestSource): void {
-    const { server } = source;
+  /** @param mode as the address states it */
+  receive(exchange: HttpExchange, given: RequestSource, mode?: string): void {
+    const { server } = given;
     if (server !== undefined && !isServer(this.#parts.runtime, server))
       return void answerJson(exchange, 404, rpcError(-32_001, noServer(server)));
+    if (mode !== undefined && !isMode(mode)) return void answerJson(exchange, 400, rpcError(-32_000, noMode(mode)));
+    const source = { ...given, mode };
     if (exchange.method !== "POST") return void this.#sessions.handle(exchange, source);
     const read = readMessage(exchange.body);
     if ("refused" in read) return void refuse(exchange, read.refused);
@@ -79,6 +82,7 @@ export class HttpEntry {
   #checkArguments({ name, arguments: given }: JsonObject, { header }: HttpExchange, source: RequestSource): void {
     const { runtime } = this.#parts;
     const target = targetOf(runtime, source, String(name));
+    if (source.mode !== undefined) return; // the tools of a mode name no headers
     const schema = runtime.tools.offer(target.tool, target.action)?.inputSchema;
     if (schema !== undefined) checkParameterHeaders(schema, given, header);
   }
@@ -132,6 +136,14 @@ function refuse(exchange: HttpExchange, refused: RpcError): void {
 
 function errorAnswer({ id = null }: JsonObject, { code, message, data }: RpcFault): JsonObject {
   return { jsonrpc: "2.0", id, error: { code, message, ...(data !== undefined && { data }) } };
+}
+
+function isMode(mode: string): mode is EndpointMode {
+  return mode === "search" || mode === "code";
+}
+
+function noMode(mode: string): string {
+  return `There is no mode \`${mode.slice(0, 60).toWellFormed()}\`; write \`?mode=search\` or \`?mode=code\`, or leave it out.`;
 }
 
 function noServer(name: string): string {

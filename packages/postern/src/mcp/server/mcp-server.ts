@@ -9,6 +9,7 @@ import type { Pipes } from "./line-transport.ts";
 import { LineEntry } from "./lines.ts";
 import type { McpCaller } from "./request-source.ts";
 import { Subscriptions } from "./subscriptions.ts";
+import { ToolIndex } from "./tool-index.ts";
 
 export interface McpGatewayOptions {
   readonly runtime: Runtime;
@@ -21,9 +22,17 @@ export interface McpGatewayOptions {
   readonly console?: () => string | undefined;
 }
 
+/** Of the address that a client uses. */
+export interface EndpointPath {
+  /** Of this server alone. */
+  readonly server?: string;
+  /** `search` or `code`: a few tools that find the others. Any other text is refused. */
+  readonly mode?: string;
+}
+
 export interface McpGateway extends AsyncDisposable {
   /** One HTTP request by an authenticated caller, at `/mcp` or at `/mcp/<server>`. The HTTP server limits size, host and origin. */
-  handle(exchange: HttpExchange, caller: McpCaller, path?: { readonly server?: string }): void;
+  handle(exchange: HttpExchange, caller: McpCaller, path?: EndpointPath): void;
   /** Serves one client over pipes (default: those of this process) until it closes them. */
   serveStdio(caller: McpCaller, pipes?: Pipes): Promise<void>;
   close(): Promise<void>;
@@ -53,6 +62,7 @@ class GatewayEndpoint implements McpGateway {
       windows: new Windows(runtime, clock),
       subscriptions: new Subscriptions(),
       held: new HeldCalls(clock),
+      index: new ToolIndex(runtime),
     };
     this.#http = new HttpEntry(this.#parts);
     const changed = soon(() => this.#toolsChanged());
@@ -66,8 +76,8 @@ class GatewayEndpoint implements McpGateway {
     };
   }
 
-  handle(exchange: HttpExchange, caller: McpCaller, { server }: { readonly server?: string } = {}): void {
-    this.#http.receive(exchange, { caller, server });
+  handle(exchange: HttpExchange, caller: McpCaller, { server, mode }: EndpointPath = {}): void {
+    this.#http.receive(exchange, { caller, server }, mode);
   }
 
   async serveStdio(caller: McpCaller, pipes: Pipes = { input: process.stdin, output: process.stdout }): Promise<void> {
@@ -92,6 +102,7 @@ class GatewayEndpoint implements McpGateway {
   }
 
   #toolsChanged(): void {
+    this.#parts.index.forget();
     this.#parts.subscriptions.tell({ list: "tools" });
     this.#http.tellSessions("notifications/tools/list_changed");
     for (const entry of this.#lines) entry.tell("notifications/tools/list_changed");

@@ -21,7 +21,7 @@ export function toolList(runtime: Runtime, source: RequestSource, isOld: boolean
   return shownOffers(runtime, source)
     .map((action) =>
       describe(action, {
-        name: server === undefined ? openName(action) : localName(runtime, action),
+        name: nameHere(runtime, action, server),
         isOld,
         meta: metaWithUi(runtime, action, source),
       }),
@@ -70,6 +70,11 @@ export function targetOf(runtime: Runtime, { server }: RequestSource, name: stri
 /** The tool that reads large results is offered at a server's endpoint too, unless the server has a tool of that name. */
 function isReader({ tools }: Runtime, server: string, tool: string): boolean {
   return tool === readArtifactName && !tools.has(publicName(server, readArtifactName));
+}
+
+/** A tool's name at `/mcp`, or at the endpoint of its server. */
+export function nameHere(runtime: Runtime, offer: Offer, server: string | undefined): string {
+  return server === undefined ? openName(offer) : localName(runtime, offer);
 }
 
 function openName({ tool, name }: Offer): string {

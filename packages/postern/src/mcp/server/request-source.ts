@@ -24,10 +24,14 @@ const keys = new WeakMap<
   WeakMap<Scopes, { readonly autonomy: Autonomy | undefined; readonly key: string }>
 >();
 
+/** Which tools an endpoint lists: all of them, or a few that find the others. */
+export type EndpointMode = "search" | "code";
+
 /** Who sends a request, and to which endpoint: `/mcp`, or `/mcp/<server>`. */
 export interface RequestSource {
   readonly caller: McpCaller;
   readonly server: string | undefined;
+  readonly mode?: EndpointMode | undefined;
   /** What a client of an old revision stated when its session began. */
   readonly capabilities?: JsonObject;
 }

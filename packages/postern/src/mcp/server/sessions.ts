@@ -197,8 +197,8 @@ function oldestOfLargestOwner(sessions: readonly McpSession[]): McpSession | und
 }
 
 /** The caller's rights may change during a session; the caller and the endpoint may not. */
-function keyOf({ caller: { principal }, server }: RequestSource): string {
-  return `${server ?? ""}\n${callerKey({ principal, scopes: [] })}`;
+function keyOf({ caller: { principal }, server, mode }: RequestSource): string {
+  return `${server ?? ""}\n${mode ?? ""}\n${callerKey({ principal, scopes: [] })}`;
 }
 
 /** The agent, whichever of its credentials it sends. */

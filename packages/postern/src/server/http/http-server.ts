@@ -141,7 +141,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
     take(incoming, outgoing) {
       const path = mcpPath(incoming.url ?? "");
-      if (path !== undefined) void toMcp({ incoming, outgoing, server: path.server });
+      if (path !== undefined) void toMcp({ incoming, outgoing, path });
       return path !== undefined;
     },
     close: () => windows.close(),

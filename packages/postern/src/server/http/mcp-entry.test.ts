@@ -32,15 +32,15 @@ it.each(["GET", "POST"])("passes on that a client left a stream of %s", async (m
 });
 
 it.each([
-  ["/mcp", undefined],
-  ["/mcp/", undefined],
-  ["/mcp?mode=search", undefined],
-  ["/mcp/files", "files"],
-  ["/mcp/files/", "files"],
-  ["/mcp/a%2Fb", "a/b"],
-  ["/mcp/%", "%"],
-])("finds the server in the path %s", (path, server) => {
-  expect(mcpPath(path)).toEqual({ server });
+  ["/mcp", {}],
+  ["/mcp/", {}],
+  ["/mcp?mode=search", { mode: "search" }],
+  ["/mcp/files", { server: "files" }],
+  ["/mcp/files/?mode=code&other=1", { server: "files", mode: "code" }],
+  ["/mcp/a%2Fb", { server: "a/b" }],
+  ["/mcp/%", { server: "%" }],
+])("finds the endpoint in the address %s", (address, path) => {
+  expect(mcpPath(address)).toEqual(path);
 });
 
 it.each(["/mcpx", "/v1/mcp", "/", "/mcp/a/b"])("leaves %s to the other routes", (path) => {

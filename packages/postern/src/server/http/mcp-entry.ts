@@ -8,25 +8,37 @@ import { tooLarge } from "./request-body.ts";
 import { refusePermission } from "./route.ts";
 
 /** The MCP server: it gets requests whose caller is known and whose body is bounded. */
-export type McpHandler = (exchange: HttpExchange, by: Who, path: { readonly server?: string }) => void;
+export type McpHandler = (exchange: HttpExchange, by: Who, path: McpPath) => void;
 
 /** A request to the MCP server, as Node gives it. */
 export interface McpArrival {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
-  /** Of the path. Undefined means all of them. */
-  readonly server: string | undefined;
+  readonly path: McpPath;
 }
 
-/** The server in the path of a request to `/mcp` or `/mcp/<server>`. Returns undefined for any other path. */
-export function mcpPath(url: string): { readonly server: string | undefined } | undefined {
-  const found = /^\/mcp(?:\/([^/?#]*))?\/?(?:[?#]|$)/.exec(url);
+/** Which endpoint an address means. */
+export interface McpPath {
+  /** The server whose tools it offers. Undefined means all of them. */
+  readonly server?: string;
+  /** The value of `?mode=`. */
+  readonly mode?: string;
+}
+
+/** The endpoint of a request to `/mcp` or `/mcp/<server>`. Returns undefined for any other path. */
+export function mcpPath(url: string): McpPath | undefined {
+  const found = /^\/mcp(?:\/([^/?#]*))?\/?(?:\?([^#]*))?(?:#|$)/.exec(url);
   if (found === null) return undefined;
-  const [, name = ""] = found;
+  const [, name = "", query = ""] = found;
+  const mode = query === "" ? null : new URLSearchParams(query).get("mode");
+  return { ...(name !== "" && { server: decoded(name) }), ...(mode !== null && { mode }) };
+}
+
+function decoded(name: string): string {
   try {
-    return { server: name === "" ? undefined : decodeURIComponent(name) };
+    return decodeURIComponent(name);
   } catch {
-    return { server: name }; // no server has such a name
+    return name; // no server has such a name
   }
 }
 
@@ -41,7 +53,7 @@ export function headOf({ method = "", url = "/", headers }: IncomingMessage): Re
 /** Reads the body and passes the request on, unless its caller may not make calls. */
 export async function passToMcp(
   mcp: McpHandler | undefined,
-  { incoming, outgoing, server }: McpArrival,
+  { incoming, outgoing, path }: McpArrival,
   { by, maxBodyBytes }: { readonly by: Who; readonly maxBodyBytes: number },
 ): Promise<void> {
   const refuse = (refused: Response): Promise<void> => send(outgoing, refused);
@@ -58,7 +70,7 @@ export async function passToMcp(
     const refused = ended() ?? (bytes === undefined ? tooLarge(maxBodyBytes) : exchange.read(bytes));
     if (refused !== undefined) return refuse(refused);
   }
-  mcp(exchange, by, server === undefined ? {} : { server });
+  mcp(exchange, by, path);
 }
 
 /** Returns undefined for a body of more bytes. What is beyond the limit is not kept. */
