@@ -22,6 +22,8 @@ export interface Measured {
   readonly microsecondsPerCall?: number;
   readonly fastest?: number;
   readonly slowest?: number;
+  /** CPU time of the process, one after another, least of the rounds: the figure that other processes change least. */
+  readonly cpuMicroseconds?: number;
   /** With 32 in flight, median over the rounds. */
   readonly callsPerSecond?: number;
   readonly problem?: string;
@@ -40,13 +42,14 @@ export interface RunOptions {
 
 interface Times {
   readonly sequential: number[];
+  readonly cpu: number[];
   readonly together: number[];
 }
 
 const warmUp = 3_000;
 
 export async function measure(rows: readonly Row[], options: RunOptions): Promise<readonly Measured[]> {
-  const times = new Map<Row, Times | string>(rows.map((row) => [row, { sequential: [], together: [] }]));
+  const times = new Map<Row, Times | string>(rows.map((row) => [row, { sequential: [], cpu: [], together: [] }]));
   const kept = new Map<Row, Opened>();
   for (let round = 0; round < options.rounds; round += 1) {
     for (const [row, so] of times) {
@@ -76,8 +79,11 @@ async function open(row: Row, usual: number): Promise<Opened> {
 async function time({ add }: Opened, times: Times, { calls, inFlight }: RunOptions): Promise<void> {
   await collected(add, calls);
   let began = performance.now();
+  const before = process.cpuUsage();
   for (let i = 0; i < calls; i += 1) await add(i);
+  const { user, system } = process.cpuUsage(before);
   times.sequential.push(((performance.now() - began) * 1000) / calls);
+  times.cpu.push((user + system) / calls);
   await collected(add, calls);
   began = performance.now();
   await together(add, calls, inFlight);
@@ -112,6 +118,7 @@ function summary({ id, who, what }: Row, times: Times | string): Measured {
     microsecondsPerCall: median(times.sequential),
     fastest: Math.min(...times.sequential),
     slowest: Math.max(...times.sequential),
+    cpuMicroseconds: Math.min(...times.cpu),
     callsPerSecond: median(times.together),
   };
 }

@@ -17,7 +17,7 @@ const budgets: Readonly<Record<string, number>> = {
   "postern/src/config": 1_712,
   "postern/src/identity": 2_765,
   "postern/src/mcp": 6_452,
-  "postern/src/observe": 5_473,
+  "postern/src/observe": 5_476,
   "postern/src/openapi": 1_437,
   "postern/src/pipeline": 4_326,
   "postern/src/policy": 5_181,

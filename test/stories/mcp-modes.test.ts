@@ -68,7 +68,7 @@ describe("an endpoint in search mode", () => {
     const call = { name: "call_tool", arguments: { name: "send_mail", arguments: { n: 1 } } };
     expect(await client.callTool(call)).toMatchObject({ structuredContent: { status: "approval_pending" } });
     const { approvals } = await served.operator.approvals.list({});
-    expect(approvals).toMatchObject([{ call: { tool: "send_mail" } }]);
+    expect(approvals).toMatchObject([{ what: { tool: "send_mail" } }]);
     await served.operator.approvals.approve({ id: approvals[0]?.approval_id ?? "" });
     expect(await client.callTool(call)).toMatchObject({ content: [{ text: "send_mail has run" }] });
     expect(ran).toEqual([["send_mail", { n: 1 }]]);

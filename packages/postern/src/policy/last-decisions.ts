@@ -1,9 +1,8 @@
 import type { Decision, Facts, ToolFacts } from "./policy.ts";
 
 interface AskedFor extends Pick<Facts, "autonomy" | "maxRiskUnapproved" | "scopes"> {
-  readonly tenant: string;
-  readonly agent: string;
-  readonly user: string | undefined;
+  /** Every member of the principal, because a rule may ask for any of them. */
+  readonly principal: readonly (readonly [name: string, value: unknown])[];
 }
 
 /**
@@ -22,10 +21,10 @@ export class LastDecisions {
 
   keep(facts: Facts, decision: Decision): void {
     const { tool, autonomy, maxRiskUnapproved } = facts;
-    if (!isPlain(facts) || ![tool, tool.scopes, tool.permissions].every(Object.isFrozen)) return;
-    const { tenant, agent, user } = facts.principal;
-    const scopes = [...facts.scopes];
-    this.#last.set(tool, { tenant, agent, user, scopes, autonomy, maxRiskUnapproved, decision });
+    const principal = Object.entries(facts.principal);
+    const values = principal.map(([, value]) => value);
+    if (!isPlain(facts) || ![tool, tool.scopes, tool.permissions, ...values].every(Object.isFrozen)) return;
+    this.#last.set(tool, { principal, scopes: [...facts.scopes], autonomy, maxRiskUnapproved, decision });
   }
 }
 
@@ -37,9 +36,8 @@ function isPlain({ suggestion, findings = [], skills, unread, scopes }: Facts): 
 
 function isFor(kept: AskedFor, { principal, scopes, autonomy, maxRiskUnapproved }: Facts): boolean {
   return (
-    kept.tenant === principal.tenant &&
-    kept.agent === principal.agent &&
-    kept.user === principal.user &&
+    kept.principal.length === Object.keys(principal).length &&
+    kept.principal.every(([name, value]) => Reflect.get(principal, name) === value) &&
     kept.autonomy === autonomy &&
     kept.maxRiskUnapproved === maxRiskUnapproved &&
     kept.scopes.length === scopes.length &&
