@@ -58,6 +58,7 @@ function inOrder(body: AuditBody): AuditBody {
     decided_by: body.decided_by,
     decided_via: body.decided_via,
     latency_ms: body.latency_ms,
+    observed: body.observed,
     outcome: body.outcome,
     payload_ref: body.payload_ref,
     policy_version: body.policy_version,
@@ -245,7 +246,7 @@ function weighingFields(weighing: Weighing, clean: Clean) {
     rule: clean(rule),
     ...(where !== undefined && { where: clean(where) }),
   }));
-  return { ...riskFields(weighing, clean), reasons, verdict: weighing.verdict };
+  return { ...riskFields(weighing, clean), observed: weighing.observed, reasons, verdict: weighing.verdict };
 }
 
 function riskFields({ connector, policyVersion, risk }: Weighing, clean: Clean) {

@@ -101,6 +101,10 @@ function trustMembers() {
       .describe(
         "When a tool's definition is trusted: as it is first seen (the default), or `strict`: when an operator has approved it. A changed one waits for an operator in both.",
       ),
+    mode: z
+      .enum(["observe", "enforce"])
+      .exactOptional()
+      .describe("`observe`: its calls are decided and recorded, and only what always holds is enforced."),
     risk: risk().exactOptional().describe("For all of its tools that have none of their own; `high` by default."),
     open_world: z
       .boolean()

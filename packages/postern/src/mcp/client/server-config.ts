@@ -66,6 +66,8 @@ export interface ServerConfig {
    * A changed definition is always blocked until an operator approves it.
    */
   readonly pin?: "first_seen" | "strict";
+  /** `observe`: calls of its tools are decided and recorded, and only what always holds is enforced. Default: `enforce`. */
+  readonly mode?: "observe" | "enforce";
   /** The risk of its tools for which nothing else is stated. */
   readonly risk?: Risk;
   /** Whether results may hold untrusted text, for its tools for which nothing else is stated. */
@@ -112,8 +114,12 @@ function invalid(message: string): RuntimeFault {
 
 /** @throws RuntimeFault `options_invalid` for a configuration that names no address, or has an unknown value */
 export function checkServer(name: string, config: ServerConfig): void {
-  const { pin, transport, revision } = config;
-  const choices = { pin: [pin, ["first_seen", "strict"]], transport: [transport, ["http", "sse"]] } as const;
+  const { pin, transport, revision, mode } = config;
+  const choices = {
+    pin: [pin, ["first_seen", "strict"]],
+    transport: [transport, ["http", "sse"]],
+    mode: [mode, ["observe", "enforce"]],
+  } as const;
   for (const [key, [value, allowed]] of Object.entries({ ...choices, revision: [revision, revisions] as const }))
     if (value !== undefined && !allowed.some((one) => one === value))
       throw invalid(
