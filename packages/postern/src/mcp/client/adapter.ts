@@ -66,6 +66,7 @@ export function adapt(name: string, tool: UpstreamTool, { config, call, readUi, 
       const answer = await call(tool.name, given, {
         signal,
         idempotencyKey,
+        caller: () => callerOf(context),
         onProgress: (content, fraction, count) => context.progress(content, fraction, count),
         meta: ToolCallContext.inside(context)?.caller.requestMeta,
       });
@@ -81,6 +82,11 @@ export function adapt(name: string, tool: UpstreamTool, { config, call, readUi, 
   if (uri !== undefined && readUi !== undefined) readsUi(adapted, () => readUi(name, uri));
   ownNames.set(adapted, nameAmongItsOwn(name, localToolName(tool.name, config)));
   return adapted;
+}
+
+function callerOf({ principal }: ToolContext): string {
+  const { tenant, agent, user } = principal;
+  return JSON.stringify([tenant, agent, user]);
 }
 
 /** Notes about an answer that a reader cannot see in it. */

@@ -111,6 +111,13 @@ function trustMembers() {
       .exactOptional()
       .describe("False: its results are as trusted as your own, for tools for which nothing else is stated."),
     call_timeout_ms: timeoutMs().exactOptional(),
+    limits: z
+      .strictObject({
+        concurrent: z.int().min(1).exactOptional().describe("So many calls run at a time; others wait for their turn."),
+        per_minute: z.int().min(1).exactOptional().describe("So many calls begin within 60 s; others are refused."),
+      })
+      .exactOptional()
+      .describe("Limits of its calls, over all callers."),
     start_timeout_ms: timeoutMs()
       .exactOptional()
       .describe("How long it may take until it is connected and has listed its tools; 60000 by default."),

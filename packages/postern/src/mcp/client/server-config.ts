@@ -73,6 +73,8 @@ export interface ServerConfig {
   /** Whether results may hold untrusted text, for its tools for which nothing else is stated. */
   readonly openWorld?: boolean;
   readonly callTimeoutMs?: number;
+  /** How many of its calls run at a time, and how many begin within any 60 seconds. Without it there is no limit. */
+  readonly limits?: { readonly concurrent?: number; readonly perMinute?: number };
   /** How long the server may take to connect and list its tools. Default: 60 s. */
   readonly startTimeoutMs?: number;
   /** The protocol revision that the server speaks. Without it the server is asked. */
@@ -125,6 +127,9 @@ export function checkServer(name: string, config: ServerConfig): void {
       throw invalid(
         `Server \`${name}\`: \`${key}\` is ${JSON.stringify(value) ?? "no text"}; write ${allowed.map((one) => `\`${one}\``).join(" or ")}.`,
       );
+  for (const [key, limit] of Object.entries(config.limits ?? {}))
+    if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 1))
+      throw invalid(`Server \`${name}\`: \`limits.${key}\` is ${String(limit)}; give a whole number from 1.`);
   const kinds = serverKinds.filter((kind) => config[kind] !== undefined);
   const [kind, other] = kinds;
   if (kind === undefined)
