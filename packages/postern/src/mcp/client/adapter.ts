@@ -41,11 +41,11 @@ export interface AdaptOptions {
 /** Turns an MCP tool into a local tool, with the same gates and the same outcome. */
 export function adapt(name: string, tool: UpstreamTool, { config, call, readUi, known = [] }: AdaptOptions): LocalTool {
   const uri = uiUriOf(tool);
-  const { risk, effects, openWorld, idempotent, scopes, timeoutMs, annotations } = termsOf(tool, config);
+  const { risk, effects, openWorld, idempotent, scopes, timeoutMs, description, annotations } = termsOf(tool, config);
   const adapted: LocalTool = {
     name,
     ...(tool.title !== undefined && { title: tool.title }),
-    description: tool.description ?? "",
+    description,
     input: tool.inputSchema,
     ...(tool.outputSchema !== undefined && { outputSchema: tool.outputSchema }),
     annotations,

@@ -137,6 +137,11 @@ function tool() {
       .regex(/^[A-Za-z0-9_-]{1,64}$/, "Use 1 to 64 letters, digits, `-` and `_`.")
       .exactOptional()
       .describe("Its name here, instead of the server's own: when two names look alike."),
+    description: z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe("What models read, instead of the server's own description."),
     risk: risk().exactOptional(),
     effects: z
       .enum(["read", "write", "destructive"])

@@ -11,6 +11,8 @@ export interface ServerToolConfig {
   readonly enabled?: boolean;
   /** Its name here, instead of the server's own: for one of two names that look alike. */
   readonly as?: string;
+  /** What models and people read, instead of the server's own description. The pin stays on the server's own. */
+  readonly description?: string;
   readonly risk?: Risk;
   readonly effects?: "read" | "write" | "destructive";
   /** Its results may hold untrusted text. Default: true. */

@@ -20,8 +20,8 @@ const shownLength = 80;
 const mostFound = 50;
 
 const signs: readonly (readonly [what: string, pattern: RegExp])[] = [
-  ["a terminal's control sequence", /\u{1b}[^\s]{0,8}|\u{9b}/u],
-  ["hidden characters", /(?![\t\n\r\u{1b}\u{9b}])[\p{Cc}\p{Cf}\p{Co}\p{Default_Ignorable_Code_Point}]+/u],
+  ["a terminal's control sequence", /(?![\t\n\r])\p{Cc}[[\]][^\s]{0,8}/u],
+  ["hidden characters", /(?![\t\n\r]|\p{Cc}[[\]])[\p{Cc}\p{Cf}\p{Co}\p{Default_Ignorable_Code_Point}]/u],
   ["a comment that is not shown", /<!--/],
   ["a tag as in a prompt", /<\/?(?:important|system|instructions?|secret|assistant)>/i],
   [
