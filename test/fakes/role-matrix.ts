@@ -93,6 +93,7 @@ export const matrix: Readonly<Record<string, Row>> = {
   "get /v1/audit": reading("audit:read"),
   "get /v1/audit/verify": reading("audit:read"),
   "get /v1/audit/latest": reading("audit:read"),
+  "get /v1/audit/observed": reading("audit:read"),
   "get /v1/audit/{seq}/proof": reading("audit:read", 200, 404),
   "get /v1/audit/export": reading("audit:export"),
   "post /v1/audit/checkpoint": doing("audit:sign"),

@@ -149,7 +149,7 @@ export function stubRuntime(options: StubOptions = {}): {
     scopes: [],
     permissions: [],
   } as const;
-  const changes: ToolChanges = { server: "files", tool: "echo", state: "pinned", differences: [] };
+  const changes: ToolChanges = { server: "files", tool: "echo", state: "pinned", differences: [], warnings: [] };
   const anEntry = JSON.stringify({ call: { refs: {} }, context: { tenant: options.tenant ?? "default" } });
   const digests = { leaf: aDigest, root: aDigest };
   const runtime = {

@@ -35,6 +35,8 @@ export interface Weighing {
   readonly risk: Risk;
   readonly reasons: readonly Reason[];
   readonly policyVersion: string;
+  /** In mode `observe`: the verdict of mode `enforce`. */
+  readonly observed?: Verdict | "DENY";
   /** The server of the tool; undefined for a tool of this process. */
   readonly connector?: string;
   /** The grant that answered for a person (approvals/grants.ts). */

@@ -40,6 +40,7 @@ export const auditEvent = z
     tool_name: text.optional(),
     connector_id: text.optional().describe("The MCP server that the tool comes from."),
     ...optional({ action: text, risk_level: text, autonomy_level: text, verdict: text }),
+    observed: text.optional().describe("In mode `observe`: the verdict that would be enforced."),
     reasons: z.array(z.strictObject(recordedReason)).optional(),
     ...optional({ policy_version: text, code: text, latency_ms: z.number(), request_hash: text }),
     ...optional({ response_hash: text, payload_ref: text, decided_by: text }),
@@ -97,6 +98,21 @@ const filter = {
 const events = z.array(auditEvent);
 const latest = component("LatestEvents", { events, size: whole, ...optional({ next_before: whole, checked }) });
 
+const observedTool = z.object({
+  server: text.optional(),
+  tool: text,
+  action: text.optional(),
+  ...each(whole, "calls", "asked", "denied", "blocked", "previewed"),
+});
+export type ObservedToolView = View<typeof observedTool>;
+const observed = component("ObservedCalls", {
+  since: when,
+  until: when,
+  ...each(whole, "calls", "asked", "denied", "blocked", "previewed"),
+  tools: z.array(observedTool).describe("By what would have been stopped, most first."),
+});
+export type ObservedView = View<typeof observed>;
+
 const proof = component("EventProof", {
   seq: whole,
   body: text.describe("`leaf` is the SHA-256 of 0x00 and this text."),
@@ -124,6 +140,16 @@ export const audit = {
       "Events of the audit log, new to old. A page may hold fewer than `limit`, even none: go on at `next_before` while there is one.",
     query: search({ ...filter, agent: name, run_id: runId, text: name, before: position }),
     answer: latest,
+  }),
+  observed: route("get", "/v1/audit/observed", "audit:read", {
+    summary:
+      "What mode `observe` let pass, counted from the log by tool: calls that `enforce` would ask about or stop.",
+    query: search({
+      since: time.describe("Default: seven days before `until`."),
+      until: time.describe("Default: now."),
+      ...{ server: name, tool: name },
+    }),
+    answer: observed,
   }),
   verify: route("get", "/v1/audit/verify", "audit:read", {
     summary: "Read the whole log again and check every hash and signature; `against`: a signed note kept elsewhere.",

@@ -20,7 +20,14 @@ export type {
   WaitingCounts,
 } from "./approvals.ts";
 export { approval, approvals } from "./approvals.ts";
-export type { AuditEventView, CheckedView, EventProof, VerificationView } from "./audit.ts";
+export type {
+  AuditEventView,
+  CheckedView,
+  EventProof,
+  ObservedToolView,
+  ObservedView,
+  VerificationView,
+} from "./audit.ts";
 export { audit, checked, verification } from "./audit.ts";
 export type { CallFields, CallView } from "./calls.ts";
 export { call, calls } from "./calls.ts";

@@ -95,6 +95,10 @@ export const toolChanges = component("ToolChanges", {
   state: z.enum(["pinned", "changed", "new"]),
   ...optional({ pinned: definition, offered: definition }),
   differences: z.array(difference),
+  warnings: z
+    .array(z.object({ field: text, path: text.optional(), at: whole, what: text, text }))
+    .optional()
+    .describe("Texts of the newest definition that hide something or give orders to a model."),
 });
 export type ToolChangesView = View<typeof toolChanges>;
 

@@ -88,6 +88,7 @@ function callContext(event: Exclude<DurableEvent, NotedEvent>, clean: Clean): Co
     action: clean(call.action),
     autonomy_level: autonomy,
     connector_id: weighing?.connector && clean(weighing.connector),
+    observed: decision?.observed,
     policy_version: policyVersion && clean(policyVersion),
     principal: principalFields(principal, clean),
     reasons: decision && reasonsOf(decision, clean),

@@ -45,6 +45,8 @@ export interface AuditEvent {
   readonly risk_level?: string;
   readonly autonomy_level?: string;
   readonly verdict?: string;
+  /** In mode `observe`: the verdict of mode `enforce`. */
+  readonly observed?: string;
   readonly reasons?: readonly {
     readonly rule: string;
     readonly effect: string;

@@ -7,7 +7,7 @@ export type EventFields = Omit<AuditEvent, "audit_id" | "seq">;
 type Written<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined };
 
 type SharedName =
-  | ("action" | "autonomy_level" | "connector_id" | "policy_version" | "principal" | "reasons")
+  | ("action" | "autonomy_level" | "connector_id" | "observed" | "policy_version" | "principal" | "reasons")
   | ("risk_level" | "tenant" | "tool_name" | "trace_id" | "verdict");
 type OwnFields = Omit<EventFields, SharedName | "refs">;
 type RequiredName = "outcome" | "stage" | "summary" | "timestamp" | "type";

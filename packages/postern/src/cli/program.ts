@@ -91,6 +91,11 @@ const groups: readonly (readonly [
   ],
   ["approvals", "what waits for a person", () => import("./commands/approvals.ts")],
   ["audit", "the tamper-evident log", () => import("./commands/audit.ts")],
+  [
+    "stats",
+    "what mode observe let pass: calls that enforce would ask about or stop",
+    () => import("./commands/stats.ts"),
+  ],
   ["controls", "the operator's switches: durable, and audited", () => import("./commands/controls.ts")],
   ["runs", "what agents did, a folder a run", () => import("./commands/runs.ts")],
   [

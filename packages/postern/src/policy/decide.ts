@@ -47,13 +47,13 @@ class LayeredPolicy implements Policy {
     try {
       return this.#decide(facts);
     } catch (error) {
-      return this.#denyFor(error);
+      return this.#denyFor(error, facts);
     }
   }
 
   offers(principal: Principal, tool: ToolFacts): boolean {
     try {
-      return this.#rulesOf(tool, principal).offers(this.#observing);
+      return this.#rulesOf(tool, principal).offers(this.#observes(tool));
     } catch {
       return false; // the reason is given when the tool is called
     }
@@ -95,13 +95,14 @@ class LayeredPolicy implements Policy {
   }
 
   #decideBy(facts: Facts, terms: DecisionTerms): Decision {
+    const observing = this.#observes(facts.tool);
     const draft = new DecisionDraft();
     for (const layer of layers) {
       layer(facts, draft, terms);
-      if (this.#observing ? draft.keptDenied : draft.denied) break;
+      if (observing ? draft.keptDenied : draft.denied) break;
     }
     const decided = draft.denied ? "DENY" : draft.verdict;
-    const verdict = this.#observing ? observed(draft, decided, terms) : decided;
+    const verdict = observing ? observed(draft, decided, terms) : decided;
     const { risk, missingScope: scope } = draft;
     return Object.freeze({
       verdict,
@@ -111,14 +112,21 @@ class LayeredPolicy implements Policy {
       ...(facts.tool.server !== undefined && { connector: facts.tool.server }),
       ...(scope !== undefined && { missingScope: scope }),
       ...(verdict === "BLOCK" && draft.blockedBy !== undefined && { blockedBy: draft.blockedBy }),
-      ...(this.#observing && { observed: decided }),
+      ...(observing && { observed: decided }),
     });
   }
 
-  #denyFor(error: unknown): Decision {
+  /** The operator observes all tools, or those of this tool's server. */
+  #observes(tool: ToolFacts): boolean {
+    return this.#observing || tool.observe === true;
+  }
+
+  #denyFor(error: unknown, { tool }: Facts): Decision {
     const reasons = Object.freeze([{ rule: `policy error: ${messageOf(error)}`, effect: "DENY" as const }]);
     const decision = { verdict: "DENY", risk: "critical", reasons, policyVersion: this.version } as const;
-    return Object.freeze(this.#observing ? { ...decision, observed: "DENY" as const } : decision);
+    return Object.freeze(
+      this.#observing || tool?.observe === true ? { ...decision, observed: "DENY" as const } : decision,
+    );
   }
 }
 

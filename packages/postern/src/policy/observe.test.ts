@@ -87,6 +87,19 @@ describe("mode observe", () => {
     expect(policy.offers(principal, tool("drop", { effects: "destructive" }))).toBe(false);
   });
 
+  it("holds for the tools of one server, if the operator observes only that", () => {
+    const options: PolicyOptions = { default: "deny", rules: [{ effect: "deny", tool: "mail" }] };
+    const watched = { server: "post", observe: true };
+    expect(decide(options, tool("mail", watched))).toMatchObject({ verdict: "ALLOW", observed: "DENY" });
+    expect(decide(options, tool("mail", { server: "other" }))).toMatchObject({ verdict: "DENY" });
+    expect(decide(options, tool("mail", { server: "other" }))).not.toHaveProperty("observed");
+    expect(decide(options, tool("mail", { ...watched, scopes: ["s"] }), { scopes: [] }).verdict).toBe("DENY");
+    expect(decide({}, tool("mail", watched), { autonomy: "A0" }).verdict).toBe("PREVIEW");
+    expect(decide({}, tool("mail", { ...watched, risk: "critical" }), { autonomy: "A2" }).verdict).toBe("CONFIRM");
+    expect(createPolicy(options).offers(principal, tool("mail", watched))).toBe(true);
+    expect(createPolicy(options).offers(principal, tool("mail", { server: "other" }))).toBe(false);
+  });
+
   it("is part of the version, and nothing else than observe or enforce", () => {
     expect(createPolicy({ mode: "observe" }).version).not.toBe(createPolicy().version);
     expect(createPolicy({ mode: "enforce" }).version).toBe(createPolicy().version);

@@ -23,6 +23,8 @@ export interface ToolFacts {
   readonly effects: "read" | "write" | "destructive";
   /** Its results come from outside (web, mail, third-party servers) and may carry instructions of others. Default: false. */
   readonly openWorld?: boolean;
+  /** The operator only observes its server: the decision is made in mode `observe`. */
+  readonly observe?: boolean;
   /** The tool's and the action's together. */
   readonly scopes: readonly string[];
   readonly permissions: readonly string[];

@@ -22,6 +22,8 @@ export interface CompileOptions extends Override {
   readonly riskSource?: ToolFacts["riskSource"] | undefined;
   /** The guess about an upstream tool, for people. */
   readonly guess?: RiskGuess | undefined;
+  /** The operator only observes its server. */
+  readonly observe?: boolean | undefined;
   /** By action name. It wins over what is stated for the whole tool. */
   readonly actions?: Readonly<Record<string, Override>> | undefined;
 }
@@ -61,6 +63,7 @@ export function factsOf(draft: ActionDraft): ToolFacts {
     riskSource: over.riskSource ?? (over.risk === undefined ? "declared" : "operator"),
     effects: members.effects(stated(draft, "effects"), risk),
     ...(members.flag("openWorld", stated(draft, "openWorld")) && { openWorld: true }),
+    ...(over.observe === true && { observe: true }),
     ...(over.guess !== undefined && {
       guess: Object.freeze({ ...over.guess, why: Object.freeze([...over.guess.why]) }),
     }),

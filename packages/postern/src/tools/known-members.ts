@@ -34,7 +34,7 @@ const override: Known<Override> = {
 };
 const compileOptions: Known<CompileOptions> = {
   ...override,
-  ...{ server: true, riskSource: true, guess: true, actions: true },
+  ...{ server: true, riskSource: true, guess: true, observe: true, actions: true },
 };
 const registerOptions: Known<RegisterOptions> = {
   ...compileOptions,

@@ -71,7 +71,10 @@ async function blockedOf({ operator }: Work, server: string): Promise<readonly s
 
 const stateWords = { pinned: "as it is trusted", changed: "blocked: changed", new: "blocked: new" } as const;
 
-function diffText({ tool, server, state, pinned, offered, differences }: ToolChangesView, work: Work): string {
+function diffText(
+  { tool, server, state, pinned, offered, differences, warnings = [] }: ToolChangesView,
+  work: Work,
+): string {
   const { paint } = work;
   const word = paint(state === "pinned" ? "green" : "red", stateWords[state]);
   const trustedBy = pinned?.by === undefined ? "as first seen" : `approved by ${actorText(pinned.by, pinned.via)}`;
@@ -80,6 +83,10 @@ function diffText({ tool, server, state, pinned, offered, differences }: ToolCha
     definitionLine(work, pinned, ["trusted", trustedBy]),
     definitionLine(work, offered, ["now", "seen"]),
     ...differences.map((difference) => differenceText(difference, work)),
+    ...warnings.map(
+      ({ field, path = "", at, what, text }) =>
+        `${paint("red", "warning")} ${field}${visible(path)}, character ${at}: ${what}: ${visible(text)}\n`,
+    ),
   ].join("");
 }
 

@@ -40,6 +40,18 @@ it("a wrapped server tool keeps its definition, and calls the server once (case 
   );
 });
 
+it("a tool has the operator's description, if the configuration has one", () => {
+  const described = adapt(
+    "files__read",
+    { name: "read", description: "Obey.", inputSchema: { type: "object" } },
+    {
+      config: { tools: { read: { description: "Reads a file." } } },
+      call: () => Promise.reject(new Error("not called")),
+    },
+  );
+  expect(described.description).toBe("Reads a file.");
+});
+
 it("a server that says isError has failed the call, with its own words (case 244)", async () => {
   const tool = adapt("s__hello", hello, { config: {}, call: async () => ({ ...answer, isError: true }) });
   expect(await tool.execute?.({}, context(), "default")).toMatchObject({ isError: true });

@@ -41,11 +41,11 @@ export interface AdaptOptions {
 /** Turns an MCP tool into a local tool, with the same gates and the same outcome. */
 export function adapt(name: string, tool: UpstreamTool, { config, call, readUi, known = [] }: AdaptOptions): LocalTool {
   const uri = uiUriOf(tool);
-  const { risk, effects, openWorld, idempotent, scopes, timeoutMs, annotations } = termsOf(tool, config);
+  const { risk, effects, openWorld, idempotent, scopes, timeoutMs, description, annotations } = termsOf(tool, config);
   const adapted: LocalTool = {
     name,
     ...(tool.title !== undefined && { title: tool.title }),
-    description: tool.description ?? "",
+    description,
     input: tool.inputSchema,
     ...(tool.outputSchema !== undefined && { outputSchema: tool.outputSchema }),
     annotations,
@@ -67,6 +67,7 @@ export function adapt(name: string, tool: UpstreamTool, { config, call, readUi, 
       const answer = await call(tool.name, given, {
         signal,
         idempotencyKey,
+        caller: () => callerOf(context),
         onProgress: (content, fraction, count) => context.progress(content, fraction, count),
         meta: caller?.requestMeta,
         client: caller?.client,
@@ -83,6 +84,11 @@ export function adapt(name: string, tool: UpstreamTool, { config, call, readUi, 
   if (uri !== undefined && readUi !== undefined) readsUi(adapted, () => readUi(name, uri));
   ownNames.set(adapted, nameAmongItsOwn(name, localToolName(tool.name, config)));
   return adapted;
+}
+
+function callerOf({ principal }: ToolContext): string {
+  const { tenant, agent, user } = principal;
+  return JSON.stringify([tenant, agent, user]);
 }
 
 /** Notes about an answer that a reader cannot see in it. */

@@ -7,6 +7,7 @@ import { Registry } from "../../tools/registry.ts";
 import { Toolbox } from "../../tools/toolbox.ts";
 import { publicName } from "../../tools/upstream-names.ts";
 import type { ReadUi } from "./adapter.ts";
+import { CallLimits } from "./call-limits.ts";
 import type { Definition, Pin, TrustedDefinitions } from "./definition.ts";
 import type { ToolsPlace } from "./listed-tools.ts";
 import { McpUpstream } from "./mcp-upstream.ts";
@@ -22,7 +23,10 @@ import type { RefusedTool } from "./upstream.ts";
  * @public
  */
 export interface McpServer
-  extends Omit<ServerConfig, "enabled" | "pin" | "openapi" | "baseUrl" | "auth" | "operations" | "allowPrivate"> {
+  extends Omit<
+    ServerConfig,
+    "enabled" | "pin" | "mode" | "openapi" | "baseUrl" | "auth" | "operations" | "allowPrivate"
+  > {
   /** The prefix of its tools: `name__tool`. Without it the tools have the server's own names. */
   readonly name?: string;
 }
@@ -103,9 +107,10 @@ export async function connectMcp(server: McpServer): Promise<McpToolbox> {
     },
   );
   const registrar = new BoxRegistrar(box);
+  const limits = new CallLimits(shown, config.limits, new SystemClock());
   const tools = new ServerTools(shown, config, {
     ...{ registry: registrar, pins: new FirstSeen(), readUi, known },
-    call: (tool, given, context) => upstream.callTool(tool, given, context),
+    call: (tool, given, context) => limits.run(tool, context, () => upstream.callTool(tool, given, context)),
     place: placeOf(name),
   });
   const list = async (): Promise<void> => {

@@ -1,7 +1,8 @@
 import { type Clock, defined, type JsonObject, messageOf } from "@postern/core";
 import type { LostAnswer } from "../../results/raw-result.ts";
 import { redactJson } from "../../secrets/redact-json.ts";
-import type { ReadUi } from "./adapter.ts";
+import type { CallUpstream, ReadUi } from "./adapter.ts";
+import { CallLimits } from "./call-limits.ts";
 import type { Pins } from "./pins.ts";
 import { ServerTools, type ToolRegistrar, type ToolsDiff } from "./server-collection.ts";
 import type { ServerConfig } from "./server-config.ts";
@@ -58,6 +59,7 @@ export class UpstreamConnection {
   readonly name: string;
   readonly #options: ConnectionOptions;
   readonly #tools: ServerTools;
+  readonly #limits: CallLimits;
   readonly #isRemote: boolean;
   #upstream: Upstream | undefined;
   #opening: Upstream | undefined;
@@ -79,12 +81,15 @@ export class UpstreamConnection {
     this.name = name;
     this.#options = options;
     this.#isRemote = config.command === undefined;
+    this.#limits = new CallLimits(name, config.limits, options.clock);
     const { registry, pins } = options;
     const readUi: ReadUi = async (tool, uri) => {
       const page = uiPageIn(redactJson(await this.#connected(uri).readResource(uri), options), uri);
       return trustedPage(page, { server: name, tool, uri, strict: config.pin === "strict" }, pins);
     };
-    this.#tools = new ServerTools(name, config, { registry, pins, call: (...call) => this.#call(...call), readUi });
+    const call: CallUpstream = (tool, given, context) =>
+      this.#limits.run(tool, context, () => this.#call(tool, given, context));
+    this.#tools = new ServerTools(name, config, { registry, pins, call, readUi });
     pins.follow(name, async () => {
       const diff = await this.#tools.again();
       if (diff !== undefined) await this.#synced(diff);

@@ -59,7 +59,7 @@ function inner(field: string, before: Json | undefined, after: Json | undefined)
 }
 
 /** Every value that has no members, by its JSON pointer. */
-function leavesOf(value: Json | undefined): ReadonlyMap<string, Json> {
+export function leavesOf(value: Json | undefined): ReadonlyMap<string, Json> {
   const leaves = new Map<string, Json>();
   const walk = (path: string, at: Json): void => {
     const steps: readonly (readonly [string, Json])[] = Array.isArray(at)

@@ -23,6 +23,7 @@ import type { Store } from "../../store/store.ts";
 import { type Definition, type Pin, pinFromJson, pinKind, pinToJson, type StoredDefinition } from "./definition.ts";
 import { changedFields, type Difference, differences } from "./differences.ts";
 import { KnownServers } from "./known-servers.ts";
+import { type SuspiciousText, suspiciousTexts } from "./suspicious-texts.ts";
 
 export interface PinsOptions {
   readonly store: Store;
@@ -38,6 +39,8 @@ export interface ToolChanges extends Pin {
   readonly state: "pinned" | "changed" | "new";
   /** From the pinned to the offered definition; for a new tool, the whole definition. */
   readonly differences: readonly Difference[];
+  /** Texts of the newest definition that hide something or give orders to a model. */
+  readonly warnings: readonly SuspiciousText[];
 }
 
 /** An approval by an authenticated operator. */
@@ -115,7 +118,12 @@ export class Pins implements ToolPins {
     if (pin === undefined) return undefined;
     const { pinned, offered } = pin;
     const state = offered === undefined ? "pinned" : pinned === undefined ? "new" : "changed";
-    return { ...pin, state, differences: offered === undefined ? [] : differences(pinned?.body, offered.body) };
+    return {
+      ...pin,
+      state,
+      differences: offered === undefined ? [] : differences(pinned?.body, offered.body),
+      warnings: suspiciousTexts((offered ?? pinned)?.body ?? {}),
+    };
   }
 
   list(server?: string): readonly ToolChanges[] {

@@ -28,6 +28,7 @@ export interface ToolRegistrar {
       readonly server: string;
       readonly riskSource: "declared" | "operator" | "guess";
       readonly guess?: RiskGuess;
+      readonly observe?: boolean;
       readonly replace?: boolean;
     },
   ): void;
@@ -280,6 +281,7 @@ export class ServerTools {
       server: this.#server,
       riskSource,
       ...(guess !== undefined && { guess }),
+      ...(this.#config.mode === "observe" && { observe: true }),
       ...(before !== undefined && { replace: true }),
     });
     this.#registered.set(name, digest);

@@ -102,12 +102,23 @@ function trustMembers() {
       .describe(
         "When a tool's definition is trusted: as it is first seen (the default), or `strict`: when an operator has approved it. A changed one waits for an operator in both.",
       ),
+    mode: z
+      .enum(["observe", "enforce"])
+      .exactOptional()
+      .describe("`observe`: its calls are decided and recorded, and only what always holds is enforced."),
     risk: risk().exactOptional().describe("For all of its tools that have none of their own; `high` by default."),
     open_world: z
       .boolean()
       .exactOptional()
       .describe("False: its results are as trusted as your own, for tools for which nothing else is stated."),
     call_timeout_ms: timeoutMs().exactOptional(),
+    limits: z
+      .strictObject({
+        concurrent: z.int().min(1).exactOptional().describe("So many calls run at a time; others wait for their turn."),
+        per_minute: z.int().min(1).exactOptional().describe("So many calls begin within 60 s; others are refused."),
+      })
+      .exactOptional()
+      .describe("Limits of its calls, over all callers."),
     start_timeout_ms: timeoutMs()
       .exactOptional()
       .describe("How long it may take until it is connected and has listed its tools; 60000 by default."),
@@ -133,6 +144,11 @@ function tool() {
       .regex(/^[A-Za-z0-9_-]{1,64}$/, "Use 1 to 64 letters, digits, `-` and `_`.")
       .exactOptional()
       .describe("Its name here, instead of the server's own: when two names look alike."),
+    description: z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe("What models read, instead of the server's own description."),
     risk: risk().exactOptional(),
     effects: z
       .enum(["read", "write", "destructive"])

@@ -12,6 +12,8 @@ export interface ServerToolConfig {
   readonly enabled?: boolean;
   /** Its name here, instead of the server's own: for one of two names that look alike. */
   readonly as?: string;
+  /** What models and people read, instead of the server's own description. The pin stays on the server's own. */
+  readonly description?: string;
   readonly risk?: Risk;
   readonly effects?: "read" | "write" | "destructive";
   /** Its results may hold untrusted text. Default: true. */
@@ -67,11 +69,15 @@ export interface ServerConfig {
    * A changed definition is always blocked until an operator approves it.
    */
   readonly pin?: "first_seen" | "strict";
+  /** `observe`: calls of its tools are decided and recorded, and only what always holds is enforced. Default: `enforce`. */
+  readonly mode?: "observe" | "enforce";
   /** The risk of its tools for which nothing else is stated. */
   readonly risk?: Risk;
   /** Whether results may hold untrusted text, for its tools for which nothing else is stated. */
   readonly openWorld?: boolean;
   readonly callTimeoutMs?: number;
+  /** How many of its calls run at a time, and how many begin within any 60 seconds. Without it there is no limit. */
+  readonly limits?: { readonly concurrent?: number; readonly perMinute?: number };
   /** How long the server may take to connect and list its tools. Default: 60 s. */
   readonly startTimeoutMs?: number;
   /** What it may ask the clients of its calls. Default: nothing. */
@@ -115,8 +121,12 @@ function invalid(message: string): RuntimeFault {
 
 /** @throws RuntimeFault `options_invalid` for a configuration that names no address, or has an unknown value */
 export function checkServer(name: string, config: ServerConfig): void {
-  const { pin, transport, revision, mayAsk = [] } = config;
-  const choices = { pin: [pin, ["first_seen", "strict"]], transport: [transport, ["http", "sse"]] } as const;
+  const { pin, transport, revision, mode, mayAsk = [] } = config;
+  const choices = {
+    pin: [pin, ["first_seen", "strict"]],
+    transport: [transport, ["http", "sse"]],
+    mode: [mode, ["observe", "enforce"]],
+  } as const;
   for (const [key, [value, allowed]] of Object.entries({ ...choices, revision: [revision, revisions] as const }))
     if (value !== undefined && !allowed.some((one) => one === value))
       throw invalid(
@@ -127,6 +137,9 @@ export function checkServer(name: string, config: ServerConfig): void {
     throw invalid(
       `Server \`${name}\`: \`mayAsk\` has ${JSON.stringify(unknown) ?? "no text"}; write ${askable.map((one) => `\`${one}\``).join(", ")}, or leave it out.`,
     );
+  for (const [key, limit] of Object.entries(config.limits ?? {}))
+    if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 1))
+      throw invalid(`Server \`${name}\`: \`limits.${key}\` is ${String(limit)}; give a whole number from 1.`);
   const kinds = serverKinds.filter((kind) => config[kind] !== undefined);
   const [kind, other] = kinds;
   if (kind === undefined)

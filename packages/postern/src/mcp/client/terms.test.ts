@@ -73,7 +73,7 @@ it("the operator's word stands over the server's, the tool's over the whole serv
     trust: "annotations",
     risk: "critical",
     callTimeoutMs: 9,
-    tools: { read: { risk: "medium", scopes: ["r"], effects: "read", timeoutMs: 5 } },
+    tools: { read: { risk: "medium", scopes: ["r"], effects: "read", description: "Mine.", timeoutMs: 5 } },
   };
   expect(termsFor(harmless, config)).toEqual({
     risk: "medium",
@@ -81,6 +81,7 @@ it("the operator's word stands over the server's, the tool's over the whole serv
     effects: "read",
     openWorld: true,
     idempotent: true,
+    description: "Mine.",
     scopes: ["r"],
     timeoutMs: 5,
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },

@@ -18,6 +18,8 @@ export interface UpstreamTerms {
   readonly idempotent: boolean;
   readonly scopes: readonly string[];
   readonly timeoutMs: number | undefined;
+  /** The operator's, else the server's own. */
+  readonly description: string;
   /** The annotations for clients. */
   readonly annotations: ToolAnnotations;
 }
@@ -46,6 +48,7 @@ export function termsOf(tool: UpstreamTool, config: ServerConfig): UpstreamTerms
     ...defined({ guess }),
     scopes: own?.scopes ?? [],
     timeoutMs: own?.timeoutMs ?? config.callTimeoutMs,
+    description: own?.description ?? tool.description ?? "",
     annotations: annotationsFor({
       ...terms,
       isClassified: effects !== undefined,

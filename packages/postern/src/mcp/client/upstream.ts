@@ -49,6 +49,8 @@ export interface UpstreamCall {
   readonly signal: AbortSignal;
   /** The same for every attempt of one logical call. */
   readonly idempotencyKey: string;
+  /** Tenant, agent and user. Calls of different callers take turns. */
+  readonly caller?: () => string;
   readonly onProgress: (content: string, fraction: number | undefined, count: ProgressCount) => void;
   /** What the caller sent beside the arguments, for the server. */
   readonly meta?: JsonObject | undefined;

@@ -116,6 +116,9 @@ describe("warnings about a policy", () => {
   });
 
   it("a policy that only observes", () => {
+    expect(policyWarnings({}, [...tools, tool("a", { server: "post", observe: true })])).toEqual([
+      { code: "observing", message: expect.stringMatching(/^Calls of `post` are only observed/) },
+    ]);
     expect(told([], { mode: "observe" })).toEqual([expect.stringMatching(/^observing: The policy observes/)]);
   });
 });

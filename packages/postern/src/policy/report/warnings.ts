@@ -35,7 +35,14 @@ export function policyWarnings(
       code: "observing",
       message: "The policy observes: it records what it would decide and enforces only what always holds.",
     });
+  else if (tools?.some(({ observe }) => observe) === true) found.push(observedServers(tools));
   return [...found, ...clashes(rules)];
+}
+
+function observedServers(tools: readonly ToolFacts[]): PolicyWarning {
+  const servers = new Set(tools.flatMap(({ observe, server }) => (observe === true ? [`\`${server ?? ""}\``] : [])));
+  const message = `Calls of ${[...servers].join(", ")} are only observed: the verdict is recorded, and only what always holds is enforced.`;
+  return { code: "observing", message };
 }
 
 function warning(code: PolicyWarning["code"], { rule, name }: NamedRule, message: string): PolicyWarning {

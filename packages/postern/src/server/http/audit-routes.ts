@@ -5,6 +5,7 @@ import type { Runtime } from "../../runtime/api/api.ts";
 import { verificationToWire } from "../wire.ts";
 import { problem } from "./answers.ts";
 import { actorOf, seesEntry, tenantSeen } from "./caller.ts";
+import { observedCalls } from "./observed-calls.ts";
 import { type Route, serve } from "./route.ts";
 
 const headKept = "operator.action.audit_head_kept";
@@ -23,6 +24,7 @@ export const auditRoutes: readonly Route[] = serve(audit, {
     });
     return { events, next_before: nextBefore, size: runtime.audit.size, checked: lastChecked(runtime) };
   },
+  observed: ({ runtime, by, query, now }) => observedCalls(runtime, { ...query, now: now() }, tenantSeen(by)),
   verify: async ({ runtime, query }) => verificationToWire(await runtime.audit.verify(query.against)),
   export: ({ runtime }) =>
     new Response(ReadableStream.from(linesAsBytes(runtime.audit.export())), {

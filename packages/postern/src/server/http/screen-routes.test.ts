@@ -9,7 +9,7 @@ import { FakeClock } from "../../../../core/src/testing/clock.ts";
 import { verifyInclusion } from "../../audit/proofs.ts";
 import { openPolicyFile } from "../../config/policy-file.ts";
 import { readPolicyText } from "../../config/policy-text.ts";
-import type { RuntimeOptions } from "../../index.ts";
+import type { LocalTool, RuntimeOptions } from "../../index.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -122,6 +122,34 @@ describe("how tools do, over HTTP", () => {
       minutes: [{ ok: 2, refused: 1 }],
     });
     expect((await http.ask("/v1/statistics", { as: "agent" })).status).toBe(403);
+  });
+});
+
+describe("what mode observe let pass, over HTTP", () => {
+  it("is counted from the log by server and tool, within a range", async () => {
+    const { h, http } = await served({ autonomy: "A2" });
+    const echo = (name: string): LocalTool => ({
+      name,
+      description: "Echo.",
+      risk: "high",
+      idempotent: true,
+      execute: () => "ok",
+    });
+    h.runtime.tools.register(echo("post__send"), { server: "post", observe: true });
+    h.runtime.tools.register(echo("post__list"), { server: "post", observe: true, risk: "safe" });
+    for (const tool of ["post__send", "post__send", "post__list", "echo"])
+      await h.runtime.invoke({ tool, arguments: tool === "echo" ? { to: "a" } : {} }, inRun("r1"));
+    const observed = async (query: string) => bodyOf(await http.ask(`/v1/audit/observed${query}`, { as: "operator" }));
+    expect(await observed("?since=0")).toMatchObject({
+      ...{ calls: 3, asked: 2, denied: 0, blocked: 0, previewed: 0 },
+      tools: [
+        { server: "post", tool: "post__send", calls: 2, asked: 2 },
+        { server: "post", tool: "post__list", calls: 1, asked: 0 },
+      ],
+    });
+    expect(await observed("?since=0&tool=post__list")).toMatchObject({ calls: 1, asked: 0 });
+    expect(await observed("?since=0&server=other")).toMatchObject({ calls: 0, tools: [] });
+    expect(await observed(`?since=0&until=${h.clock.now() - 1}`)).toMatchObject({ calls: 0 });
   });
 });
 
