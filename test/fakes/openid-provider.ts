@@ -27,15 +27,8 @@ export class OpenIdProvider implements AsyncDisposable {
   }
 
   /** Signs in and accepts everything. Returns the final address, without requesting it. */
-  async signIn(url: string, login: string): Promise<URL> {
-    const cookies = new Map<string, string>();
-    let next = await this.#go(url, cookies);
-    for (let steps = 0; steps < 20; steps += 1) {
-      if (!next.startsWith(this.issuer)) return new URL(next);
-      const isForm = new URL(next).pathname.startsWith("/interaction/");
-      next = isForm ? await this.#answer(next, login, cookies) : await this.#go(next, cookies);
-    }
-    throw new Error(`The provider goes round in circles at ${next}.`);
+  signIn(url: string, login: string): Promise<URL> {
+    return signInAt(this.issuer, url, login);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -43,32 +36,44 @@ export class OpenIdProvider implements AsyncDisposable {
     this.#child.kill("SIGKILL");
     await gone;
   }
+}
 
-  async #answer(page: string, login: string, cookies: Map<string, string>): Promise<string> {
-    const text = await (await this.#ask(page, cookies)).text();
-    const prompt = /name="prompt" value="(\w+)"/.exec(text)?.[1] ?? "";
-    return this.#go(page, cookies, new URLSearchParams({ prompt, login, password: "any" }));
+/** A person's browser at a provider: signs in and accepts everything. Returns the final address, without requesting it. */
+export async function signInAt(issuer: string, url: string, login: string): Promise<URL> {
+  const cookies = new Map<string, string>();
+  let next = await go(url, cookies);
+  for (let steps = 0; steps < 20; steps += 1) {
+    if (!next.startsWith(issuer)) return new URL(next);
+    const isForm = new URL(next).pathname.startsWith("/interaction/");
+    next = isForm ? await answered(next, login, cookies) : await go(next, cookies);
   }
+  throw new Error(`The provider goes round in circles at ${next}.`);
+}
 
-  async #go(url: string, cookies: Map<string, string>, form?: URLSearchParams): Promise<string> {
-    const response = await this.#ask(url, cookies, form);
-    const location = response.headers.get("location");
-    if (location === null) throw new Error(`${response.status} at ${url}: ${(await response.text()).slice(0, 500)}`);
-    return new URL(location, url).href;
-  }
+async function answered(page: string, login: string, cookies: Map<string, string>): Promise<string> {
+  const text = await (await ask(page, cookies)).text();
+  const prompt = /name="prompt" value="(\w+)"/.exec(text)?.[1] ?? "";
+  return go(page, cookies, new URLSearchParams({ prompt, login, password: "any" }));
+}
 
-  async #ask(url: string, cookies: Map<string, string>, form?: URLSearchParams): Promise<Response> {
-    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-    const response = await fetch(url, {
-      redirect: "manual",
-      headers: { cookie },
-      ...(form !== undefined && { method: "POST", body: form }),
-    });
-    for (const line of response.headers.getSetCookie()) {
-      const [name = "", value = ""] = line.split(";")[0]?.split("=") ?? [];
-      if (value === "") cookies.delete(name);
-      else cookies.set(name, value);
-    }
-    return response;
+async function go(url: string, cookies: Map<string, string>, form?: URLSearchParams): Promise<string> {
+  const response = await ask(url, cookies, form);
+  const location = response.headers.get("location");
+  if (location === null) throw new Error(`${response.status} at ${url}: ${(await response.text()).slice(0, 500)}`);
+  return new URL(location, url).href;
+}
+
+async function ask(url: string, cookies: Map<string, string>, form?: URLSearchParams): Promise<Response> {
+  const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  const response = await fetch(url, {
+    redirect: "manual",
+    headers: { cookie },
+    ...(form !== undefined && { method: "POST", body: form }),
+  });
+  for (const line of response.headers.getSetCookie()) {
+    const [name = "", value = ""] = line.split(";")[0]?.split("=") ?? [];
+    if (value === "") cookies.delete(name);
+    else cookies.set(name, value);
   }
+  return response;
 }

@@ -11,6 +11,8 @@ export interface Failure {
   readonly unknown: boolean;
   /** The tool certainly did not run. Nothing happened, and an approval is not used. */
   readonly notExecuted: boolean;
+  /** A person has to connect first. It is no fault of the tool. */
+  readonly needsSignIn: boolean;
   /** Wall clock, milliseconds: until then the other side takes no calls. */
   readonly rateLimitResetsAt?: number;
   /** The code and the data of a server's JSON-RPC error. */
@@ -32,12 +34,14 @@ const droppedCodes: ReadonlySet<unknown> = new Set([
 /** Accepts any thrown value. Never throws, also not for `null`, cycles and throwing getters. */
 export function failureOf(error: unknown): Failure {
   const resetsAt = read(error, "rateLimitResetsAt");
-  const details = rpcDetailsOf(error);
+  const needsSignIn = read(error, "needsSignIn") === true;
+  const details = needsSignIn ? (read(error, "details") as Json) : rpcDetailsOf(error); // `SignInNeeded` has JSON
   const limited = typeof resetsAt === "number" && Number.isFinite(resetsAt);
   return {
     message: shortened(describe(error), maxMessageLength),
     retryable: limited || read(error, "retryable") === true,
     notExecuted: read(error, "notExecuted") === true,
+    needsSignIn,
     unknown:
       read(error, "unknown") === true ||
       droppedCodes.has(read(error, "code")) ||

@@ -2,7 +2,7 @@ import { type Clock, checkMember, RuntimeFault, requireRisk, visible } from "@po
 import { compile } from "./compile.ts";
 import { HealthRecord } from "./health.ts";
 import type { AnyTool } from "./kinds.ts";
-import { stateOf, type ToolState } from "./live-state.ts";
+import { missingOf, stateOf, type ToolState } from "./live-state.ts";
 import { TakenNames } from "./names.ts";
 import { deferredOf, type OfferOptions, schemaNamed, schemasFor, type ToolSchema } from "./offers.ts";
 import { type RegisteredTool, type RegisterOptions, registeredTool, type ToolBlock } from "./registered.ts";
@@ -86,6 +86,7 @@ export class Registry implements AsyncDisposable {
     unavailable: (action) => this.unavailable(action),
     missing: (tool) => this.#missing.get(tool) ?? this.#serverAway(tool),
     setMissing: (tool, why) => void this.#missing.set(tool, why),
+    missingFor: (tool, principal) => missingOf(this.#entries.get(tool)?.tool)?.(principal),
     serverArriving: (tool) => this.#serverArriving(tool),
     report: (action, went) => this.#report(action, went),
     toolNamed: (name) => this.#entries.get(name)?.tool,

@@ -222,11 +222,11 @@ export class ClientLink {
       import("@modelcontextprotocol/client"),
       import("./http-fetch.ts"),
     ]);
-    const { url, headers } = this.#address;
+    const { url, headers, authorize = unchanged } = this.#address;
     const onWait = (until: number): void => {
       this.#waitUntil = until;
     };
-    const fetch = boundedFetch({ incoming, clock, limitBytes, onWait });
+    const fetch = authorize(boundedFetch({ incoming, clock, limitBytes, onWait }), url.origin);
     this.#http = new StreamableHTTPClientTransport(url, { fetch, requestInit: { headers } });
     return this.#http;
   }
@@ -272,6 +272,10 @@ function watchInitialize(transport: Transport, onInitialize: () => void): Transp
     return send(message, options);
   };
   return transport;
+}
+
+function unchanged(send: typeof fetch): typeof fetch {
+  return send;
 }
 
 /** Closing something that has already ended may fail. */

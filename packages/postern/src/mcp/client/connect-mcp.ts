@@ -22,7 +22,10 @@ import type { RefusedTool } from "./upstream.ts";
  * @public
  */
 export interface McpServer
-  extends Omit<ServerConfig, "enabled" | "pin" | "openapi" | "baseUrl" | "auth" | "operations" | "allowPrivate"> {
+  extends Omit<
+    ServerConfig,
+    "enabled" | "pin" | "oauth" | "openapi" | "baseUrl" | "auth" | "operations" | "allowPrivate"
+  > {
   /** The prefix of its tools: `name__tool`. Without it the tools have the server's own names. */
   readonly name?: string;
 }

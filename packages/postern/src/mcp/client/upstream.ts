@@ -6,7 +6,7 @@
  * Next: sdk-upstream.ts (the port with the official SDK), connection.ts (keeps one connected), adapter.ts (an MCP tool as a
  * local one), terms.ts (risk, effects, scopes), pins.ts (trusted definitions), servers.ts (all servers).
  */
-import type { Json, JsonObject, ProgressCount } from "@postern/core";
+import type { Json, JsonObject, Principal, ProgressCount } from "@postern/core";
 import type { LargeJson } from "../../results/large-json.ts";
 import type { LostAnswer } from "../../results/raw-result.ts";
 import { type UpstreamRpcError, withRpcError } from "../../tools/rpc-error.ts";
@@ -49,6 +49,8 @@ export interface UpstreamCall {
   /** The same for every attempt of one logical call. */
   readonly idempotencyKey: string;
   readonly onProgress: (content: string, fraction: number | undefined, count: ProgressCount) => void;
+  /** For whom the call is made. */
+  readonly principal?: Principal | undefined;
   /** What the caller sent beside the arguments, for the server. */
   readonly meta?: JsonObject | undefined;
 }

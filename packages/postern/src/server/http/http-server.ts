@@ -8,6 +8,7 @@
  */
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { type Clock, SystemClock } from "@postern/core";
+import { connections, openId } from "@postern/core/contract";
 import type { Context } from "hono";
 import { Tries } from "../../identity/tries.ts";
 import type { Runtime } from "../../runtime/api/api.ts";
@@ -18,6 +19,7 @@ import { answer, failed, healthz, pageHeaders, problem, refuseCaller, secured } 
 import { approvalRoutes } from "./approval-routes.ts";
 import { auditRoutes } from "./audit-routes.ts";
 import { callRoutes, chainRoutes } from "./call-routes.ts";
+import { connectionRoutes } from "./connection-routes.ts";
 import { type CookieOptions, cookieHeader, readCookie, sessionCookie } from "./cookies.ts";
 import { dispatch, type Env, whileGood } from "./dispatch.ts";
 import { eventRoutes } from "./event-routes.ts";
@@ -79,6 +81,7 @@ export const routes: readonly Route[] = [
   ...alarmRoutes,
   ...channelRoutes,
   ...secretRoutes,
+  ...connectionRoutes,
 ];
 
 const usualMaxBodyBytes = 10 * 1024 * 1024;
@@ -138,7 +141,7 @@ function admission(
   const wrongTokens = new Tries(clock);
   return async (request, address) => {
     const { pathname } = new URL(request.url);
-    const foreign = refusePage(request, names(), pathname === "/v1/session/openid/callback");
+    const foreign = refusePage(request, names(), isWayBack(pathname));
     if (foreign !== undefined) return foreign;
     if (pathname === "/healthz") return healthz(request, runtime);
     // Clients look here for a way to sign in before they have a token. This does not count as a wrong token.
@@ -157,6 +160,11 @@ function admission(
     const now = clock.now();
     return withCookie(answered, cookie, { origin, maxAgeSeconds: ((by.session?.expiresAt ?? now) - now) / 1000 });
   };
+}
+
+/** A browser comes here from another site. */
+function isWayBack(pathname: string): boolean {
+  return pathname === openId.finish.path || pathname === connections.finish.path;
 }
 
 /** Paths of the API, known or not: the console has no page there. */
