@@ -6,8 +6,10 @@ import { createServer } from "node:http";
 import { createMcpHandler, Server } from "@modelcontextprotocol/server";
 import Provider from "oidc-provider";
 
-const behaviour = { status: null, metadataAt: undefined };
-const seen = { refreshes: 0, registrations: 0, revocations: 0, tokens: [], authorizations: [] };
+const usual = { status: null, dies: false, isOpen: false };
+const nothing = () => ({ refreshes: 0, registrations: 0, revocations: 0, tokens: [], authorizations: [] });
+const behaviour = { ...usual };
+const seen = nothing();
 const refused = new Set();
 
 const mcp = createServer();
@@ -92,8 +94,7 @@ mcp.on("request", async (request, response) => {
   const path = request.url ?? "";
   if (path === "/metadata") {
     response.writeHead(200, { "content-type": "application/json" });
-    const servers = [behaviour.metadataAt ?? issuer];
-    return response.end(JSON.stringify({ resource, authorization_servers: servers, scopes_supported: ["read"] }));
+    return response.end(JSON.stringify({ resource, authorization_servers: [issuer], scopes_supported: ["read"] }));
   }
   const [, text = ""] = /^Bearer (.+)$/.exec(request.headers.authorization ?? "") ?? [];
   seen.authorizations.push(request.headers.authorization ?? "none");
@@ -124,8 +125,9 @@ mcp.on("request", async (request, response) => {
   response.end(Buffer.from(await given.arrayBuffer()));
 });
 
-process.on("message", ({ ask, refuse, ...more }) => {
-  Object.assign(behaviour, more);
+process.on("message", ({ ask, refuse, reset, ...more }) => {
+  if (reset === true) Object.assign(seen, nothing());
+  Object.assign(behaviour, reset === true ? usual : {}, more);
   if (refuse === true) for (const token of seen.tokens) refused.add(token);
   process.send({ ask, seen });
 });

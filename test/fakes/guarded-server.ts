@@ -17,12 +17,12 @@ export interface Seen {
 export interface Behaviour {
   /** Every access token that was used so far is refused from now on. */
   readonly refuse?: true;
+  /** It behaves as at its start, and forgets what it saw. */
+  readonly reset?: true;
   /** The status of every answer of the token endpoint; null: as it should be. */
   readonly status?: number | null;
   /** Whether the token endpoint cuts off every request. */
   readonly dies?: boolean;
-  /** Where the MCP server says that its authorization server is. */
-  readonly metadataAt?: string;
   /** Whether the MCP server also lets in requests without a token. */
   readonly isOpen?: boolean;
 }

@@ -61,7 +61,7 @@ export class ServerAccess {
   async #token(): Promise<string | undefined> {
     const { isWithoutPerson, clock } = this.#parts;
     const grant = this.#grant;
-    if (grant === undefined) return isWithoutPerson ? this.#renewed() : undefined;
+    if (grant === undefined) return undefined; // the server's refusal says where tokens come from
     const { tokens, expiresAt = Number.POSITIVE_INFINITY } = grant;
     const isOver = expiresAt - earlyMs <= clock.now();
     return isOver && (isWithoutPerson || tokens.refresh_token !== undefined) ? this.#renewed() : tokens.access_token;

@@ -34,7 +34,7 @@ export interface ConnectedServerParts {
   readonly resolveSecret: ResolveSecret;
   /** Where people connect: the console's address. */
   readonly consoleUrl: () => string | undefined;
-  readonly note: (type: string, summary: string, owner: ConnectionOwner, data: JsonObject) => void;
+  readonly note: (type: string, summary: string, by: ConnectionPerson | undefined, data: JsonObject) => void;
   readonly resolve?: Resolve | undefined;
 }
 
@@ -130,34 +130,36 @@ export class ConnectedServer {
   }
 
   /** @throws what the SDK throws */
-  async finish(signIn: ServerSignIn, owner: ConnectionOwner, back: URLSearchParams): Promise<void> {
+  async finish(signIn: ServerSignIn, person: ConnectionPerson, back: URLSearchParams): Promise<void> {
     const grant = await signIn.finish(back, this.#parts.clock.now());
-    await this.#keep(owner, { grant });
-    this.#noted("made", owner, { by: "sign-in" });
+    await this.#keep(this.ownerOf(person), { grant });
+    this.#noted("made", person, { by: "sign-in" });
   }
 
   /** @throws RuntimeFault `request_invalid` */
-  async enter(owner: ConnectionOwner, keys: Readonly<Record<string, string>>): Promise<void> {
+  async enter(person: ConnectionPerson, keys: Readonly<Record<string, string>>): Promise<void> {
     const { name, keys: known } = this.#server;
     const odd = Object.keys(keys).find((key) => !known.includes(key));
     const names = known.map((key) => `\`${key}\``).join(", ") || "none";
     if (odd !== undefined || Object.keys(keys).length === 0)
       throw new RuntimeFault("request_invalid", `\`${name}\` takes these keys of a person: ${names}.`);
     for (const [key, value] of Object.entries(keys)) checkSecretValue(value, `${name}/${key}`);
+    const owner = this.ownerOf(person);
     await this.#keep(owner, { keys: { ...this.#get(owner)?.keys, ...keys } });
-    this.#noted("made", owner, { by: "key", keys: Object.keys(keys) });
+    this.#noted("made", person, { by: "key", keys: Object.keys(keys) });
   }
 
   /** Resolves to whether there was one. */
-  async revoke(owner: ConnectionOwner): Promise<boolean> {
+  async revoke(person: ConnectionPerson): Promise<boolean> {
     const { repository } = this.#parts;
+    const owner = this.ownerOf(person);
     const { name, oauth } = this.#server;
     const found = this.#get(owner);
     if (found === undefined) return false;
     await repository.change(name, owner, (now) => (now?.address === found.address ? undefined : now));
     if (oauth?.clientId !== undefined && this.owners().length === 0)
       await repository.saveClient(name, ["configured", oauth.clientId], undefined);
-    this.#noted("revoked", owner, {});
+    this.#noted("revoked", person, {});
     if (found.grant !== undefined && oauth !== undefined) await this.#revokeThere(found.grant);
     return true;
   }
@@ -193,13 +195,12 @@ export class ConnectedServer {
     if (more.grant !== undefined) this.#challenge = { resourceMetadataUrl: this.#challenge.resourceMetadataUrl };
   }
 
-  #noted(act: "made" | "revoked" | "lost", owner: ConnectionOwner, data: JsonObject): void {
+  /** @param by who did it; undefined for the loss of one that all share */
+  #noted(act: "made" | "revoked" | "lost", by: ConnectionPerson | undefined, data: JsonObject): void {
     const { name } = this.#server;
-    const whose = owner === "server" ? "for all" : `of ${owner.user}`;
-    this.#parts.note(`connection.${act}`, `Connection ${whose} to \`${name}\` ${act}`, owner, {
-      server: name,
-      ...data,
-    });
+    const whose = this.isPersonal && by !== undefined ? `of ${by.user}` : "for all";
+    this.#parts.note(`connection.${act}`, `Connection ${whose} to \`${name}\` ${act}`, by, { server: name, ...data });
+    const owner = by === undefined ? "server" : this.ownerOf(by);
     for (const follower of this.#followers) follower(owner);
   }
 
@@ -228,7 +229,10 @@ export class ConnectedServer {
         this.#challenge = { ...this.#challenge, ...defined(asked) };
       },
       needed: (owner, why) => this.#needed(owner, why),
-      lost: (owner) => this.#noted("lost", owner, { why: "the authorization server refused its tokens" }),
+      lost: (owner) =>
+        this.#noted("lost", owner === "server" ? undefined : owner, {
+          why: "the authorization server refused its tokens",
+        }),
     };
   }
 

@@ -29,7 +29,8 @@ export interface StoredGrant {
   /** Where the tokens came from; they are refreshed and revoked there. */
   readonly discovery: OAuthDiscoveryState;
   readonly resource?: string;
-  readonly redirectUri?: string;
+  /** The registered client that they were given to; it stays good when another one is registered. */
+  readonly client?: StoredOAuthClientInformation;
 }
 
 type Item =
@@ -130,7 +131,7 @@ export class ConnectionRepository {
   #learn(item: Item): void {
     const { keys = {}, grant }: Partial<StoredConnection> = item.kind === "connection" ? item.connection : {};
     const { access_token, refresh_token, id_token }: Partial<StoredOAuthTokens> = grant?.tokens ?? {};
-    const secret = item.kind === "client" ? item.client.client_secret : undefined;
+    const { client_secret: secret } = (item.kind === "client" ? item.client : grant?.client) ?? {};
     const values = [access_token, refresh_token, id_token, secret, ...Object.values(keys)];
     learnAhead(
       this.#redactor,

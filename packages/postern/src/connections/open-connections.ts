@@ -21,7 +21,6 @@ interface OpenSignIn {
   readonly server: ConnectedServer;
   readonly name: string;
   readonly person: ConnectionPerson;
-  readonly owner: ConnectionOwner;
   readonly signIn: ServerSignIn;
   readonly state: string;
   readonly binder: string;
@@ -73,16 +72,16 @@ export class OpenConnections implements Connections {
     const { signIn, url, state } = await server.begin(options);
     const binder = randomBytes(32).toString("base64url");
     const until = this.#clock.monotonic() + patienceMs;
-    this.#pending.set(JSON.stringify([name, owner]), { server, name, person, owner, signIn, state, binder, until });
+    this.#pending.set(JSON.stringify([name, owner]), { server, name, person, signIn, state, binder, until });
     return { url: url.href, binder };
   }
 
   async finish(back: URLSearchParams, binder = ""): Promise<FinishedSignIn> {
     const begun = this.#take(back.get("state") ?? "", binder);
     if (begun === undefined) return { refused: "begun in another browser, used or too old" };
-    const { server, name, person, owner, signIn } = begun;
+    const { server, name, person, signIn } = begun;
     try {
-      await server.finish(signIn, owner, back);
+      await server.finish(signIn, person, back);
       return { server: name, person };
     } catch (error) {
       return { refused: reasonOf(error), server: name };
@@ -95,15 +94,14 @@ export class OpenConnections implements Connections {
     keys: Readonly<Record<string, string>>,
   ): Promise<ConnectionState> {
     const server = this.#shown(name);
-    await server.enter(server.ownerOf(person), keys);
+    await server.enter(person, keys);
     return server.stateOf(person);
   }
 
   async revoke(name: string, person: ConnectionPerson): Promise<boolean> {
     const server = this.#shown(name);
-    const owner = server.ownerOf(person);
-    this.#pending.delete(JSON.stringify([name, owner]));
-    return server.revoke(owner);
+    this.#pending.delete(JSON.stringify([name, server.ownerOf(person)]));
+    return server.revoke(person);
   }
 
   #shown(name: string): ConnectedServer {

@@ -56,11 +56,14 @@ class SharedClient {
     return this.#server.oauth.clientId !== undefined;
   }
 
-  /** A configured client belongs to the first authorization server that it signed in at: another one does not get its secret. */
-  get(issuer = ""): StoredOAuthClientInformation | undefined {
+  /**
+   * A configured client belongs to the first authorization server that it signed in at: another one does not get its secret.
+   * Returns undefined if it has to be registered, also for scopes that it was not registered for.
+   */
+  get(issuer = "", scopes: readonly string[] = []): StoredOAuthClientInformation | undefined {
     const { name, oauth, clientSecret, repository } = this.#server;
     const kept = repository.client(name, this.#key(issuer));
-    if (oauth.clientId === undefined) return kept;
+    if (oauth.clientId === undefined) return kept !== undefined && isFor(kept, scopes) ? kept : undefined;
     const secret = clientSecret === undefined ? {} : { client_secret: clientSecret };
     return { client_id: oauth.clientId, ...secret, issuer: kept?.issuer ?? issuer };
   }
@@ -80,6 +83,15 @@ class SharedClient {
   }
 }
 
+function isFor(
+  { scope }: StoredOAuthClientInformation & { readonly scope?: unknown },
+  wanted: readonly string[],
+): boolean {
+  if (typeof scope !== "string") return true;
+  const registered = scope.split(" ");
+  return wanted.every((one) => registered.includes(one));
+}
+
 /** One sign-in, from the first question to its tokens. The SDK asks it, and tells it what it found. */
 export class ServerSignIn implements OAuthClientProvider {
   readonly clientMetadataUrl?: string;
@@ -90,6 +102,7 @@ export class ServerSignIn implements OAuthClientProvider {
   readonly #client: SharedClient;
   readonly #stateText = randomBytes(32).toString("base64url");
   #issuer: string | undefined;
+  #scopes: readonly string[] = [];
   #verifier = "";
   #discovery: OAuthDiscoveryState | undefined;
   #resource: string | undefined;
@@ -145,7 +158,7 @@ export class ServerSignIn implements OAuthClientProvider {
   }
   clientInformation(context?: OAuthClientInformationContext): StoredOAuthClientInformation | undefined {
     this.#issuer = context?.issuer ?? this.#issuer;
-    return this.#client.get(this.#issuer);
+    return this.#client.get(this.#issuer, this.#scopes);
   }
   /** A sign-in begins without tokens, so that it never becomes a refresh. */
   tokens(): undefined {}
@@ -185,6 +198,7 @@ export class ServerSignIn implements OAuthClientProvider {
     const { url, oauth, fetch: fetchFn } = this.#server;
     const { resourceMetadataUrl, scope: asked } = this.#challenge;
     const scope = computeScopeUnion(oauth.scopes?.join(" "), asked);
+    this.#scopes = scope?.split(" ") ?? [];
     await auth(this, {
       ...{ serverUrl: url, fetchFn, ...more },
       ...(scope !== undefined && scope !== "" && { scope }),
@@ -195,10 +209,8 @@ export class ServerSignIn implements OAuthClientProvider {
   #granted(now: number): StoredGrant {
     if (this.#tokens === undefined || this.#discovery === undefined)
       throw new Error("the authorization server gave no token");
-    return grantOf({
-      ...{ tokens: this.#tokens, discovery: this.#discovery, now, resource: this.#resource },
-      redirectUri: this.#options?.redirectUri,
-    });
+    const client = this.#client.isConfigured ? undefined : this.clientInformation();
+    return grantOf({ tokens: this.#tokens, discovery: this.#discovery, now, resource: this.#resource, client });
   }
 }
 
@@ -206,17 +218,22 @@ function grantOf(given: {
   readonly tokens: StoredOAuthTokens;
   readonly discovery: OAuthDiscoveryState;
   readonly resource: string | undefined;
-  readonly redirectUri: string | undefined;
+  readonly client: StoredOAuthClientInformation | undefined;
   readonly now: number;
 }): StoredGrant {
-  const { tokens, discovery, resource, redirectUri, now } = given;
+  const { tokens, discovery, resource, client, now } = given;
   return {
     tokens,
     discovery,
     ...(tokens.expires_in !== undefined && { expiresAt: now + tokens.expires_in * 1000 }),
     ...(resource !== undefined && { resource }),
-    ...(redirectUri !== undefined && { redirectUri }),
+    ...(client !== undefined && { client }),
   };
+}
+
+/** The client that the tokens were given to. */
+function clientOf(server: OAuthServer, { tokens, client }: StoredGrant): StoredOAuthClientInformation | undefined {
+  return client ?? new SharedClient(server).get(tokens.issuer);
 }
 
 /** Statuses below 500 that do not say that the token is refused. */
@@ -233,9 +250,9 @@ export async function refreshed(
   now: number,
 ): Promise<StoredGrant | undefined> {
   const { refreshAuthorization } = await import("@modelcontextprotocol/client");
-  const { tokens, discovery, resource, redirectUri } = grant;
+  const { tokens, discovery, resource } = grant;
   const { authorizationServerUrl, authorizationServerMetadata: metadata } = discovery;
-  const client = new SharedClient(server, redirectUri).get(tokens.issuer);
+  const client = clientOf(server, grant);
   if (tokens.refresh_token === undefined || client === undefined || client.issuer !== tokens.issuer) return undefined;
   let status = 0;
   const fetchFn: typeof fetch = async (...asked) => {
@@ -251,7 +268,7 @@ export async function refreshed(
     });
     const { issuer, scope } = tokens;
     const issued = { ...(scope !== undefined && { scope }), ...fresh, ...(issuer !== undefined && { issuer }) };
-    return grantOf({ tokens: issued, discovery, resource, redirectUri, now });
+    return grantOf({ tokens: issued, discovery, resource, client: grant.client, now });
   } catch (error) {
     if (status >= 400 && status < 500 && !notRefusals.has(status)) return undefined;
     throw error;
@@ -260,15 +277,15 @@ export async function refreshed(
 
 /** Tells the authorization server that the tokens are no longer used. Never throws: they are deleted here in any case. */
 export async function revokedThere(server: OAuthServer, grant: StoredGrant): Promise<void> {
-  const { tokens, discovery, redirectUri } = grant;
+  const { tokens, discovery } = grant;
   const { authorizationServerMetadata: metadata } = discovery;
   const endpoint = metadata !== undefined && "revocation_endpoint" in metadata && metadata.revocation_endpoint;
-  const client = new SharedClient(server, redirectUri).get(tokens.issuer);
+  const client = clientOf(server, grant);
   if (typeof endpoint !== "string" || client === undefined || client.issuer !== tokens.issuer) return;
   const { selectClientAuthMethod } = await import("@modelcontextprotocol/client");
   const method = selectClientAuthMethod(client, metadata?.token_endpoint_auth_methods_supported ?? []);
   const { client_id, client_secret = "" } = client;
-  const pair = [client_id, client_secret].map(encodeURIComponent).join(":");
+  const pair = `${client_id}:${client_secret}`; // as the SDK writes it to the token endpoint
   const isBasic = method === "client_secret_basic";
   const body = {
     token: tokens.refresh_token ?? tokens.access_token,

@@ -60,10 +60,12 @@ export async function openConnectionsTo(
     ...{ clock, redactor, resolveSecret, consoleUrl },
     place:
       folder && key ? { file: join(folder, "connections.age"), keyFile: key, environment: process.env } : undefined,
-    note: (type, summary, owner, data) => {
-      const whose = owner === "server" ? {} : { by: owner.user, tenant: owner.tenant };
+    note: (type, summary, by, data) => {
+      const whose = by === undefined ? {} : { by: by.user, tenant: by.tenant };
       const lost = (error: unknown): void => log(`${summary}, but the audit log has no record: ${messageOf(error)}`);
-      void parts.note(type, summary, { ...whose, outcome: "info", data }).catch(lost);
+      void parts
+        .note(type, summary, { ...whose, outcome: type === "connection.lost" ? "failure" : "success", data })
+        .catch(lost);
     },
   });
 }
