@@ -3,7 +3,7 @@ import { type Clock, RuntimeFault } from "@postern/core";
 import type { SealedPlace } from "../secrets/sealed-file.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import { type ConnectableServer, ConnectedServer, type ConnectedServerParts, reasonOf } from "./connected-server.ts";
-import { type ConnectionOwner, ConnectionRepository } from "./connection-repository.ts";
+import { ConnectionRepository } from "./connection-repository.ts";
 import type {
   BeginOptions,
   ConnectionPerson,
