@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import { createMcpHandler, Server } from "@modelcontextprotocol/server";
 import Provider from "oidc-provider";
 
-const usual = { status: null, dies: false, isOpen: false };
+const usual = { status: null, dies: false, dead: false, isOpen: false };
 const nothing = () => ({ refreshes: 0, registrations: 0, revocations: 0, tokens: [], authorizations: [] });
 const behaviour = { ...usual };
 const seen = nothing();
@@ -52,6 +52,7 @@ const provider = new Provider(issuer, {
 const answer = provider.callback();
 server.on("request", (request, response) => {
   const { url = "" } = request;
+  if (behaviour.dead === true) return request.socket.destroy();
   if (url.startsWith("/token") && !url.includes("revocation")) {
     if (behaviour.dies === true) return request.socket.destroy();
     const parts = [];
@@ -92,7 +93,8 @@ function challenged(response, status, more) {
 
 mcp.on("request", async (request, response) => {
   const path = request.url ?? "";
-  if (path === "/metadata") {
+  // A server that lets everyone in names no other place.
+  if (path === (behaviour.isOpen ? "/.well-known/oauth-protected-resource/mcp" : "/metadata")) {
     response.writeHead(200, { "content-type": "application/json" });
     return response.end(JSON.stringify({ resource, authorization_servers: [issuer], scopes_supported: ["read"] }));
   }

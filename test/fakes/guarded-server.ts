@@ -23,6 +23,8 @@ export interface Behaviour {
   readonly status?: number | null;
   /** Whether the token endpoint cuts off every request. */
   readonly dies?: boolean;
+  /** Whether the whole authorization server cuts off every request. */
+  readonly dead?: boolean;
   /** Whether the MCP server also lets in requests without a token. */
   readonly isOpen?: boolean;
 }
