@@ -1,6 +1,6 @@
 import type { Clock } from "@postern/core";
+import type { SignInNeeded } from "../tools/sign-in-needed.ts";
 import type { ConnectionOwner, ConnectionRepository, StoredGrant } from "./connection-repository.ts";
-import type { SignInNeeded } from "./connections.ts";
 import { type Challenge, type OAuthServer, refreshed, ServerSignIn } from "./sign-in.ts";
 
 /** A token that ends within this time is renewed before it is used. */

@@ -3,16 +3,11 @@ import type { Resolve } from "@postern/core/system";
 import type { ResolveSecret } from "../secrets/lend.ts";
 import { checkSecretValue } from "../secrets/secret-name.ts";
 import { withSecrets } from "../secrets/secret-reference.ts";
+import { SignInNeeded } from "../tools/sign-in-needed.ts";
 import { ServerAccess } from "./access.ts";
 import { checkedFetch, isOwnMachine } from "./checked-fetch.ts";
 import type { ConnectionOwner, ConnectionRepository, StoredConnection, StoredGrant } from "./connection-repository.ts";
-import {
-  type BeginOptions,
-  type ConnectionPerson,
-  type ConnectionState,
-  type OAuthConfig,
-  SignInNeeded,
-} from "./connections.ts";
+import type { BeginOptions, ConnectionPerson, ConnectionState, OAuthConfig } from "./connections.ts";
 import { type Challenge, type OAuthServer, revokedThere, ServerSignIn } from "./sign-in.ts";
 
 /** A configured server that people connect to, or that Postern itself signs in at. */

@@ -6,7 +6,7 @@
  * Next: open-connections.ts (the methods), connected-server.ts (one server), sign-in.ts (OAuth with the SDK),
  * access.ts (the token of each request), connection-repository.ts (what is sealed), checked-fetch.ts (where requests may go).
  */
-import { builtInName, type JsonObject, type Principal } from "@postern/core";
+import { builtInName, type Principal } from "@postern/core";
 
 /** How Postern signs in at a server: the `oauth` of its configuration. */
 export interface OAuthConfig {
@@ -80,25 +80,4 @@ export interface Connections {
   enter(server: string, person: ConnectionPerson, keys: Readonly<Record<string, string>>): Promise<ConnectionState>;
   /** Ends it here, and at the authorization server if that can be asked. Resolves to whether there was one. */
   revoke(server: string, person: ConnectionPerson): Promise<boolean>;
-}
-
-/** A call needs a person to connect first. Nothing was run. */
-export class SignInNeeded extends Error {
-  readonly notExecuted = true;
-  readonly needsSignIn = true;
-  /** The server, and the address that the person opens, for programs. */
-  readonly details: JsonObject;
-
-  constructor(message: string, details: JsonObject) {
-    super(message);
-    this.details = details;
-  }
-}
-
-/** The sign-in that is missing behind an error: a client wraps what its `fetch` throws. */
-export function signInNeededIn(error: unknown): SignInNeeded | undefined {
-  let cause = error;
-  for (let depth = 0; depth < 6 && cause instanceof Error; depth += 1, cause = cause.cause)
-    if (cause instanceof SignInNeeded) return cause;
-  return undefined;
 }

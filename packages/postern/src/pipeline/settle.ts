@@ -209,7 +209,7 @@ async function settleThrown(call: ClaimedCall, error: unknown, parts: SettlePart
 function failedSettlement(call: ClaimedCall, error: unknown, parts: SettleParts): Settlement {
   const failure = failureOf(error);
   const message = parts.redactor.redact(failure.message);
-  if (!failure.needsSignIn)
+  if (failure.needsSignIn !== true)
     parts.tools.report(call.found, {
       well: false,
       error: message,
@@ -240,7 +240,7 @@ function settleNotExecuted(
   const { approvalId, tool } = call;
   const kept = approvalId === undefined ? "" : ` Its approval \`${approvalId}\` is not used up.`;
   const failed = refusal(
-    needsSignIn ? "tool_unavailable" : "tool_failed",
+    needsSignIn === true ? "tool_unavailable" : "tool_failed",
     `\`${tool}\` was not run: ${message.replace(/\.$/, "")}.${kept} Try again later.`,
     details,
   );

@@ -1,5 +1,6 @@
 import { defined, type Json, messageOf, shortened } from "@postern/core";
 import { rpcDetailsOf } from "./rpc-error.ts";
+import { SignInNeeded } from "./sign-in-needed.ts";
 
 /** How a tool failed. */
 export interface Failure {
@@ -12,7 +13,7 @@ export interface Failure {
   /** The tool certainly did not run. Nothing happened, and an approval is not used. */
   readonly notExecuted: boolean;
   /** A person has to connect first. It is no fault of the tool. */
-  readonly needsSignIn: boolean;
+  readonly needsSignIn?: true;
   /** Wall clock, milliseconds: until then the other side takes no calls. */
   readonly rateLimitResetsAt?: number;
   /** The code and the data of a server's JSON-RPC error. */
@@ -34,14 +35,14 @@ const droppedCodes: ReadonlySet<unknown> = new Set([
 /** Accepts any thrown value. Never throws, also not for `null`, cycles and throwing getters. */
 export function failureOf(error: unknown): Failure {
   const resetsAt = read(error, "rateLimitResetsAt");
-  const needsSignIn = read(error, "needsSignIn") === true;
-  const details = needsSignIn ? (read(error, "details") as Json) : rpcDetailsOf(error); // `SignInNeeded` has JSON
+  const needed = error instanceof SignInNeeded ? error : undefined;
+  const details = needed?.details ?? rpcDetailsOf(error);
   const limited = typeof resetsAt === "number" && Number.isFinite(resetsAt);
   return {
     message: shortened(describe(error), maxMessageLength),
     retryable: limited || read(error, "retryable") === true,
     notExecuted: read(error, "notExecuted") === true,
-    needsSignIn,
+    ...(needed !== undefined && { needsSignIn: true }),
     unknown:
       read(error, "unknown") === true ||
       droppedCodes.has(read(error, "code")) ||

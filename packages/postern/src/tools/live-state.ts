@@ -1,4 +1,3 @@
-import type { JsonObject, Principal } from "@postern/core";
 import type { AnyTool, LocalTool } from "./kinds.ts";
 import type { ToolBlock } from "./registered.ts";
 
@@ -36,21 +35,4 @@ export function withState(tool: LocalTool, state: LiveState): LocalTool {
 /** Returns undefined for a tool that stays as it is. */
 export function stateOf(tool: AnyTool): LiveState | undefined {
   return (tool as { readonly [key]?: LiveState })[key]; // only `withState` sets it
-}
-
-/** Why a call for this principal cannot run, or undefined if it can. `details` are for programs. */
-export type MissingFor = (
-  principal: Principal,
-) => { readonly message: string; readonly details: JsonObject } | undefined;
-
-const missingKey = Symbol("missing");
-
-/** For a tool that needs something of each person: a call without it is refused before anyone is asked to approve it. */
-export function withMissing(tool: LocalTool, missing: MissingFor): LocalTool {
-  return Object.assign(tool, { [missingKey]: missing });
-}
-
-/** Returns undefined for a tool that every caller can call. */
-export function missingOf(tool: AnyTool | undefined): MissingFor | undefined {
-  return (tool as { readonly [missingKey]?: MissingFor } | undefined)?.[missingKey]; // only `withMissing` sets it
 }

@@ -2,11 +2,12 @@ import { type Clock, checkMember, RuntimeFault, requireRisk, visible } from "@po
 import { compile } from "./compile.ts";
 import { HealthRecord } from "./health.ts";
 import type { AnyTool } from "./kinds.ts";
-import { missingOf, stateOf, type ToolState } from "./live-state.ts";
+import { stateOf, type ToolState } from "./live-state.ts";
 import { TakenNames } from "./names.ts";
 import { deferredOf, type OfferOptions, schemaNamed, schemasFor, type ToolSchema } from "./offers.ts";
 import { type RegisteredTool, type RegisterOptions, registeredTool, type ToolBlock } from "./registered.ts";
 import { JsonSchemas, type SchemaGuard } from "./schema/json-schema.ts";
+import { missingOf } from "./sign-in-needed.ts";
 import { ToolStatistics } from "./statistics.ts";
 import type { Action, Offer, ToolHealth, Tools } from "./tool.ts";
 import { isToolset, type Toolset, takeTools } from "./toolsets/toolset.ts";

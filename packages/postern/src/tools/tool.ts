@@ -247,7 +247,7 @@ export interface Tools {
   unavailable(action: Pick<Action, "tool" | "facts">): string | undefined;
   /** The reason if a tool is not there yet: its server is not connected, or its engine cannot run. Returns undefined for an unknown tool. */
   missing?(tool: string): string | undefined;
-  /** Why a call for this principal cannot run: its person has to connect first. Returns undefined if nothing is missing. */
+  /** What the person of a call has to do first. Returns undefined if nothing is missing. */
   missingFor?(
     tool: string,
     principal: Principal,

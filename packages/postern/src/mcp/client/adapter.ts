@@ -5,7 +5,7 @@ import { LostAnswer } from "../../results/raw-result.ts";
 import { learnIn } from "../../secrets/lend.ts";
 import { blockOf } from "../../tools/blocks.ts";
 import type { AnyTool, LocalTool } from "../../tools/kinds.ts";
-import { type MissingFor, withMissing } from "../../tools/live-state.ts";
+import { type MissingFor, withMissing } from "../../tools/sign-in-needed.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
 import { readsUi, type UiPage } from "../../tools/ui.ts";
 import { localToolName } from "./listed-tools.ts";

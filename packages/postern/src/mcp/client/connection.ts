@@ -1,9 +1,10 @@
 import { type Clock, defined, type JsonObject, messageOf } from "@postern/core";
 import type { ConnectedServer } from "../../connections/connected-server.ts";
 import type { ConnectionOwner } from "../../connections/connection-repository.ts";
-import { personOf, signInNeededIn } from "../../connections/connections.ts";
+import { personOf } from "../../connections/connections.ts";
 import type { LostAnswer } from "../../results/raw-result.ts";
 import { redactJson } from "../../secrets/redact-json.ts";
+import { signInNeededIn } from "../../tools/sign-in-needed.ts";
 import type { ReadUi } from "./adapter.ts";
 import { PersonalUpstreams } from "./personal-upstreams.ts";
 import type { Pins } from "./pins.ts";

@@ -1,7 +1,7 @@
 import type { Clock, JsonObject } from "@postern/core";
 import type { ConnectionOwner } from "../../connections/connection-repository.ts";
-import { signInNeededIn } from "../../connections/connections.ts";
 import type { LostAnswer } from "../../results/raw-result.ts";
+import { signInNeededIn } from "../../tools/sign-in-needed.ts";
 import { reasonOf } from "./sdk-faults.ts";
 import {
   isWorthResending,

@@ -1,6 +1,6 @@
 import { messageOf } from "@postern/core";
-import { signInNeededIn } from "../../connections/connections.ts";
 import type { UpstreamRpcError } from "../../tools/rpc-error.ts";
+import { signInNeededIn } from "../../tools/sign-in-needed.ts";
 import type { Exchange } from "./exchange.ts";
 import { lostCall, notSentError, rateLimitedError, refusedCall, sessionLostError } from "./upstream.ts";
 

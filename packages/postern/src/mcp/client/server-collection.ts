@@ -1,8 +1,8 @@
 import { messageOf, RuntimeFault } from "@postern/core";
 import type { RiskGuess } from "../../policy/policy.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
-import type { MissingFor } from "../../tools/live-state.ts";
 import type { ToolBlock } from "../../tools/registered.ts";
+import type { MissingFor } from "../../tools/sign-in-needed.ts";
 import { adapt, type CallUpstream, type ReadUi } from "./adapter.ts";
 import {
   changedBlock,

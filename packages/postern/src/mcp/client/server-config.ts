@@ -135,7 +135,7 @@ export function checkServer(name: string, config: ServerConfig): void {
         `Server \`${name}\`: \`${key}\` goes with ${wanted.map((one) => `\`${one}\``).join(" or ")}, not with \`${kind}\`.`,
       );
   if (kind === "url" && config.allowPrivate !== undefined && config.oauth === undefined)
-    throw invalid(`Server \`${name}\`: \`allow_private\` goes with \`oauth\` or \`openapi\`.`);
+    throw invalid(`Server \`${name}\`: \`allowPrivate\` goes with \`openapi\` or \`oauth\`.`);
   checkReferences(name, config);
   checkOAuth(name, config);
 }
