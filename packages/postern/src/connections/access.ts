@@ -43,11 +43,11 @@ export class ServerAccess {
     return async (input, init) => {
       const url = new URL(input instanceof Request ? input.url : input);
       if (url.origin !== origin) return send(input, init);
-      const token = await this.#token();
+      const token = await this.#token().catch(notRun);
       const response = await send(input, withToken(init, token));
       if (response.status === 403) await this.#checkScope(response);
       if (response.status !== 401) return response;
-      const next = await this.#afterRefusal(response, token);
+      const next = await this.#afterRefusal(response, token).catch(notRun);
       await response.body?.cancel();
       return send(input, withToken(init, next));
     };
@@ -104,8 +104,8 @@ export class ServerAccess {
       if (isWithoutPerson) grant = await new ServerSignIn(await server(), challenge).withCredentials(clock.now());
       else grant = before && (await refreshed(await server(), before, clock.now()));
     } catch (error) {
-      const message = `the authorization server of \`${this.#name}\` gave no token: ${messageOf(error)}. Nothing was run`;
-      throw Object.assign(new Error(message, { cause: error }), { notExecuted: true });
+      const message = `the authorization server of \`${this.#name}\` gave no token: ${messageOf(error)}`;
+      throw new Error(message, { cause: error });
     }
     if (grant !== undefined && (await this.#replace(before, grant))) return grant.tokens.access_token;
     if (grant === undefined && before !== undefined) await this.#drop(before);
@@ -135,6 +135,12 @@ export class ServerAccess {
     });
     if (isDropped) lost(owner);
   }
+}
+
+/** The server did not take the request, whatever went wrong after that. */
+function notRun(error: unknown): never {
+  if (error instanceof Error) throw Object.assign(error, { notExecuted: true });
+  throw error;
 }
 
 function messageOf(error: unknown): string {

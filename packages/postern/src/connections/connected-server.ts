@@ -57,8 +57,8 @@ export class ConnectedServer {
     return this.isPersonal || this.#signsIn;
   }
 
-  ownerOf(person: ConnectionPerson): ConnectionOwner {
-    return this.isPersonal ? person : "server";
+  ownerOf({ tenant, user }: ConnectionPerson): ConnectionOwner {
+    return this.isPersonal ? { tenant, user } : "server"; // with its members in this order
   }
 
   /** Those whose connection is complete, the earliest first. */
