@@ -21,7 +21,7 @@ export interface AccessParts {
   /** @param why what the server asks for beside a first sign-in */
   readonly needed: (owner: ConnectionOwner | undefined, why?: string) => SignInNeeded;
   /** Called when the authorization server has refused the tokens, and they are deleted. */
-  readonly lost: (owner: ConnectionOwner) => void;
+  readonly lost: (owner: ConnectionOwner) => Promise<void>;
 }
 
 /** The tokens of one person, or of all, at one server. All requests of an owner share it, so one refresh serves them all. */
@@ -133,7 +133,7 @@ export class ServerAccess {
       const { grant: _, ...rest } = now;
       return rest.keys === undefined ? undefined : rest;
     });
-    if (isDropped) lost(owner);
+    if (isDropped) await lost(owner);
   }
 }
 

@@ -35,7 +35,7 @@ async function sceneOf(metadata: string, more: Partial<ConnectableServer> = {}):
     clock: new SystemClock(),
     resolveSecret: async () => "",
     consoleUrl: () => undefined,
-    note: () => undefined,
+    note: async () => undefined,
     resolve: inside,
   });
   const challenge = { "www-authenticate": `Bearer resource_metadata="${metadata}"` };

@@ -29,7 +29,7 @@ export interface ConnectedServerParts {
   readonly resolveSecret: ResolveSecret;
   /** Where people connect: the console's address. */
   readonly consoleUrl: () => string | undefined;
-  readonly note: (type: string, summary: string, by: ConnectionPerson | undefined, data: JsonObject) => void;
+  readonly note: (type: string, summary: string, by: ConnectionPerson | undefined, data: JsonObject) => Promise<void>;
   readonly resolve?: Resolve | undefined;
 }
 
@@ -128,7 +128,7 @@ export class ConnectedServer {
   async finish(signIn: ServerSignIn, person: ConnectionPerson, back: URLSearchParams): Promise<void> {
     const grant = await signIn.finish(back, this.#parts.clock.now());
     await this.#keep(this.ownerOf(person), { grant });
-    this.#noted("made", person, { by: "sign-in" });
+    await this.#noted("made", person, { by: "sign-in" });
   }
 
   /** @throws RuntimeFault `request_invalid` */
@@ -141,7 +141,7 @@ export class ConnectedServer {
     for (const [key, value] of Object.entries(keys)) checkSecretValue(value, `${name}/${key}`);
     const owner = this.ownerOf(person);
     await this.#keep(owner, { keys: { ...this.#get(owner)?.keys, ...keys } });
-    this.#noted("made", person, { by: "key", keys: Object.keys(keys) });
+    await this.#noted("made", person, { by: "key", keys: Object.keys(keys) });
   }
 
   /** Resolves to whether there was one. */
@@ -154,7 +154,7 @@ export class ConnectedServer {
     await repository.change(name, owner, (now) => (now?.address === found.address ? undefined : now));
     if (oauth?.clientId !== undefined && this.owners().length === 0)
       await repository.saveClient(name, ["configured", oauth.clientId], undefined);
-    this.#noted("revoked", person, {});
+    await this.#noted("revoked", person, {});
     if (found.grant !== undefined && oauth !== undefined) await this.#revokeThere(found.grant);
     return true;
   }
@@ -191,12 +191,13 @@ export class ConnectedServer {
   }
 
   /** @param by who did it; undefined for the loss of one that all share */
-  #noted(act: "made" | "revoked" | "lost", by: ConnectionPerson | undefined, data: JsonObject): void {
+  async #noted(act: "made" | "revoked" | "lost", by: ConnectionPerson | undefined, data: JsonObject): Promise<void> {
     const { name } = this.#server;
     const whose = this.isPersonal && by !== undefined ? `of ${by.user}` : "for all";
-    this.#parts.note(`connection.${act}`, `Connection ${whose} to \`${name}\` ${act}`, by, { server: name, ...data });
     const owner = by === undefined ? "server" : this.ownerOf(by);
     for (const follower of this.#followers) follower(owner);
+    const summary = `Connection ${whose} to \`${name}\` ${act}`;
+    await this.#parts.note(`connection.${act}`, summary, by, { server: name, ...data });
   }
 
   #needed(owner: ConnectionOwner | undefined, why?: string): SignInNeeded {

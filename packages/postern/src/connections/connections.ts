@@ -6,7 +6,7 @@
  * Next: open-connections.ts (the methods), connected-server.ts (one server), sign-in.ts (OAuth with the SDK),
  * access.ts (the token of each request), connection-repository.ts (what is sealed), checked-fetch.ts (where requests may go).
  */
-import { builtInName, type Principal } from "@postern/core";
+import { builtInName, defined, type Principal } from "@postern/core";
 
 /** How Postern signs in at a server: the `oauth` of its configuration. */
 export interface OAuthConfig {
@@ -26,11 +26,13 @@ export interface OAuthConfig {
 export interface ConnectionPerson {
   readonly tenant: string;
   readonly user: string;
+  /** The credential with which the person acts, for the log. */
+  readonly via?: string;
 }
 
 /** For whom a call is made: its user, else the person who made the agent's token, else the holder of the data folder. */
-export function personOf({ tenant, user, owner }: Principal): ConnectionPerson {
-  return { tenant, user: user ?? owner ?? builtInName };
+export function personOf({ tenant, user, owner, via }: Principal): ConnectionPerson {
+  return { tenant, user: user ?? owner ?? builtInName, ...defined({ via }) };
 }
 
 /** One server that people connect to, as it stands for one person. */

@@ -1,7 +1,7 @@
 /** Parts that are loaded only if they are configured: MCP servers, channels, run folders. */
 
 import { join } from "node:path";
-import { messageOf } from "@postern/core";
+import { defined, messageOf } from "@postern/core";
 import type { ConnectableServer } from "../connections/connected-server.ts";
 import type { OpenConnections } from "../connections/open-connections.ts";
 import { addressDigest } from "../mcp/client/known-servers.ts";
@@ -60,12 +60,12 @@ export async function openConnectionsTo(
     ...{ clock, redactor, resolveSecret, consoleUrl },
     place:
       folder && key ? { file: join(folder, "connections.age"), keyFile: key, environment: process.env } : undefined,
-    note: (type, summary, by, data) => {
-      const whose = by === undefined ? {} : { by: by.user, tenant: by.tenant };
+    note: async (type, summary, person, data) => {
+      const isLost = type === "connection.lost"; // by nobody
+      const by = isLost ? {} : defined({ by: person?.user, via: person?.via });
+      const outcome = isLost ? "failure" : "success";
       const lost = (error: unknown): void => log(`${summary}, but the audit log has no record: ${messageOf(error)}`);
-      void parts
-        .note(type, summary, { ...whose, outcome: type === "connection.lost" ? "failure" : "success", data })
-        .catch(lost);
+      await parts.note(type, summary, { ...defined({ tenant: person?.tenant }), ...by, outcome, data }).catch(lost);
     },
   });
 }

@@ -182,7 +182,7 @@ export class UpstreamConnection {
       throw notSentError(`Tool \`${tool}\`: its server needs to know for whom it is called.`);
     const missing = signIns.missing(person);
     if (missing !== undefined) throw missing;
-    return personal.call(person, tool, given, call);
+    return personal.call(signIns.ownerOf(person), tool, given, call);
   }
 
   /** Closes what uses the old sign-in. A connection that waits for one is made now. */
