@@ -68,14 +68,15 @@ export function adapt(
     ...(timeoutMs !== undefined && { timeoutMs }),
     execute: async (input: unknown, context: ToolContext): Promise<ToolAnswer> => {
       const { signal, idempotencyKey } = context;
+      const inside = ToolCallContext.inside(context);
       learnIn(context.secrets, known);
       const given = asJson(input) as JsonObject; // arguments are an object before and after their schema
       const answer = await call(tool.name, given, {
         signal,
         idempotencyKey,
         onProgress: (content, fraction, count) => context.progress(content, fraction, count),
-        principal: context.principal,
-        meta: ToolCallContext.inside(context)?.caller.requestMeta,
+        principal: inside?.call.authority.principal,
+        meta: inside?.caller.requestMeta,
       });
       if (answer instanceof LostAnswer) return answer as unknown as ToolAnswer; // `toRawResult` takes it
       const { content, structured, isError } = answer;
