@@ -30,9 +30,13 @@ export interface ConnectionPerson {
   readonly via?: string;
 }
 
-/** For whom a call is made: its user, else the person who made the agent's token, else the holder of the data folder. */
-export function personOf({ tenant, user, owner, via }: Principal): ConnectionPerson {
-  return { tenant, user: user ?? owner ?? builtInName, ...defined({ via }) };
+/**
+ * For whom a call is made: its user, else the person who made the agent's token, else the holder of the data folder. An agent
+ * without a user that an authorization server let in is none of these: nobody's connection is used for it.
+ */
+export function personOf({ tenant, agent, user, owner, via }: Principal): ConnectionPerson {
+  const other = via?.startsWith("oauth:") === true ? `agent ${agent}` : builtInName;
+  return { tenant, user: user ?? owner ?? other, ...defined({ via }) };
 }
 
 /** One server that people connect to, as it stands for one person. */
