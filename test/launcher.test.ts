@@ -1,9 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 
 const launcher = join(import.meta.dirname, "../packages/postern/bin/postern.js");
+
+const folder = mkdtempSync(join(tmpdir(), "launcher-"));
+afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Runs them on this Node, which says that it is another one. */
 function launchedOn(version: string, ...words: readonly string[]) {
@@ -36,4 +40,20 @@ it("an import of the package on Node 20 says the same, before any of it runs", (
 it("uses only syntax that Node 12 can read", () => {
   const source = readFileSync(launcher, "utf8");
   expect(source).not.toMatch(/\?\.|\?\?|\bawait\b|"node:|#[a-z]\w*[ (;=]|\blet\b|\bconst\b/);
+});
+
+function launchedWithCacheIn(path: string) {
+  const env = { ...process.env, NODE_COMPILE_CACHE: undefined, XDG_CACHE_HOME: path };
+  return spawnSync(process.execPath, [launcher, "--version"], { encoding: "utf8", env });
+}
+
+it("keeps compiled modules in the cache folder of the user", () => {
+  expect(launchedWithCacheIn(folder)).toMatchObject({ status: 0, stderr: "" });
+  expect(readdirSync(folder)).toEqual(["postern"]);
+});
+
+it("runs without them when the cache folder cannot be written", () => {
+  const file = join(folder, "file");
+  writeFileSync(file, "");
+  expect(launchedWithCacheIn(file)).toMatchObject({ status: 0, stderr: "" });
 });

@@ -1,4 +1,7 @@
+import { once } from "node:events";
 import { rm } from "node:fs/promises";
+import { type IncomingMessage, request as sendRequest } from "node:http";
+import { buffer } from "node:stream/consumers";
 import { afterAll, beforeEach } from "vitest";
 import type { SignedIn } from "../../packages/postern/src/identity/accounts.ts";
 import type { Runtime } from "../../packages/postern/src/runtime/api/api.ts";
@@ -8,6 +11,7 @@ import {
   type HttpServer,
   type HttpServerOptions,
 } from "../../packages/postern/src/server/http/http-server.ts";
+import { listen } from "../../packages/postern/src/server/http/serve.ts";
 import { ownFolder } from "./own-folder.ts";
 import { type StubCall, type StubOptions, stubRuntime } from "./stub-runtime.ts";
 
@@ -47,7 +51,8 @@ export async function httpFixture(
   };
   const ask = (path: string, { as, method, body, raw, headers = {} }: Ask = {}): Promise<Response> => {
     const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body));
-    return server.fetch(
+    return answerOf(
+      server,
       new Request(`http://${host}${path}`, {
         method: method ?? (sent === undefined ? "GET" : "POST"),
         headers: {
@@ -60,6 +65,28 @@ export async function httpFixture(
     );
   };
   return { server, tokens, ask, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
+}
+
+/** Requests to MCP need a socket. */
+async function answerOf(server: HttpServer, request: Request): Promise<Response> {
+  const { pathname } = new URL(request.url);
+  if (!/^\/mcp(?:\/|$)/.test(pathname)) return server.fetch(request);
+  const { port, close } = await listen({ handler: server, port: 0 });
+  try {
+    const options = {
+      port,
+      path: pathname,
+      method: request.method,
+      headers: { ...Object.fromEntries(request.headers), host },
+    };
+    const sent = sendRequest({ host: "127.0.0.1", ...options });
+    sent.end(Buffer.from(await request.arrayBuffer()));
+    const [answer]: [IncomingMessage] = (await once(sent, "response")) as [IncomingMessage];
+    const headers = Object.entries(answer.headers).map(([name, value]): [string, string] => [name, String(value)]);
+    return new Response(await buffer(answer), { status: answer.statusCode ?? 0, headers });
+  } finally {
+    await close(0);
+  }
 }
 
 /** An HTTP server over a stub runtime, a new one for each test of a file. */

@@ -1,7 +1,7 @@
 import type { Actor } from "../../packages/core/src/actor.ts";
 import { type Role, roles } from "../../packages/core/src/roles.ts";
 import { FakeClock } from "../../packages/core/src/testing/clock.ts";
-import { serializeWith } from "../../packages/postern/src/audit/entry.ts";
+import { eventIn, serializeWith } from "../../packages/postern/src/audit/entry.ts";
 import type { Account, Accounts, SignedIn, SignIn } from "../../packages/postern/src/identity/accounts.ts";
 import { type AccountsOptions, openAccounts } from "../../packages/postern/src/identity/open-accounts.ts";
 import { createRedactor } from "../../packages/postern/src/secrets/redactor.ts";
@@ -47,7 +47,7 @@ export async function people(more: Partial<AccountsOptions> = {}): Promise<Peopl
     signIn: async (name) => entered(await accounts.signIn(name, goodPassword, here)),
     acts: async () => {
       const types: string[] = [];
-      for await (const { body } of store.events({ after: -1 })) types.push(String(JSON.parse(body).type));
+      for await (const { body } of store.events({ after: -1 })) types.push(String(eventIn(body)?.type));
       return types.map((type) => type.replace("operator.action.", ""));
     },
   };

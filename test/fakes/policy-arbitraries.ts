@@ -1,5 +1,6 @@
 /** Rule sets and calls that match often: few names and few values, ugly ones included. */
 import fc from "fast-check";
+import { deepFrozen } from "../../packages/core/src/json.ts";
 import { autonomies, risks } from "../../packages/core/src/risk.ts";
 import type {
   Condition,
@@ -23,19 +24,22 @@ const effects = ["read", "write", "destructive"] as const;
 const states = ["attempted", "ok", "failed", "unknown"] as const;
 const scopes = ["run", "principal", "tenant"] as const;
 
-export const anyTool: fc.Arbitrary<ToolFacts> = fc.record(
-  {
-    tool: fc.constantFrom(...names),
-    action: fc.constantFrom("default", "purge"),
-    server: fc.constantFrom("mail", "files"),
-    risk: fc.constantFrom(...risks),
-    riskSource: fc.constantFrom("declared", "operator", "default"),
-    effects: fc.constantFrom(...effects, "write"),
-    scopes: fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, fc.subarray([...scopeNames])),
-    permissions: fc.constantFrom([], [], [], ["shell"]),
-  },
-  { requiredKeys: ["tool", "action", "risk", "riskSource", "effects", "scopes", "permissions"] },
-);
+/** Frozen, as the facts of a registered tool are. */
+export const anyTool: fc.Arbitrary<ToolFacts> = fc
+  .record(
+    {
+      tool: fc.constantFrom(...names),
+      action: fc.constantFrom("default", "purge"),
+      server: fc.constantFrom("mail", "files"),
+      risk: fc.constantFrom(...risks),
+      riskSource: fc.constantFrom("declared", "operator", "default"),
+      effects: fc.constantFrom(...effects, "write"),
+      scopes: fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, fc.subarray([...scopeNames])),
+      permissions: fc.constantFrom([], [], [], ["shell"]),
+    },
+    { requiredKeys: ["tool", "action", "risk", "riskSource", "effects", "scopes", "permissions"] },
+  )
+  .map((facts) => deepFrozen(structuredClone(facts)));
 
 const texts = ["ada", "ADA", "ada@acme.com", "/work/a", "/work/../etc/a", "work/a", "/work//a/./b", "~/a", "", "\\a"];
 const urls = ["https://acme.com/a", "https://x.acme.com", "http://acme.com@evil.com", "HTTPS://ACME.COM./", "acme.com"];

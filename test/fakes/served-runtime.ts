@@ -39,7 +39,7 @@ export async function serveRuntime(options: RuntimeOptions): Promise<ServedRunti
   let hosts: readonly string[] = [];
   const server = createHttpServer({
     ...{ runtime, credentials, hosts: () => hosts },
-    mcp: (request, by, path) => mcp.handle(request, by, path),
+    mcp: (exchange, by, path) => mcp.handle(exchange, by, path),
   });
   const { url, port, close } = await listen({ handler: server, port: 0 });
   hosts = loopbackHosts(port);

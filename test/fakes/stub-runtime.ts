@@ -150,7 +150,7 @@ export function stubRuntime(options: StubOptions = {}): {
     permissions: [],
   } as const;
   const changes: ToolChanges = { server: "files", tool: "echo", state: "pinned", differences: [] };
-  const anEntry = JSON.stringify({ tenant: options.tenant ?? "default" });
+  const anEntry = JSON.stringify({ call: { refs: {} }, context: { tenant: options.tenant ?? "default" } });
   const digests = { leaf: aDigest, root: aDigest };
   const runtime = {
     invoke: recording("invoke", outcome),

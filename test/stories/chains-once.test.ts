@@ -33,14 +33,14 @@ const fakes = [
 ] as const;
 const engines: readonly (readonly [string, ScriptLanguage, number])[] = [
   ...fakes.map(
-    ([name, driver]) => [name, { driver, language: "javascript", sourceOf: faked }, isWhole ? 480 : 12] as const,
+    ([name, driver]) => [name, { driver, language: "javascript", sourceOf: faked }, isWhole ? 240 : 12] as const,
   ),
   ...real
     .filter(({ isHere }) => isHere)
     .map(({ name, driver }) => {
       const { language } = driver.capabilities;
       const spoken = { driver, language, sourceOf: language === "python" ? inPython : inQuickJs };
-      return [name, spoken, isWhole ? (language === "python" ? 20 : 80) : 1] as const;
+      return [name, spoken, isWhole ? (language === "python" ? 10 : 30) : 1] as const;
     }),
 ];
 

@@ -1,5 +1,3 @@
-import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
-import { Server } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import { callTool } from "../../packages/postern/src/mcp/server/call.ts";
 import { Windows } from "../../packages/postern/src/runtime/services/windows.ts";
@@ -50,16 +48,22 @@ describe("a call whose context names a known secret", () => {
     const windows = new Windows(made.runtime, made.clock);
     const parts = { ...made, windows, approvalWaitMs: 1000, console: undefined };
     const visit = { caller: { principal: asker.principal, scopes: [] }, server: undefined };
-    const server = new Server({ name: "s", version: "1" }, { capabilities: { tools: {} } });
-    server.setRequestHandler("tools/call", (request, context) => callTool({ request, context, source: visit }, parts));
-    const [ours, theirs] = InMemoryTransport.createLinkedPair();
-    const client = new Client({ name: "c", version: "1" });
-    await Promise.all([server.connect(ours), client.connect(theirs)]);
-    const _meta = { "postern/idempotency-key": text };
-    const refused = client.callTool({ name: "echo", arguments: { to: "ann" }, _meta });
+    const request = {
+      ...{
+        id: 1,
+        method: "tools/call",
+        params: { name: "echo", arguments: { to: "ann" } },
+        source: visit,
+        isOld: false,
+        capabilities: {},
+      },
+      meta: { "postern/idempotency-key": text },
+      signal: new AbortController().signal,
+      tell: () => {},
+    };
+    const refused = callTool(request, parts);
     await expect(refused).rejects.toMatchObject({ code: -32602, data: { code: "context_invalid" } });
     await expect(refused).rejects.not.toMatchObject({ message: expect.stringContaining(text) });
-    await client.close();
     await windows.close();
   });
 });

@@ -1,6 +1,7 @@
 import { type Principal, RuntimeFault } from "@postern/core";
 import type { SkillRun, Skills } from "postern/builtin";
-import { type ActiveSkills, skillsForbid, type ToolFacts } from "postern/policy";
+import type { ActiveSkills, ToolFacts } from "postern/policy";
+import { skillsForbid } from "postern/tools";
 
 /** The skills of one run of an agent: active before its first call, and applied at once to the tools it is shown. */
 export class AttachedSkills {

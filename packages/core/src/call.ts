@@ -19,6 +19,8 @@ export interface Principal {
   readonly tenant: string;
   readonly agent: string;
   readonly user?: string;
+  /** Groups of the user, as the authorization server says. */
+  readonly groups?: readonly string[];
   readonly via?: string;
   /** The person who made the token that the agent calls with. This person counts as the one who asks. */
   readonly owner?: string;

@@ -17,6 +17,16 @@ describe("a text on a card", () => {
       expect(withHiddenShown(`${before}${character}${after}`)).toBe(`${before}${code}${after}`);
   });
 
+  it("shows each control of ASCII, and leaves each other character of it as it is", () => {
+    for (let point = 0; point < 0x80; point += 1) {
+      const character = String.fromCodePoint(point);
+      const isControl = point < 0x20 || point === 0x7f;
+      expect(partsOf(`a${character}b`).map(({ is }) => is)).toEqual(
+        isControl ? ["plain", "invisible", "plain"] : ["plain"],
+      );
+    }
+  });
+
   it("shows a message that is hidden in variation selectors", () => {
     const hidden = [..."rm -rf"].map((one) => String.fromCodePoint(0xe0100 + one.charCodeAt(0))).join("");
     expect(partsOf(`ok${hidden}`).filter(({ is }) => is === "invisible")).toHaveLength(6);

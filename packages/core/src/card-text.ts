@@ -24,13 +24,15 @@ const rare =
 const signs =
   "\\u{2024}\\u{2044}\\u{2215}\\u{29f8}\\u{2236}\\u{a789}\\u{ff0e}\\u{ff0f}\\u{ff1a}\\u{ff20}\\u{3002}\\u{1735}\\u{2571}\\u{27cb}\\u{31d3}\\u{589}\\u{16ec}\\u{1809}\\u{205a}\\u{2d7}\\u{fe58}\\u{fe4e}\\u{22ff}\\u{2223}\\u{222a}\\u{2373}\\u{1d206}\\u{1d20d}\\u{1d213}\\u{1f768}\\u{2a2f}\\u{2db}";
 const strangeSign = `(?<=[A-Za-z0-9])[${signs}](?=[A-Za-z0-9])`;
+/** Without controls, because line breaks are shown. The ellipsis ends a text that was cut. */
+const printable = /^[ -~…]*$/;
 const inWord = /[\p{L}\p{M}\p{N}_]/v;
 const asciiLetter = /[A-Za-z]/;
 
 type CardPatterns = ReturnType<typeof compiled>;
 let made: CardPatterns | undefined;
 
-/** Made with the first text, as `letterPatterns`. */
+/** Made with the first text that is not `printable`, as `letterPatterns`. */
 function cardPatterns(): CardPatterns {
   made ??= compiled();
   return made;
@@ -54,6 +56,7 @@ function compiled() {
 
 /** Adjacent plain characters are one part. */
 export function partsOf(text: string): readonly TextPart[] {
+  if (printable.test(text)) return [{ text, is: "plain" }];
   const { hidden, suspicious, ownLetters, hiddenOrEmoji, hiddenOnly } = cardPatterns();
   if (!hidden.test(text) && !suspicious.test(text)) return [{ text, is: "plain" }];
   const parts: TextPart[] = [];

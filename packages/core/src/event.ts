@@ -8,7 +8,7 @@
  * Next: `words` below (the name of each moment in the audit log, run folders, hooks and the progress stream).
  */
 import type { Principal, Risk, ToolCall, Verdict } from "./call.ts";
-import type { Json, JsonObject } from "./json.ts";
+import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 import type { ToolOutcome } from "./outcome.ts";
 import type { RefusalCode } from "./refusals.ts";
 
@@ -146,6 +146,21 @@ export interface NotedEvent {
 
 /** An event that a transaction writes beside its rows. */
 export type DurableEvent = Extract<CallEvent, { readonly at: number }>;
+
+/**
+ * Reads the stored text of an event, `{ "call", "context" }`: what it says alone, and what it has in common with others.
+ * Returns undefined if it is no such text.
+ */
+export function storedEventIn(body: string): JsonObject | undefined {
+  try {
+    const { call, context }: { readonly call?: Json; readonly context?: Json } = Object(JSON.parse(body));
+    if (!isJsonObject(call) || !isJsonObject(context) || !isJsonObject(call["refs"])) return undefined;
+    const shared = isJsonObject(context["refs"]) ? context["refs"] : {};
+    return { ...context, ...call, refs: { ...shared, ...call["refs"] } };
+  } catch {
+    return undefined; // it is no JSON
+  }
+}
 
 /** The name of each moment in hooks, the audit log, run folders and progress. */
 export const momentNames = {

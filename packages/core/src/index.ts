@@ -32,7 +32,7 @@ export type {
   Watcher,
   Weighing,
 } from "./event.ts";
-export { endEvents, momentNames } from "./event.ts";
+export { endEvents, momentNames, storedEventIn } from "./event.ts";
 export type { FaultCode } from "./fault.ts";
 export { faultStatus, messageOf, RuntimeFault } from "./fault.ts";
 export { isRunOfTheDay, newCallId, newId, newTraceId } from "./ids.ts";

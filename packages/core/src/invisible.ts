@@ -51,9 +51,12 @@ interface LetterPatterns {
   readonly ownLetters: RegExp;
 }
 
+/** Nothing in such a text is hidden or looks like something else, so that no pattern over letters is compiled for it. */
+const ascii = /^\p{ASCII}*$/u;
+
 let made: LetterPatterns | undefined;
 
-/** Made with the first text, because compiling them takes longer than loading the rest of this package. */
+/** Made with the first text beyond ASCII, because compiling them takes longer than loading the rest of this package. */
 export function letterPatterns(): LetterPatterns {
   made ??= compiled();
   return made;
@@ -84,6 +87,7 @@ export function showInvisible(text: string): string {
 
 /** As `showInvisible`, and look-alike letters within a Latin word are shown as codes too. For untrusted texts that a model or a person reads. */
 export function showHidden(text: string): string {
+  if (ascii.test(text)) return text;
   const shown = showInvisible(text);
   const { lookAlike, otherLetters, ownLetters } = letterPatterns();
   if (!lookAlike.test(shown)) return shown;

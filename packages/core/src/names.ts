@@ -7,6 +7,8 @@ export const ownAgents = {
   operator: "operator-cli",
   session: "console",
   person: "api",
+  /** Of a client whose user signed in at an authorization server, when no claim names an agent. */
+  signedIn: "mcp-client",
 } as const;
 
 const directAgents: ReadonlySet<string> = new Set([ownAgents.operator, ownAgents.session, ownAgents.person]);

@@ -5,7 +5,7 @@ import { allAtOnce, raceFixture } from "../../fakes/racing.ts";
 import { asker } from "../../fakes/runtime-fixture.ts";
 import { isWhole } from "../../fakes/share.ts";
 
-const races = isWhole ? 10_000 : 300;
+const races = isWhole ? 3_000 : 300;
 const atOnce = 50;
 const persons = ["ann", "bob", "cal", "dan"] as const;
 /** Every sequence of decisions that one request may get; an approved request may still be revoked. */

@@ -74,7 +74,6 @@ it.skipIf(!canBreak)(
     using cli = new CommandLine();
     const config = "listen: { port: 0 }\ntools:\n  memory: { enabled: true }\n  shell: { enabled: true }\n";
     writeFileSync(join(cli.folder, "postern.yaml"), config);
-    await cli.asProcess("call", "memory", "command=view", "path=/memories"); // makes the data folder
     const main = join(import.meta.dirname, "../../../packages/postern/src/cli/main.ts");
     const words = [...broken, process.execPath, "--disable-warning=ExperimentalWarning", main, "tools", "list"];
     const { stdout, stderr } = await promisify(execFile)("unshare", words, { cwd: cli.folder });

@@ -1,3 +1,4 @@
+import { storedEventIn } from "@postern/core";
 import type { AuditEventView, EventProof } from "@postern/core/contract";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
@@ -58,7 +59,7 @@ function Event({ seq }: { readonly seq: number }): ReactNode {
   });
   if (data === undefined) return <NotYet error={error} again={refetch} rows={6} />;
   const { proof, checked } = data;
-  const event = eventIn(proof.body);
+  const event = storedEventIn(proof.body) as AuditEventView | undefined; // the log holds nothing else
   if (event === undefined)
     return (
       <div className="p-4">
@@ -142,13 +143,4 @@ function EventFacts({ event }: { readonly event: AuditEventView }): ReactNode {
       }}
     />
   );
-}
-
-/** Undefined when the text is not JSON: then it was changed. */
-function eventIn(body: string): AuditEventView | undefined {
-  try {
-    return JSON.parse(body) as AuditEventView; // the log holds nothing else
-  } catch {
-    return undefined;
-  }
 }

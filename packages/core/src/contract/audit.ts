@@ -31,7 +31,7 @@ export const auditEvent = z
     timestamp: when,
     ...each(text, "trace_id", "tenant", "type", "stage", "summary"),
     outcome,
-    principal: z.strictObject({ agent: text, user: text.optional(), via: text.optional() }).optional(),
+    principal: z.strictObject({ agent: text, ...optional({ user: text, groups: texts, via: text }) }).optional(),
     refs: z.strictObject({
       ...optional({ run: text, task: text, step: text, tool_call: text, approval: text, key: text }),
       grant: text.optional().describe("The grant that answered for a person."),

@@ -114,7 +114,11 @@ export function iso(ms: number): string {
   return new Date(Math.min(Math.max(ms, -8.64e15), 8.64e15)).toISOString();
 }
 
-export const principal = component("Principal", { tenant: text, agent: text, ...optional({ user: text, via: text }) });
+export const principal = component("Principal", {
+  tenant: text,
+  agent: text,
+  ...optional({ user: text, groups: texts, via: text }),
+});
 /** Who did something, and when. */
 export const author = { by: text, via: text.describe("The credential that the person used."), at: when };
 export const oneAction = { tool: text, action: text };

@@ -3,7 +3,7 @@
  *
  * Invariant: the tree follows commits and never leads them; a checkpoint signs only what is committed; the verifier
  * (verify.ts) shares no code with the writer and trusts only bodies, checkpoints and the public key.
- * Next: entry.ts (an event as canonical JSON), tree.ts (the tree's right edge), checkpoint.ts (signed notes),
+ * Next: entry.ts (an event as canonical JSON, in the two parts of parts.ts), tree.ts (the tree's right edge), checkpoint.ts (signed notes),
  * audit-log.ts (the follower), verify.ts, query.ts.
  */
 import type { Json } from "@postern/core";
@@ -20,7 +20,12 @@ export interface AuditEvent {
   readonly stage: string;
   readonly summary: string;
   readonly outcome: "success" | "failure" | "suppressed" | "info";
-  readonly principal?: { readonly agent: string; readonly user?: string; readonly via?: string };
+  readonly principal?: {
+    readonly agent: string;
+    readonly user?: string;
+    readonly groups?: readonly string[];
+    readonly via?: string;
+  };
   readonly refs: {
     readonly run?: string;
     readonly task?: string;

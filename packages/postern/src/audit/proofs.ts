@@ -10,8 +10,12 @@ import { hash } from "node:crypto";
  * @public
  */
 export function leafHash(body: string): string {
-  return hash("sha256", `\0${body}`, "hex");
+  if (body.length * 3 >= leaf.length) return hash("sha256", `\0${body}`, "hex");
+  return hash("sha256", leaf.subarray(0, 1 + leaf.write(body, 1)), "hex"); // faster than joining texts
 }
+
+/** The byte 0, then an entry's body. */
+const leaf = Buffer.alloc(16 * 1024);
 
 /**
  * `runtime.audit.prove` returns all of it; `index` is the entry's `seq`.
@@ -166,8 +170,13 @@ function splitOf(size: number): number {
   return split;
 }
 
+/** The byte 1, then the two hashes. */
+const pair = Buffer.alloc(65, 1);
+
 export function nodeHash(left: string, right: string): string {
-  return hash("sha256", Buffer.from(`01${left}${right}`, "hex"), "hex");
+  pair.write(left, 1, "hex");
+  pair.write(right, 33, "hex");
+  return hash("sha256", pair, "hex");
 }
 
 function half(place: number): number {

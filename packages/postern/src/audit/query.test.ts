@@ -117,14 +117,15 @@ describe("a query of the log", () => {
   });
 
   it("skips entries that cannot be read", async () => {
-    const line = (refs: unknown): string => JSON.stringify({ type: "run.opened", refs, timestamp: "2026-11-20" });
-    const bodies = ["no JSON", "null", line(undefined), line(null), line("x"), line({})];
+    const parts = (refs: unknown, context?: unknown): string =>
+      JSON.stringify({ call: { type: "run.opened", refs, timestamp: "2026-11-20" }, context });
+    const bodies = ["no JSON", "null", parts(undefined, {}), parts(null, {}), parts("x", {}), parts({}), parts({}, {})];
     const changed = {
       async *events() {
         yield* bodies.map((body, seq) => ({ seq, body }));
       },
     };
-    expect((await queryEvents(asked(changed), {})).map(({ seq }) => seq)).toEqual([5]);
+    expect((await queryEvents(asked(changed), {})).map(({ seq }) => seq)).toEqual([6]);
   });
 
   it("is not misled by an event's data", async () => {

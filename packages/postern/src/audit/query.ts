@@ -1,5 +1,6 @@
 import { checkMembers, type Kind } from "@postern/core";
 import type { Store, StoreEntry } from "../store/store.ts";
+import { eventIn } from "./entry.ts";
 import type { AuditEvent, AuditFilter, LatestFilter, LatestPage } from "./log.ts";
 import { type EntrySpan, type Times, timeOf } from "./times.ts";
 
@@ -122,13 +123,8 @@ function wantedBy(keyId: string, where: AuditFilter): (seq: number, body: string
 
 /** Returns undefined for an entry that entry.ts did not write: `verify` names it, and the others stay readable. */
 function readable(keyId: string, seq: number, body: string): AuditEvent | undefined {
-  try {
-    const fields = JSON.parse(body) as Omit<AuditEvent, "audit_id" | "seq">; // `refs` is checked, the rest is only compared
-    const isOurs = typeof fields.refs === "object" && fields.refs !== null;
-    return isOurs ? { audit_id: `evt_${keyId}_${seq}`, seq, ...fields } : undefined;
-  } catch {
-    return undefined; // it is no JSON
-  }
+  const fields = eventIn(body);
+  return fields && { audit_id: `evt_${keyId}_${seq}`, seq, ...fields };
 }
 
 /** Texts that a matching body holds. Another body may hold them in its `data`, so `matches` decides. */

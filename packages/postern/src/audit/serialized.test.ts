@@ -1,8 +1,10 @@
 import {
   canonical,
   type DurableEvent,
+  deepFrozen,
   endEvents,
   type Json,
+  type Risk,
   refusals,
   type ToolCall,
   type ToolOutcome,
@@ -11,8 +13,8 @@ import {
 import { sha256 } from "@postern/core/system";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { aCall } from "../../../../test/fakes/call.ts";
-import { serializeWith } from "./entry.ts";
+import { aCall, aWeighing } from "../../../../test/fakes/call.ts";
+import { eventIn, serializeWith } from "./entry.ts";
 
 const clean = (text: string): string => text.replaceAll("hunter2-hunter2", "[redacted]").toWellFormed();
 const serialize = serializeWith(clean);
@@ -115,14 +117,76 @@ const anyEnded = fc
     by: maybe(anyText),
   })
   .map(present);
+const anyEvent = fc.oneof(anyAttempted, anyEnded) as fc.Arbitrary<DurableEvent>; // `present` loses the literals
+
 describe("a call's events as text", () => {
   it("are canonical JSON", async () => {
-    const anyEvent = fc.oneof(anyAttempted, anyEnded) as fc.Arbitrary<DurableEvent>; // `present` loses the literals
     const same = fc.property(anyEvent, (event) => {
       const text = serialize(event);
       expect(serialize(event)).toBe(text);
       expect(canonical(JSON.parse(text))).toBe(text);
     });
     await fc.assert(same, { numRuns: 3000 });
+  });
+
+  it("are the same whether a part is kept from earlier events or made for each", async () => {
+    const few = fc.tuple(
+      fc.array(anyAuthority, { minLength: 1, maxLength: 2 }),
+      fc.array(anyWeighing.map(deepFrozen), { minLength: 1, maxLength: 2 }),
+      fc.array(anyEvent, { minLength: 1, maxLength: 4 }),
+    );
+    const steps = fc.array(fc.tuple(fc.nat(1), fc.nat(1), fc.nat(3), fc.constantFrom("a", "b"), fc.nat(15)));
+    let times = 0;
+    const same = fc.property(few, steps, ([authorities, weighings, events], taken) => {
+      let secrets = ["hunter2-hunter2"];
+      let asked = 0;
+      const redact = (text: string): string => {
+        asked += 1;
+        return secrets.reduce((masked, secret) => masked.replaceAll(secret, "[redacted]"), text);
+      };
+      const keeping = serializeWith(redact, () => secrets.length);
+      const fresh = serializeWith(redact);
+      for (const [who, what, which, tool, learns] of taken) {
+        if (learns === 0) secrets = [...secrets, `${authorities[0]?.runId}`].filter((secret) => secret !== "");
+        const event = events[which % events.length];
+        const authority = authorities[who % authorities.length];
+        if (event === undefined || authority === undefined || !("call" in event)) continue;
+        const weighing = weighings[what % weighings.length];
+        const call = { ...event.call, tool, authority };
+        const same = { ...event, call, ...("weighing" in event && { weighing }) } as DurableEvent; // only the members it has
+        asked = 0;
+        const text = keeping(same);
+        const askedKeeping = asked;
+        expect(text).toBe(fresh(same));
+        if (askedKeeping < asked - askedKeeping) times += 1;
+      }
+    });
+    await fc.assert(same, { numRuns: 1000 });
+    expect(times).toBeGreaterThan(100); // else nothing was kept, and nothing compared
+  });
+
+  it("say what a policy decided that changes its one decision", () => {
+    const keeping = serializeWith(clean, () => 0);
+    const weighing = { ...aWeighing, risk: "high" as Risk };
+    const event: DurableEvent = { moment: "attempted", at: 0, call: aCall(), key: aCall().id, weighing };
+    expect(eventIn(keeping(event))?.risk_level).toBe("high");
+    weighing.risk = "safe";
+    expect(eventIn(keeping(event))?.risk_level).toBe("safe");
+  });
+
+  it("look for secrets again in a part that held one", () => {
+    let found = 0;
+    const redact = (text: string): string => {
+      const masked = text.replaceAll("hunter2-hunter2", "[redacted]");
+      if (masked !== text) found += 1;
+      return masked;
+    };
+    const keeping = serializeWith(redact, () => 1);
+    const call = aCall({ runId: "hunter2-hunter2" });
+    const event: DurableEvent = { moment: "attempted", at: 0, call, key: call.id, weighing: deepFrozen(aWeighing) };
+    for (let times = 1; times <= 3; times += 1) {
+      keeping(event);
+      expect(found).toBe(times);
+    }
   });
 });

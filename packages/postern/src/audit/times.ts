@@ -66,7 +66,7 @@ export class Times {
 
 const everything: readonly EntrySpan[] = [{ first: 0, end: Number.POSITIVE_INFINITY }];
 
-/** Reads the time without parsing the entry. Its keys are in order, and only texts follow this one. */
+/** Reads the time without parsing the entry. Keys are in order, and no member that others named follows this one. */
 export function timeOf(body: string): number {
   const at = body.lastIndexOf(field);
   return at < 0 ? Number.NaN : Date.parse(body.slice(at + field.length, at + field.length + timeLength));

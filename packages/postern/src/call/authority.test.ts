@@ -1,6 +1,6 @@
 import { isRunOfTheDay } from "@postern/core";
 import { describe, expect, it } from "vitest";
-import { authorityOf, type CallClaims, isRunOfTheDayOf, withinSession } from "./authority.ts";
+import { authorityOf, type CallClaims, isFromOperator, isRunOfTheDayOf, withinSession } from "./authority.ts";
 import { directLimits } from "./session.ts";
 
 const ann = { tenant: "default", agent: "bot", user: "ann" };
@@ -47,4 +47,15 @@ it("the run of the day is named after its principal, whose it stays", () => {
   expect(isRunOfTheDayOf(session.runId, ann)).toBe(true);
   expect(isRunOfTheDayOf(session.runId, { ...ann, user: "bob" })).toBe(false);
   expect(isRunOfTheDay("run_nightly")).toBe(false);
+});
+
+it.each([
+  ["token:operator", true],
+  [undefined, true],
+  ["token:tok_1", false],
+  ["session:ada", false],
+  ["oauth:editor", false],
+  ["stdio", false],
+] as const)("says whether a call that came by %s is the operator's", (via, isOperators) => {
+  expect(isFromOperator({ tenant: "default", agent: "a", ...(via !== undefined && { via }) })).toBe(isOperators);
 });

@@ -16,6 +16,7 @@ import {
   shown,
 } from "@postern/core";
 import { sha256 } from "@postern/core/system";
+import type { ClientOfCall } from "./client-of-call.ts";
 import { checkedLimits, isPatience, type Limits, type Patience } from "./session.ts";
 
 /** What a caller claims. Claims can only narrow what was granted. */
@@ -33,7 +34,7 @@ export interface Claims {
 const runIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
 const traceIdPattern = /^[0-9a-f]{32}$/;
 /** Printable, without NUL, because names are joined by NUL where calls are matched. */
-const namePattern = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
+export const principalNamePattern: RegExp = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
 
 /**
  * @param ceiling the operator's level; a caller's own can only be lower
@@ -46,7 +47,10 @@ export function authorityOf(claims: Claims, ceiling: Autonomy | undefined, limit
   const autonomy = lowerAutonomy(claims.autonomy, ceiling);
   const { maxRiskUnapproved } = limits;
   return Object.freeze({
-    principal: Object.freeze({ ...principal }),
+    principal: Object.freeze({
+      ...principal,
+      ...(principal.groups !== undefined && { groups: Object.freeze([...principal.groups]) }),
+    }),
     scopes: Object.freeze([...scopes]),
     runId: claims.runId ?? runOfTheDay(principal, now),
     traceId: traceId ?? newTraceId(),
@@ -66,6 +70,7 @@ export function checkPrincipal(principal: Principal): void {
   checkName("principal.agent", principal.agent);
   for (const member of ["user", "via", "owner"] as const)
     if (principal[member] !== undefined) checkName(`principal.${member}`, principal[member]);
+  checkNames("principal.groups", principal.groups);
 }
 
 /** Whether a record belongs to another tenant. `theirs` is undefined for an account without a tenant. */
@@ -78,7 +83,7 @@ export function isElsewhere({ tenant }: Pick<Principal, "tenant">, otherTenant: 
  * many runs as they like.
  */
 export function isFromOperator({ via = "" }: Principal): boolean {
-  return via === "token:operator" || !/^(?:token:|session:|stdio$)/.test(via);
+  return via === "token:operator" || !/^(?:token:|session:|oauth:|stdio$)/.test(via);
 }
 
 /** Whether a record belongs to another principal, however that one is authenticated. `asker` is undefined for the program that owns the runtime. */
@@ -151,6 +156,7 @@ export interface PerCall {
   readonly onProgress?: ProgressSink | undefined;
   readonly reason?: string | undefined;
   readonly requestMeta?: JsonObject | undefined;
+  readonly client?: ClientOfCall | undefined;
 }
 
 /** Checks the options of a call. An invalid number or patience would remove a limit. */
@@ -205,7 +211,7 @@ export function withinOptions(session: PerCall, call: PerCall): PerCall {
   const { patience, approvalWaitMs, deadline, signal, onProgress = session.onProgress, reason = session.reason } = call;
   return {
     ...{ idempotencyKey: call.idempotencyKey, toolCallId: call.toolCallId, turn: call.turn },
-    ...{ providerItem: call.providerItem, requestMeta: call.requestMeta },
+    ...{ providerItem: call.providerItem, requestMeta: call.requestMeta, client: call.client },
     ...{ onProgress, reason },
     patience: ranked(patience) <= ranked(session.patience) ? patience : session.patience,
     approvalWaitMs: earlier(approvalWaitMs, session.approvalWaitMs),
@@ -257,7 +263,7 @@ export function isRunOfTheDayOf(runId: string, { tenant, agent, user = "" }: Pri
 }
 
 function checkName(member: string, value: unknown): void {
-  if (typeof value !== "string" || !namePattern.test(value))
+  if (typeof value !== "string" || !principalNamePattern.test(value))
     throw invalid(member, value, "1 to 200 printable characters");
 }
 

@@ -13,6 +13,7 @@ import {
   type ToolCall,
   type ToolOutcome,
 } from "@postern/core";
+import type { ClientOfCall } from "./client-of-call.ts";
 
 /** A session can only narrow the limits of its runtime. */
 export interface Limits {
@@ -264,6 +265,8 @@ export interface Caller {
   readonly reason?: string | undefined;
   /** What an MCP client sent beside the arguments: upstream servers receive it. It is not recorded. */
   readonly requestMeta?: JsonObject | undefined;
+  /** The MCP client that waits for this call: upstream servers may ask it. */
+  readonly client?: ClientOfCall | undefined;
   /** The caller that resumes a recorded call. Undefined for the program that owns the runtime. */
   readonly asker?: Principal | undefined;
   /** The caller chose `deny` although there is an approver. */

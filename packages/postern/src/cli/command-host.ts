@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { isRecord, messageOf, RuntimeFault, SystemClock } from "@postern/core";
 import { ConfigProblems } from "../config/problem.ts";
-import { ClientProblem } from "../server/client/client.ts";
+import { ClientProblem } from "../server/client/client-problem.ts";
 import { asTypedHere, commandName } from "./command-name.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import type { Host } from "./host.ts";

@@ -1,7 +1,7 @@
 import { type AgentRunId, canonical, counted, type JsonObject, parseStrict } from "@postern/core";
 import type { CallView } from "@postern/core/contract";
 import type { AuditEvent } from "../audit/log.ts";
-import { ClientProblem } from "../server/client/client.ts";
+import { ClientProblem } from "../server/client/client-problem.ts";
 import { runRecord } from "./agent-place.ts";
 import type { AgentsPackage } from "./agents-port.ts";
 import type { SentArguments } from "./commands/arguments.ts";

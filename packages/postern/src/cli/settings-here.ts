@@ -1,6 +1,7 @@
 /** The configuration as it is for this process: its folder, its environment and its flags. */
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
+import { dataFolderIn } from "../config/data-folder.ts";
 import type { Settings } from "../config/settings.ts";
 import type { NamedText } from "../server/policy-reader.ts";
 import type { StartFlags } from "./host.ts";
@@ -12,9 +13,8 @@ export async function settingsFor(flags: StartFlags): Promise<Settings> {
 }
 
 export async function dataFolderFor(flags: StartFlags): Promise<string> {
-  const { loadOverrides } = await import("../config/load.ts");
-  const { data } = loadOverrides({ flags, environment: process.env });
-  return data === undefined ? (await settingsFor(flags)).dataFolder : resolve(data);
+  const folder = await dataFolderIn({ flags, environment: process.env, folder: process.cwd() });
+  return folder ?? (await settingsFor(flags)).dataFolder;
 }
 
 /** Returns undefined for port 0: no command could find a Postern there. */

@@ -8,6 +8,7 @@ import { skillsSchema } from "../builtin/skills/skills-config.ts";
 import { type JsonSchemaKeys, keysOf } from "../checks/schema-problems.ts";
 import { chainsSchema } from "../code-mode/chains-config.ts";
 import { accountsSchema } from "../identity/accounts-config.ts";
+import { oauthSchema } from "../identity/oauth-config.ts";
 import type { ServerConfig } from "../mcp/client/server-config.ts";
 import { serverSchema } from "../mcp/client/server-config-schema.ts";
 import { channelsSchema } from "../observe/notify/channels-config.ts";
@@ -17,16 +18,11 @@ import { policyOpaque, policySchemas } from "../policy/schema.ts";
 import { resultsSchema } from "../results/results-config.ts";
 import { secretsSchema } from "../secrets/secrets-config.ts";
 import { serverNamePattern } from "../tools/upstream-names.ts";
+import { logLevels, loopbackHosts, onlyLoopback } from "./overrides.ts";
 import { providedShape } from "./provided-config.ts";
 
 /** `https://HOST` or `https://HOST:PORT`, as in a browser's `Origin`. */
 export const publicUrlPattern: RegExp = /^https:\/\/[a-z0-9.-]+(?::\d{1,5})?$/;
-export const logLevels = ["error", "warn", "info", "debug"] as const;
-export const loopbackHosts = ["127.0.0.1", "localhost", "::1"] as const;
-/** The fix for any other host. */
-export const onlyLoopback =
-  "Postern listens on this machine only. To reach it from another machine, put a proxy with TLS in front and write the proxy's address as `listen.public_url: https://HOST`.";
-
 const dayMs = 86_400_000;
 const path = z.string().min(1);
 const serverName = z
@@ -99,6 +95,9 @@ const schema = z.strictObject({
   guardrails: guardrailsSchema.exactOptional().describe("Examine arguments and results: docs/reference/risk.md."),
   limits: limits.exactOptional().describe("The ceiling for every session; a caller may ask for less."),
   accounts: accountsSchema.exactOptional().describe("Who signs in to the console: docs/reference/accounts.md."),
+  oauth: oauthSchema
+    .exactOptional()
+    .describe("Whose tokens `/mcp` takes beside those of Postern: docs/reference/accounts.md."),
   approvals: approvalsSchema
     .exactOptional()
     .describe("How long requests stay open, who decides: docs/reference/approvals.md."),

@@ -20,8 +20,9 @@ import { policyOptionsFrom } from "../policy/options.ts";
 import { type CodeConfig, codeConfig } from "./code-config.ts";
 import { type ConfigData, type ConfigFile, configKeys, configOpaque, configSchema } from "./config-schema.ts";
 import { type ConfigLocation, findFile } from "./find-file.ts";
-import { type Environment, type Flags, type Overrides, overridesFrom } from "./overrides.ts";
-import { ConfigProblems, type Locate, parseChecked } from "./problem.ts";
+import { type Environment, type Flags, loadOverrides } from "./overrides.ts";
+import { parseChecked } from "./parse-checked.ts";
+import { ConfigProblems, type Locate } from "./problem.ts";
 import { type Settings, settingsOf } from "./settings.ts";
 import { readSource } from "./source.ts";
 
@@ -51,13 +52,6 @@ export async function loadConfig({ flags, environment, folder }: LoadOptions): P
   };
   const checked = { ...given, data: config, policy, guardrails };
   return settingsOf(checked, { file: found.file, folder, whereOf }, overrides);
-}
-
-/** Flags and environment alone. Their data folder and port are enough to find a running Postern. */
-export function loadOverrides({ flags, environment }: Pick<LoadOptions, "flags" | "environment">): Overrides {
-  const { overrides, problems } = overridesFrom(flags, environment);
-  if (problems.length > 0) throw new ConfigProblems(problems);
-  return overrides;
 }
 
 async function givenBy(

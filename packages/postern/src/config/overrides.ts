@@ -1,6 +1,11 @@
 import { autonomies, nearest } from "@postern/core";
-import { logLevels, loopbackHosts, onlyLoopback } from "./config-schema.ts";
-import type { ConfigProblem } from "./problem.ts";
+import { type ConfigProblem, ConfigProblems } from "./problem.ts";
+
+export const logLevels = ["error", "warn", "info", "debug"] as const;
+export const loopbackHosts = ["127.0.0.1", "localhost", "::1"] as const;
+/** The fix for any other host. */
+export const onlyLoopback =
+  "Postern listens on this machine only. To reach it from another machine, put a proxy with TLS in front and write the proxy's address as `listen.public_url: https://HOST`.";
 
 /** The result of reading one text: the value, or what is wrong with the text. */
 type OverrideReading<T> = { readonly value: T } | Pick<ConfigProblem, "message" | "fix">;
@@ -23,11 +28,19 @@ export type Flags = { readonly [Name in SettingName]?: string };
 export type Environment = Readonly<Record<string, string | undefined>>;
 export type Overrides = { readonly [Name in SettingName]?: ValueOf<ReturnType<(typeof settings)[Name]["read"]>> };
 
-/** An empty variable counts as not set, because shells and CI set variables to nothing. */
-export function overridesFrom(
-  flags: Flags,
-  environment: Environment,
-): { readonly overrides: Overrides; readonly problems: readonly ConfigProblem[] } {
+/**
+ * Flags and environment alone. Their data folder and port are enough to find a running Postern. An empty variable counts
+ * as not set, because shells and CI set variables to nothing.
+ *
+ * @throws ConfigProblems with every mistake
+ */
+export function loadOverrides({
+  flags,
+  environment,
+}: {
+  readonly flags: Flags;
+  readonly environment: Environment;
+}): Overrides {
   const overrides: Record<string, unknown> = {};
   const problems: ConfigProblem[] = [];
   for (const [name, { flag, variable, read }] of Object.entries(settings)) {
@@ -39,7 +52,8 @@ export function overridesFrom(
     else if (typed === undefined) problems.push({ source: "environment", key: variable, ...reading });
     else problems.push({ source: "command line", key: flag, ...reading });
   }
-  return { overrides: overrides as Overrides, problems }; // each value was read by its own reader
+  if (problems.length > 0) throw new ConfigProblems(problems);
+  return overrides as Overrides; // each value was read by its own reader
 }
 
 function readPath(text: string): OverrideReading<string> {

@@ -13,7 +13,8 @@ import { type ExpectationFile, policySchemas } from "../policy/schema.ts";
 import { codeConfig } from "./code-config.ts";
 import { configKeys } from "./config-schema.ts";
 import { policyOf } from "./load.ts";
-import { ConfigProblems, type Locate, parseChecked } from "./problem.ts";
+import { parseChecked } from "./parse-checked.ts";
+import { ConfigProblems, type Locate } from "./problem.ts";
 import { readSource } from "./source.ts";
 
 /** A file as it was read. JSON is YAML too. */

@@ -6,6 +6,7 @@ import { memorySettingsFrom } from "../builtin/memory/memory-config.ts";
 import type { KeyPath } from "../checks/schema-problems.ts";
 import { chainOptionsFrom } from "../code-mode/chains-config.ts";
 import { accountSettingsFrom } from "../identity/accounts-config.ts";
+import { oauthSettingsFrom } from "../identity/oauth-config.ts";
 import type { ServerConfig } from "../mcp/client/server-config.ts";
 import { channelSettingsFrom } from "../observe/notify/channels-config.ts";
 import type { PolicyOptions } from "../policy/decide.ts";
@@ -52,6 +53,8 @@ export function settingsOf(given: CheckedConfig, place: ConfigPlace, over: Overr
     guardrails: given.guardrails ?? [],
     limits: data.limits ?? {},
     accounts: accountSettingsFrom(data.accounts ?? {}),
+    /** Undefined: only tokens of Postern's own are taken. */
+    oauth: data.oauth && oauthSettingsFrom(data.oauth),
     approvals: approvalSettingsFrom(data.approvals ?? {}, (route) => whereOf(["approvals", "routes", route])),
     audit: auditSettingsFrom(data.audit ?? {}, base),
     results: data.results ?? {},

@@ -3,6 +3,7 @@ import { host, httpFixture } from "../../../../test/fakes/http-fixture.ts";
 import { OpenIdProvider } from "../../../../test/fakes/openid-provider.ts";
 import { goodPassword, holder, people } from "../../../../test/fakes/people.ts";
 import { stubRuntime } from "../../../../test/fakes/stub-runtime.ts";
+import { eventIn } from "../audit/entry.ts";
 import { OpenId, type OpenIdSettings } from "./openid.ts";
 
 const callback = "/v1/session/openid/callback";
@@ -60,8 +61,8 @@ async function scene(more: Partial<OpenIdSettings> = {}) {
   };
   const whyNot = async () => {
     for await (const { body } of crowd.store.events({ after: -1 })) {
-      const { type, data } = JSON.parse(body);
-      if (type === "operator.action.sign_in_failed") return String(data.why);
+      const { type, data } = eventIn(body) ?? {};
+      if (type === "operator.action.sign_in_failed") return String(Object(data).why);
     }
     return undefined;
   };

@@ -2,6 +2,7 @@ import { permissions, permissionsOf, roles } from "@postern/core";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { entered, here, holder, type People, people } from "../../../../test/fakes/people.ts";
+import { eventIn } from "../audit/entry.ts";
 import type { Account, NewToken } from "./accounts.ts";
 
 const dayMs = 86_400_000;
@@ -163,7 +164,8 @@ describe("a token whose maker is not what they were", () => {
     expect(await accounts.token(one.text)).toBeUndefined();
     const told: unknown[] = [];
     for await (const { body } of store.events({ after: -1 })) {
-      const { type, data } = JSON.parse(body);
+      const { type = "", data: stored } = eventIn(body) ?? {};
+      const data = Object(stored);
       if (/disabled|token_refused/.test(type)) told.push([type, data.tokens_ended ?? data.token, data.why]);
     }
     const refused = ["operator.action.token_refused", one.token.id, "`ada`, who made it, is disabled"];

@@ -1,5 +1,5 @@
 import { type CallEvent, deepFrozen, isJsonObject, type Json, type JsonObject, type Principal } from "@postern/core";
-import type { AuditEvent } from "../audit/log.ts";
+import { eventIn } from "../audit/entry.ts";
 import { isForeign } from "../call/authority.ts";
 
 /**
@@ -71,9 +71,14 @@ export function placeFrom(id: string): number | undefined {
   return seq === "" ? undefined : placeOf(Number(seq), Number(step));
 }
 
-/** The entry without its hashes; it is redacted already. */
+/**
+ * The entry without its hashes; it is redacted already.
+ *
+ * @throws TypeError if audit/entry.ts did not write it
+ */
 export function fromEntry(seq: number, body: string): FeedEvent {
-  const entry = JSON.parse(body) as Omit<AuditEvent, "audit_id" | "seq">; // audit/entry.ts wrote it
+  const entry = eventIn(body);
+  if (entry === undefined) throw new TypeError(`Entry ${seq} of the log is no event.`);
   const { type, timestamp, tenant, trace_id, summary, refs, tool_name, request_hash, response_hash, ...rest } = entry;
   const { run, tool_call: call, approval, ...otherRefs } = refs;
   return deepFrozen({

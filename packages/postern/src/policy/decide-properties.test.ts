@@ -1,11 +1,19 @@
 import { autonomies, rankOf, risks, stricter, verdicts } from "@postern/core";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anyFacts, anyOptions, anyTool, runs, someRule } from "../../../../test/fakes/policy-arbitraries.ts";
+import {
+  anyFacts,
+  anyOptions,
+  anyTool,
+  runs,
+  scopeNames,
+  someRule,
+} from "../../../../test/fakes/policy-arbitraries.ts";
 import { reference } from "../../../../test/fakes/reference-policy.ts";
 import { createPolicy, type PolicyOptions } from "./decide.ts";
 import type { ActiveSkills, Decision, Facts } from "./policy.ts";
 import { defaultMatrix } from "./risk/matrix.ts";
+import type { Rule } from "./rules/rule-schema.ts";
 
 const strictness: readonly Decision["verdict"][] = [...verdicts, "DENY"];
 
@@ -47,6 +55,55 @@ describe("a decision", () => {
       }),
       runs(0.05),
     );
+  });
+
+  it("is the same whether it was kept or is made now, whatever changed between calls", async () => {
+    const rules: readonly Rule[] = [
+      { effect: "allow", tool: "mail", principal: { agent: "x" } },
+      { effect: "confirm", principal: { user: "ada" } },
+      { effect: "deny", principal: { tenant: "b" }, risk: "high" },
+      { effect: "confirm", tool: "mail", arguments: { "$.to": { like: "*@acme.com" } } },
+    ];
+    const asked = fc.record({
+      rules: fc.subarray([...rules]),
+      default: fc.constantFrom("allow" as const, "deny" as const),
+      mode: fc.constantFrom("enforce" as const, "observe" as const),
+    });
+    const many = Array.from({ length: 20 }, (_, i) => `person${i}@example.com`);
+    const change: fc.Arbitrary<Partial<Facts>> = fc.oneof(
+      fc.record({ autonomy: fc.constantFrom(undefined, ...autonomies) }),
+      fc.record({ maxRiskUnapproved: fc.constantFrom(undefined, ...risks) }),
+      fc.record({ scopes: fc.subarray([...scopeNames]) }),
+      fc.record({ arguments: fc.constantFrom({ to: "ada" }, { to: "ada@acme.com" }, { to: many }) }),
+      anyFacts.map(({ principal }) => ({ principal })),
+      fc.constantFrom(undefined, { names: ["writer"], allowedTools: [] }).map((skills) => ({ skills })),
+      fc.constantFrom(undefined, { risk: "critical" as const }).map((suggestion) => ({ suggestion })),
+      fc.constantFrom([], [{ guardrail: "g", effect: "CONFIRM" as const, why: "w" }]).map((findings) => ({ findings })),
+      fc.constantFrom(undefined, { what: ["`$.to`"], wouldBeRead: true }).map((unread) => ({ unread })),
+      fc.constant({ suggestion: undefined, findings: [], unread: undefined, skills: undefined }),
+    );
+    const changes = fc.array(change, { minLength: 20, maxLength: 40 });
+    const someTools = fc.array(anyTool, { minLength: 2, maxLength: 2 });
+    let kept = 0;
+    await fc.assert(
+      fc.property(asked, anyFacts, someTools, changes, (options, first, tools, made) => {
+        const policy = createPolicy(options);
+        const fresh = createPolicy(options); // it never sees the same tool again, so it keeps nothing
+        const decisions = new Set<Decision>();
+        let facts: Facts = { ...first, suggestion: undefined, skills: undefined };
+        for (const one of made) {
+          facts = { ...facts, ...one };
+          for (const tool of tools) {
+            const decision = policy.decide({ ...facts, tool });
+            expect(decision).toEqual(fresh.decide({ ...facts, tool: { ...tool } }));
+            if (decisions.has(decision)) kept += 1;
+            decisions.add(decision);
+          }
+        }
+      }),
+      runs(0.1),
+    );
+    expect(kept).toBeGreaterThan(100); // else nothing was kept, and nothing compared
   });
 
   it("does not hang on the order of the rules", async () => {

@@ -1,4 +1,5 @@
 import { messageOf, type Principal, stricter } from "@postern/core";
+import { LastDecisions } from "./last-decisions.ts";
 import { DecisionDraft, type DecisionTerms, layers, type PolicyTerms } from "./layers.ts";
 import { type CompiledOptions, compileOptions } from "./options.ts";
 import type { Decision, EffectivePolicy, EffectiveQuery, Facts, Policy, Reads, ToolFacts } from "./policy.ts";
@@ -26,6 +27,8 @@ class LayeredPolicy implements Policy {
   readonly #observing: boolean;
   /** Adjusters or the pack read the past too. */
   readonly #readsBack: boolean;
+  /** Undefined if the pack or a layer from outside examines every call. */
+  readonly #last: LastDecisions | undefined;
 
   constructor(options: PolicyOptions) {
     const read = compileOptions(options);
@@ -33,7 +36,9 @@ class LayeredPolicy implements Policy {
     this.#terms = read.terms;
     this.#observing = read.mode === "observe";
     this.version = read.version;
-    const { adjusters, pack } = read.terms;
+    const { adjusters, also, pack } = read.terms;
+    const examinesAll = also.length > 0 || pack.blocks.length > 0 || pack.isQuiet !== undefined;
+    this.#last = examinesAll ? undefined : new LastDecisions();
     this.reads = readsOf([read.ruleSet, ...pack.reads, adjusters]);
     this.#readsBack = pack.reads.length > 0 || adjusters.reads !== undefined;
   }
@@ -72,12 +77,17 @@ class LayeredPolicy implements Policy {
   }
 
   #decide(facts: Facts): Decision {
+    const kept = this.#last?.find(facts);
+    if (kept !== undefined && !this.#isRaised(facts)) return kept;
     const rules = this.#rulesOf(facts.tool, facts.principal);
-    return this.#decideBy(facts, {
-      ...this.#terms,
-      hasConditions: rules.hasConditions,
-      permissionAt: rules.permission(facts),
-    });
+    const { hasConditions } = rules;
+    const decision = this.#decideBy(facts, { ...this.#terms, hasConditions, permissionAt: rules.permission(facts) });
+    if (kept === undefined && !hasConditions && !this.#isRaised(facts)) this.#last?.keep(facts, decision);
+    return decision;
+  }
+
+  #isRaised(facts: Facts): boolean {
+    return this.#terms.adjusters.ofCall.some((raise) => raise(facts) !== undefined);
   }
 
   #rulesOf(tool: ToolFacts, principal: Principal): ToolRules {

@@ -148,7 +148,10 @@ function expectationSchema(zod: Zod) {
     name: name.describe("shown with the result"),
     call: zod.strictObject(call),
     principal: zod
-      .strictObject({ tenant: name.exactOptional(), agent: name.exactOptional(), user: name.exactOptional() })
+      .strictObject({
+        ...{ tenant: name.exactOptional(), agent: name.exactOptional(), user: name.exactOptional() },
+        groups: zod.array(name).exactOptional(),
+      })
       .exactOptional()
       .describe("tenant default and agent local-agent by default"),
     scopes: zod.array(name).exactOptional().describe("all that the tool needs by default"),

@@ -46,6 +46,10 @@ class VariantRedactor implements Redactor {
     this.#needles = undefined;
   }
 
+  get learned(): number {
+    return this.#values.size;
+  }
+
   get reach(): number {
     return reachTimes * (this.#ready()?.longest ?? 0);
   }

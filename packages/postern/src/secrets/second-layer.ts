@@ -19,13 +19,16 @@ import type { PatternMode, Redactor } from "./secret-store.ts";
  * another. Next: patterns.ts (how they are found).
  */
 
+/** @param secrets how many values `clean` masks, if the redactor counts them */
+type SerializerWith = (clean: (text: string) => string, secrets: () => number | undefined) => SerializeEvent;
+
 export interface SecondLayer extends AsyncDisposable {
   /** For results that are returned to a caller and kept for replay. */
   readonly answers: Redactor;
   /** For what is written beside the result: the log, the audit, the archive. */
   readonly written: Redactor;
   /** The same serializer, which also masks and records secrets in its text. */
-  watched(serializerWith: (clean: (text: string) => string) => SerializeEvent): SerializeEvent;
+  watched(serializerWith: SerializerWith): SerializeEvent;
   /** Searches results after they were returned. */
   readonly watcher: Watcher;
   /** Call it once, when events can be recorded. It also records earlier findings. */
@@ -56,19 +59,17 @@ interface SecretWatch {
   readonly suspicions: Suspicions;
 }
 
-function watched(
-  serializerWith: (clean: (text: string) => string) => SerializeEvent,
-  { exact, patterns, suspicions }: SecretWatch,
-): SerializeEvent {
+function watched(serializerWith: SerializerWith, { exact, patterns, suspicions }: SecretWatch): SerializeEvent {
   let kinds: string[] = [];
-  const serialize = serializerWith((text) => {
+  const clean = (text: string): string => {
     const known = exact.redact(text);
     if (known !== text) kinds.push("known secret");
     const suspects = patterns?.suspects(known) ?? [];
     if (patterns === undefined || suspects.length === 0) return known;
     kinds.push(...suspects.map(({ kind }) => kind));
     return patterns.mask(known);
-  });
+  };
+  const serialize = serializerWith(clean, () => exact.learned);
   return (event: DurableEvent): string => {
     if (kinds.length > 0) kinds = [];
     const body = serialize(event);

@@ -46,4 +46,6 @@ export interface Redactor {
   places?(text: string): readonly TextSpan[];
   /** The greatest length of a known value in any encoding. Without it, a text must be searched as a whole. */
   readonly reach?: number | undefined;
+  /** How many values are known. It only grows. Without it, a text that was searched is searched again each time. */
+  readonly learned?: number | undefined;
 }

@@ -1,10 +1,11 @@
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { constants, type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import {
   agentPermissions,
   allPermissions,
   builtInName,
+  type Clock,
   defined,
   ownAgents,
   type Permission,
@@ -13,6 +14,7 @@ import {
 } from "@postern/core";
 import { codeOf, makeOwnFolder, namingFullDisk } from "@postern/core/system";
 import type { Account, Accounts, FoundSession, FoundToken, LiveSession } from "../identity/accounts.ts";
+import type { ResourceServer, SignedInCaller, TokenRefusal } from "../identity/resource-server.ts";
 import type { Decider } from "../runtime/api/api.ts";
 import { openIfThere } from "../system/plain-file.ts";
 import { createWhole } from "../system/whole-file.ts";
@@ -21,7 +23,7 @@ import { createWhole } from "../system/whole-file.ts";
 export interface Who {
   /** An agent sees its own; a person sees its tenant. */
   readonly kind: "agent" | "person";
-  readonly credential: "agent-token" | "operator-token" | "api-token" | "session";
+  readonly credential: "agent-token" | "operator-token" | "api-token" | "oauth-token" | "session";
   readonly principal: Principal;
   readonly scopes: readonly string[];
   readonly permissions: ReadonlySet<Permission>;
@@ -181,7 +183,7 @@ function unreadable(path: string, why: string, cause?: unknown): RuntimeFault {
 }
 
 function digest(token: string): Buffer {
-  return createHash("sha256").update(token).digest();
+  return hash("sha256", token, "buffer");
 }
 
 function octal(mode: number): string {
@@ -202,25 +204,65 @@ interface ShownCredential {
 
 export type Identified =
   | { readonly by: Who; readonly cookie?: string | undefined }
-  | { readonly refused: "missing" | "wrong_token" | "ended" | "no_csrf" | "no_origin" };
+  | { readonly refused: "missing" | "wrong_token" | "ended" | "no_csrf" | "no_origin" }
+  | { readonly refused: "oauth_token"; readonly because: TokenRefusal };
+
+/** What knows credentials. */
+export interface Identities {
+  readonly credentials: Credentials;
+  readonly accounts: Accounts | undefined;
+  readonly clock: Clock;
+  /** Tokens of an authorization server. */
+  readonly oauth: ResourceServer | undefined;
+}
+
+/** The endpoint of MCP that a request is sent to: `/mcp`, or `/mcp/<server>`. */
+export interface McpEndpoint {
+  readonly server: string | undefined;
+}
 
 /**
  * Who sends a request: a token in `Authorization`, else the session of a cookie and its proof, reading or not: every
  * port of this host gets the cookie. A wrong token is not made good by a cookie beside it. The tokens of the data folder
- * are looked at first, and need no waiting.
+ * are looked at first, and need no waiting. A token of the authorization server is read only where MCP is spoken.
+ *
+ * @param endpoint undefined for every route beside MCP
  */
 export function identify(
   shown: ShownCredential,
-  credentials: Credentials,
-  accounts: Accounts | undefined,
+  identities: Identities,
+  endpoint: McpEndpoint | undefined,
 ): Identified | Promise<Identified> {
+  const { credentials, accounts, oauth } = identities;
   const { authorization, cookie } = shown;
-  if (authorization !== null) {
-    const by = credentials.authenticate(authorization);
-    if (by !== undefined) return { by };
-    return accounts === undefined ? { refused: "wrong_token" } : byToken(authorization, accounts);
-  }
-  return cookie === undefined || accounts === undefined ? { refused: "missing" } : byCookie(cookie, shown, accounts);
+  if (authorization === null)
+    return cookie === undefined || accounts === undefined ? { refused: "missing" } : byCookie(cookie, shown, accounts);
+  const by = credentials.authenticate(authorization);
+  if (by !== undefined) return { by };
+  const signed = signedToken.exec(authorization)?.[1];
+  if (oauth !== undefined && signed !== undefined)
+    return endpoint === undefined ? onlyAtMcp : bySignedToken(signed, oauth, { ...endpoint, clock: identities.clock });
+  return accounts === undefined ? { refused: "wrong_token" } : byToken(authorization, accounts);
+}
+
+/** A JSON Web Token; unsigned ones too, so that their refusal says why. */
+const signedToken = /^Bearer +([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*)$/i;
+const onlyAtMcp: Identified = {
+  refused: "oauth_token",
+  because: {
+    why: "invalid",
+    message:
+      "Tokens of the authorization server are taken at `/mcp` only; for `/v1`, make one with `postern tokens create NAME`.",
+  },
+};
+
+async function bySignedToken(
+  token: string,
+  oauth: ResourceServer,
+  { server, clock }: McpEndpoint & { readonly clock: Clock },
+): Promise<Identified> {
+  const found = await oauth.identify(token, server);
+  return "why" in found ? { refused: "oauth_token", because: found } : { by: signedInWho(found, clock) };
 }
 
 async function byToken(authorization: string, accounts: Accounts): Promise<Identified> {
@@ -250,6 +292,21 @@ function tokenWho({ account, permissions, whenEnded, token }: FoundToken): Who {
   const owner = token.owner === builtInName ? {} : { owner: token.owner }; // the holder of the data folder sets up agents for every person
   const principal = { tenant, agent, ...defined({ user }), via, ...owner };
   return { ...who, kind: "agent", principal, decider: { user: user ?? agent, via, tenant } };
+}
+
+/** A person's client: it calls as an agent, so the person decides nothing with it. */
+function signedInWho({ principal, scopes, until }: SignedInCaller, clock: Clock): Who {
+  const { tenant, agent, user = agent, via = "oauth:unknown" } = principal;
+  return {
+    kind: "agent",
+    credential: "oauth-token",
+    principal,
+    scopes,
+    permissions: agentPermissions,
+    decider: { user, via, tenant },
+    // In whole seconds, because a clock shares waits of one length.
+    whenEnded: (then) => clock.in(Math.ceil((until - clock.now()) / 1000) * 1000, then, false),
+  };
 }
 
 function sessionWho({ account, permissions, whenEnded, session }: FoundSession): Who {

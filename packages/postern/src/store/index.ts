@@ -17,6 +17,7 @@ export { audienceKey } from "./audience.ts";
 export type { AnsweringAt, EqualCall } from "./equal-calls.ts";
 export { answeringRow, answersUntil } from "./equal-calls.ts";
 export { Followers } from "./followers.ts";
+export type { ListedCall } from "./lists.ts";
 export { approvalsIn, artifactsNeededBy, audiencesIn, callsIn } from "./lists.ts";
 export type { OpenStore, StoreContext } from "./open-store.ts";
 export { artifactDigestsIn, callNeedsArtifacts, requestNeedsArtifacts } from "./references.ts";

@@ -2,17 +2,26 @@
  * The lists of `Store`, for a store that has all its rows at hand. A store that queries a database follows the same rules
  * with urgency.ts, audience.ts and references.ts.
  */
-import type { ApprovalRecord, ApprovalState, CallRecord } from "@postern/core";
+import type { ApprovalRecord, ApprovalState, CallRecord, ToolCall } from "@postern/core";
 import { isForeign } from "../call/authority.ts";
 import { audienceKey } from "./audience.ts";
 import { artifactDigestsIn, callNeedsArtifacts, requestNeedsArtifacts } from "./references.ts";
 import type { ApprovalFilter, AudienceFilter, CallFilter, WaitingAudience, WaitingFilter } from "./store.ts";
 import { callStateAt, placeOfCursor, requestStateAt, urgencyOf } from "./urgency.ts";
 
+/**
+ * What a list of calls is filtered by. A store may keep the rest of a row in another form.
+ *
+ * @public
+ */
+export interface ListedCall extends Pick<CallRecord, "state" | "aliveUntil"> {
+  readonly call: Pick<ToolCall, "id" | "authority" | "parentId" | "tool">;
+}
+
 /** The answer of `Store.calls`, from rows in any order. */
-export function callsIn(rows: Iterable<CallRecord>, where: CallFilter, now: number): readonly CallRecord[] {
+export function callsIn<Row extends ListedCall>(rows: Iterable<Row>, where: CallFilter, now: number): readonly Row[] {
   const { state, tool, tenant, runId, parentId, before, limit = Infinity } = where;
-  const found: CallRecord[] = [];
+  const found: Row[] = [];
   for (const row of rows) {
     const { id, authority, parentId: parent, tool: name } = row.call;
     if (parentId !== undefined && parent !== parentId) continue;

@@ -11,6 +11,8 @@ import {
 import { answeringRow, answersUntil } from "./equal-calls.ts";
 import { Followers } from "./followers.ts";
 import { approvalsIn, artifactsNeededBy, audiencesIn, callsIn } from "./lists.ts";
+import { callNeedsArtifacts } from "./references.ts";
+import { recordOf, type SettledRow, settledRow } from "./row-texts.ts";
 import { leftUnknownBy, resultOfWrite, type StoredRows, secondEventOf, type WonWrite } from "./rules.ts";
 import type {
   AudienceFilter,
@@ -26,6 +28,7 @@ import type {
   WaitingAudience,
   WaitingFilter,
 } from "./store.ts";
+import { TextPages } from "./text-pages.ts";
 
 /** For this long writes are answered in microtasks; then timers and sockets get a turn. */
 const longestTurnMs = 4;
@@ -42,14 +45,14 @@ export interface MemoryStoreOptions {
 export class MemoryStore implements Store {
   readonly incarnation: string = newId("inc");
   readonly #serialize: SerializeEvent;
-  readonly #calls = new Map<string, CallRecord>();
+  readonly #calls = new Map<string, CallRecord | SettledRow>();
   /** Keys of rows by the ids of arrivals that are not their key: the first one, and those that left them unknown. */
   readonly #keys = new Map<string, string>();
   readonly #approvals = new Map<string, ApprovalRecord>();
   readonly #documents = new Map<string, Map<string, { readonly version: number; readonly text: string }>>();
   /** Keys of the rows with one `match` that may answer an equal call. */
   readonly #matches = new Map<string, Set<string>>();
-  readonly #entries: StoreEntry[] = [];
+  readonly #entries = new TextPages();
   readonly #followers: Followers;
   readonly #rows: StoredRows;
   #unpublished: StoreEntry[] = [];
@@ -66,11 +69,11 @@ export class MemoryStore implements Store {
     this.#rows = {
       incarnation: this.incarnation,
       now: () => clock.now(),
-      call: (key) => this.#calls.get(key),
+      call: (key) => this.#call(key),
       answering: (call) => {
         const keys = this.#matches.get(call.match);
         if (keys === undefined) return undefined;
-        const rows = Array.from(keys, (key) => this.#calls.get(key)).filter((row) => row !== undefined);
+        const rows = Array.from(keys, (key) => this.#call(key)).filter((row) => row !== undefined);
         return answeringRow(call, rows, { now: clock.now(), approval: (id) => this.#approvals.get(id) });
       },
       approval: (id) => this.#approvals.get(id),
@@ -114,9 +117,9 @@ export class MemoryStore implements Store {
   async call(by: CallName): Promise<CallRecord | undefined> {
     if ("match" in by) return this.#rows.answering(by);
     const { key } = by;
-    const other = this.#calls.get(this.#keys.get(key) ?? "");
+    const other = this.#call(this.#keys.get(key) ?? "");
     const isNamed = other !== undefined && (other.call.id === key || leftUnknownBy(other) === key);
-    return this.#calls.get(key) ?? (isNamed ? other : undefined);
+    return this.#call(key) ?? (isNamed ? other : undefined);
   }
 
   async approval(id: string): Promise<ApprovalRecord | undefined> {
@@ -124,7 +127,7 @@ export class MemoryStore implements Store {
   }
 
   async calls(where: CallFilter): Promise<readonly CallRecord[]> {
-    return callsIn(this.#calls.values(), where, this.#rows.now());
+    return callsIn(this.#calls.values(), where, this.#rows.now()).map(whole);
   }
 
   async approvals(where: AudienceFilter): Promise<readonly ApprovalRecord[]> {
@@ -140,7 +143,9 @@ export class MemoryStore implements Store {
   }
 
   async needed(): Promise<ReadonlySet<string>> {
-    return artifactsNeededBy([...this.#calls.values()], [...this.#approvals.values()], this.#rows.now());
+    const now = this.#rows.now();
+    const needing = [...this.#calls.values()].filter((row) => callNeedsArtifacts(row, now));
+    return artifactsNeededBy(needing.map(whole), [...this.#approvals.values()], now);
   }
 
   async *events({
@@ -152,9 +157,9 @@ export class MemoryStore implements Store {
   }): AsyncIterable<StoreEntry> {
     let left = limit;
     for (let seq = Math.max(0, after + 1); left > 0; seq += 1, left -= 1) {
-      const entry = this.#entries[seq];
-      if (entry === undefined) return;
-      yield entry;
+      const body = this.#entries.at(seq);
+      if (body === undefined) return;
+      yield { seq, body };
       if (seq % entriesATurn === entriesATurn - 1) await nextTurn();
     }
   }
@@ -181,10 +186,15 @@ export class MemoryStore implements Store {
     await this.#published?.promise;
   }
 
+  #call(key: string): CallRecord | undefined {
+    const row = this.#calls.get(key);
+    return row && whole(row);
+  }
+
   #apply({ call, approval, document }: WonWrite): void {
     if (call !== undefined) {
       this.#index(this.#calls.get(call.key), call);
-      this.#calls.set(call.key, call);
+      this.#calls.set(call.key, settledRow(call) ?? call);
       if (call.key !== call.call.id) this.#keys.set(call.call.id, call.key);
       const left = leftUnknownBy(call);
       if (left !== undefined) this.#keys.set(left, call.key);
@@ -197,7 +207,7 @@ export class MemoryStore implements Store {
     }
   }
 
-  #index(before: CallRecord | undefined, row: CallRecord): void {
+  #index(before: Pick<CallRecord, "match"> | undefined, row: CallRecord): void {
     const { key, match } = row;
     if (before?.match !== undefined) {
       const keys = this.#matches.get(before.match);
@@ -214,7 +224,7 @@ export class MemoryStore implements Store {
       const entries = this.#unpublished;
       this.#unpublished = [];
       this.#published = undefined;
-      for (const { seq, body } of entries) this.#entries.push({ seq, body });
+      for (const { body } of entries) this.#entries.add(body);
       this.#followers.notify(entries);
       published.resolve({ won: true });
     };
@@ -232,4 +242,8 @@ export class MemoryStore implements Store {
     }
     return this.#clock.monotonic() - this.#turnBegan <= longestTurnMs;
   }
+}
+
+function whole(row: CallRecord | SettledRow): CallRecord {
+  return "outcomeText" in row ? recordOf(row) : row;
 }

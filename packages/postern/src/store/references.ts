@@ -1,5 +1,5 @@
 /** Which artifacts a row refers to, and whether it still needs them. This is always computed from the row and never stored separately. */
-import type { ApprovalRecord, CallRecord } from "@postern/core";
+import type { ApprovalRecord, CallRecord, ToolCall } from "@postern/core";
 
 /** The form in arguments, outcomes and their media blocks. A quote inside a text is escaped, so a text cannot look like a reference. */
 const reference = /"\$?artifact":"([0-9a-f]{64})"/g;
@@ -20,7 +20,10 @@ const none: readonly string[] = [];
  * re-send. Both need its arguments, and an answer needs its outcome. A plain call that has ended can only be found by an
  * operator.
  */
-export function callNeedsArtifacts(record: CallRecord, now: number): boolean {
+export function callNeedsArtifacts(
+  record: Omit<CallRecord, "call" | "outcome"> & { readonly call: Pick<ToolCall, "id"> },
+  now: number,
+): boolean {
   const { state, retryable, key, call, approvalId, aliveUntil } = record;
   switch (state) {
     case "held":

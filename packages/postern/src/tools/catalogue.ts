@@ -4,7 +4,6 @@ import { pathToFileURL } from "node:url";
 import { messageOf, SystemClock } from "@postern/core";
 import type { AnyTool } from "./kinds.ts";
 import { toolOf } from "./legacy.ts";
-import { Registry } from "./registry.ts";
 import { type Toolset, takeTools } from "./toolsets/toolset.ts";
 
 /**
@@ -74,6 +73,7 @@ async function refusalsOf(
   others: readonly (AnyTool | Toolset)[],
 ): Promise<ReadonlyMap<string, string>> {
   if (found.length === 0) return new Map();
+  const { Registry } = await import("./registry.ts"); // the libraries of agents load this entry, and few of their users have a catalogue
   await using trial = new Registry({ clock: new SystemClock() });
   const attempt = (register: () => void): string | undefined => {
     try {

@@ -1,4 +1,4 @@
-import { deepFrozen, defined, isRecord, type JsonObject, type Risk, RuntimeFault, shown, visible } from "@postern/core";
+import { deepFrozen, defined, isRecord, type JsonObject, type Risk, RuntimeFault } from "@postern/core";
 import { readable, readableSchema } from "../results/readable.ts";
 import { declaredAnnotations } from "./annotations.ts";
 import { offeredSchema } from "./define.ts";
@@ -14,7 +14,7 @@ import {
   type LocalTool,
   type ProviderDefinedTool,
 } from "./kinds.ts";
-import { isOfDesigns, refuseMistypedProviders, refuseUnknownMembers } from "./known-members.ts";
+import { noTool, refuseMistypedProviders, refuseUnknownMembers } from "./known-members.ts";
 import { Members } from "./members.ts";
 import { checkedName, Silhouettes } from "./names.ts";
 import { noArguments } from "./offers.ts";
@@ -60,16 +60,6 @@ function compiledActions(tool: AnyTool, options: CompileOptions, schemas: JsonSc
   if (isLocalTool(tool)) return localActions(tool, options, schemas);
   refuseMistypedProviders(tool, members);
   return [isProviderDefinedTool(tool) ? providerDefined(tool, options, schemas) : hosted(tool, options)];
-}
-
-/** The fault for a value that has not the shape of any kind of tool. */
-export function noTool(value: unknown): RuntimeFault {
-  const name: unknown = isRecord(value) ? value["name"] : undefined;
-  const what = typeof name === "string" && name !== "" ? visible(name) : `The tool ${shown(value)}`;
-  const needs = "a tool needs a `name`, a `description`, and `execute`, `actions` or `providerSpecs`";
-  const legacy =
-    isRecord(value) && isOfDesigns(value) ? "; legacyTool() of `postern/tools` takes the designs' names" : "";
-  return new RuntimeFault("options_invalid", `${what} does not have the shape of a tool: ${needs}${legacy}.`);
 }
 
 /** Has no code here: the provider runs it, and its result arrives in a later turn. */

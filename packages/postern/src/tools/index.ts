@@ -4,6 +4,7 @@
  * @packageDocumentation
  */
 
+export { skillsForbid } from "../policy/rules/skill-layer.ts";
 export type { CatalogueOptions, FoundTool } from "./catalogue.ts";
 export { scanCatalogue } from "./catalogue.ts";
 export type { ToolCallRequest, ToolExecutionResult } from "./exchange.ts";

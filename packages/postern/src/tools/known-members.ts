@@ -2,7 +2,7 @@
  * The members that a tool may have. A member that is not known is refused: a dropped `scope` would let every caller in.
  * Next: legacy.ts (the designs' names of members).
  */
-import { camelName, nearest } from "@postern/core";
+import { camelName, isRecord, nearest, RuntimeFault, shown, visible } from "@postern/core";
 import type { CompileOptions, Override } from "./facts.ts";
 import type { ActionSpec, DeclaredUi, HostedTool, LocalTool, ProviderDefinedTool, ToolKind } from "./kinds.ts";
 import type { Members } from "./members.ts";
@@ -141,4 +141,14 @@ export function isInstance(value: object): boolean {
   while (at !== null && at !== Object.prototype && !Object.hasOwn(at, "constructor"))
     at = Object.getPrototypeOf(at) as object | null;
   return at !== null && at !== Object.prototype;
+}
+
+/** The fault for a value that has not the shape of any kind of tool. */
+export function noTool(value: unknown): RuntimeFault {
+  const name: unknown = isRecord(value) ? value["name"] : undefined;
+  const what = typeof name === "string" && name !== "" ? visible(name) : `The tool ${shown(value)}`;
+  const needs = "a tool needs a `name`, a `description`, and `execute`, `actions` or `providerSpecs`";
+  const legacy =
+    isRecord(value) && isOfDesigns(value) ? "; legacyTool() of `postern/tools` takes the designs' names" : "";
+  return new RuntimeFault("options_invalid", `${what} does not have the shape of a tool: ${needs}${legacy}.`);
 }

@@ -1,6 +1,6 @@
 import { requireRisk } from "@postern/core";
-import { noTool } from "./compile.ts";
 import { type AnyTool, kindOf } from "./kinds.ts";
+import { noTool } from "./known-members.ts";
 import { toolOf } from "./legacy.ts";
 import { deferredOf, type OfferOptions, schemaNamed, schemasFor, type ToolSchema } from "./offers.ts";
 

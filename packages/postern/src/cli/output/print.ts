@@ -2,7 +2,7 @@
 import { asTypedHere, commandName } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host, InsideNeeds } from "../host.ts";
-import { type Connection, connect } from "../start/connect.ts";
+import type { Connection } from "../start/connect.ts";
 import { type Paint, paintFor, paintRisk, type Terminal } from "./terminal.ts";
 import { type Cell, relative, table } from "./text.ts";
 
@@ -29,6 +29,7 @@ export async function withPostern<Result>(
   needs: InsideNeeds,
   body: (work: Work) => Promise<Result>,
 ): Promise<Result> {
+  const { connect } = await import("../start/connect.ts");
   const connection = await connect(host, flags, needs);
   const { terminal, clock } = host;
   try {

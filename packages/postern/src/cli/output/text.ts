@@ -19,14 +19,19 @@ export function visibleLines(text: string): readonly string[] {
 
 const wide =
   /^(?:\p{Emoji_Presentation}|[\u{1100}-\u{115f}\u{2e80}-\u{303e}\u{3041}-\u{33ff}\u{3400}-\u{4dbf}\u{4e00}-\u{9fff}\u{a000}-\u{a4cf}\u{ac00}-\u{d7a3}\u{f900}-\u{faff}\u{fe30}-\u{fe6f}\u{ff00}-\u{ff60}\u{ffe0}-\u{ffe6}\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}])/u;
-const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
+let made: Intl.Segmenter | undefined;
+/** Made when a text is divided for the first time: most commands divide none. */
+function graphemesOf(text: string): Intl.Segments {
+  made ??= new Intl.Segmenter("en", { granularity: "grapheme" });
+  return made.segment(text);
+}
 const ascii = /^[ -~]*$/;
 
 /** Columns on a screen. The text holds no colour codes: it is measured before it is painted. */
 export function widthOf(text: string): number {
   if (ascii.test(text)) return text.length;
   let columns = 0;
-  for (const { segment } of graphemes.segment(text))
+  for (const { segment } of graphemesOf(text))
     columns += wide.test(segment) || segment.includes("\u{fe0f}") ? 2 : /^\p{M}/u.test(segment) ? 0 : 1;
   return columns;
 }
@@ -34,9 +39,10 @@ export function widthOf(text: string): number {
 /** Cuts to so many columns; an ellipsis shows the cut. */
 export function fit(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;
+  if (ascii.test(text)) return `${text.slice(0, Math.max(0, columns - 1))}…`;
   let kept = "";
   let used = 0;
-  for (const { segment } of graphemes.segment(text)) {
+  for (const { segment } of graphemesOf(text)) {
     const next = widthOf(segment);
     if (used + next > columns - 1) break;
     kept += segment;
@@ -52,7 +58,7 @@ export function wrap(text: string, columns: number): readonly string[] {
   const lines: string[] = [];
   let line = "";
   let used = 0;
-  for (const { segment } of widthOf(text) <= columns ? [{ segment: text }] : graphemes.segment(text)) {
+  for (const { segment } of widthOf(text) <= columns ? [{ segment: text }] : graphemesOf(text)) {
     const next = widthOf(segment);
     if (line !== "" && used + next > columns) {
       lines.push(line);

@@ -2,7 +2,7 @@ import { type JSONRPCMessage, SdkHttpError, StreamableHTTPClientTransport } from
 import { isJsonObject, type Json, type JsonObject, messageOf, parseStrict, RuntimeFault } from "@postern/core";
 import { isAlive } from "@postern/core/system";
 import { LineTransport, type Pipes } from "../../mcp/server/line-transport.ts";
-import { patientSend } from "../../server/client/patient-send.ts";
+import { patientFetch } from "../../server/client/patient-fetch.ts";
 import { readToken } from "../../server/credentials.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { ServerFile } from "./server-file.ts";
@@ -21,20 +21,20 @@ export async function bridgeStdio(
   const here = new LineTransport(pipes);
   const { promise: ended, resolve: end } = Promise.withResolvers<ExitCode>();
   here.onclose = () => end(exitCodes.ok);
-  here.onmessage = (message) => void forward(message, there, here);
+  here.onmessage = (message) => void forward(message as unknown as JSONRPCMessage, there, here); // it was read as one
   there.onmessage = (message) => {
     const version = negotiatedVersion(message);
     if (version !== undefined) there.setProtocolVersion(version);
-    void here.send(message);
+    void here.send(message as unknown as JsonObject); // it was read from JSON
   };
   there.onerror = (error) => {
     const isLost = !isAlive(pid) || (error instanceof SdkHttpError && error.status === 404);
     if (there.sessionId === undefined || !isLost) return;
     end(exitCodes.failed);
-    void here.close();
+    here.close();
   };
   await there.start();
-  await here.start();
+  here.start();
   const code = await ended;
   await there.terminateSession().catch(() => undefined); // it may have gone before us; its own idle limit ends the session then
   await there.close();
@@ -49,8 +49,7 @@ async function reach(url: string, dataFolder: string): Promise<StreamableHTTPCli
       `There is no agent.token in ${dataFolder}, though Postern runs at ${url}. Restart it.`,
     );
   const requestInit = { headers: { authorization: `Bearer ${token}` } };
-  const fetch = (to: string | URL, init?: RequestInit): Promise<Response> => patientSend(new Request(to, init));
-  return new StreamableHTTPClientTransport(new URL("/mcp", url), { requestInit, fetch });
+  return new StreamableHTTPClientTransport(new URL("/mcp", url), { requestInit, fetch: patientFetch });
 }
 
 /** A request that cannot be forwarded gets an error answer, so that the client does not wait forever. */

@@ -12,6 +12,7 @@ import type { Settings } from "../../config/settings.ts";
 import { configSnapshot } from "../../config/snapshot.ts";
 import { loadToolFolders, loadToolModules, type RejectedTool } from "../../config/tool-modules.ts";
 import type { OpenIdSignIn } from "../../identity/accounts.ts";
+import type { ResourceServer } from "../../identity/resource-server.ts";
 import { createMcpGateway, type McpGateway } from "../../mcp/server/mcp-server.ts";
 import { openRunFolders } from "../../observe/runs/folders.ts";
 import type { Runtime } from "../../runtime/api/api.ts";
@@ -133,6 +134,7 @@ async function httpServerOf(
     memory: memory?.candidates,
     accounts: runtime.accounts,
     openId: await openIdOf(parts),
+    oauth: await resourceServerOf(parts),
     publicUrl: settings.listen.publicUrl,
     // A store gives what it reads to the redactor: one read masks the new value.
     learnSecret: async (connector, key) => {
@@ -142,7 +144,7 @@ async function httpServerOf(
     },
     command: { full: command, withoutValues: withoutValues(command) },
     policies: policyReader(settings, redactor),
-    mcp: (request, by, path) => mcp.handle(request, by, path),
+    mcp: (exchange, by, path) => mcp.handle(exchange, by, path),
     page: consoleFiles({ prepare: buildConsole, command: withoutValues(command) }),
     log: (message, fields) => log.problem(redactor.redact(`${message} ${JSON.stringify(fields)}`)),
   });
@@ -172,6 +174,19 @@ async function openIdOf({ settings, needs, log, secrets, redactor }: WiringParts
   if (missing !== undefined)
     log.problem(`\`accounts.openid\` is configured, but it cannot be used to sign in. ${missing}`);
   return new OpenId(openId, { clock, resolve: (text) => withSecrets(text, revealer({ secrets, redactor })) });
+}
+
+/** The issuer is asked in the background, so that Postern starts without it and the operator learns of a wrong address. */
+async function resourceServerOf({ settings, needs, log }: WiringParts): Promise<ResourceServer | undefined> {
+  const { oauth, listen } = settings;
+  if (oauth === undefined) return undefined;
+  const { audienceProblem, ResourceServer } = await import("../../identity/resource-server.ts");
+  const server = new ResourceServer(oauth, { clock, onProblem: (problem) => log.problem(problem) });
+  if (needs.tools !== true) return server;
+  const problem = audienceProblem(oauth.audience, listen.publicUrl);
+  if (problem !== undefined) log.problem(problem);
+  void server.check();
+  return server;
 }
 
 /** What agents may call. */

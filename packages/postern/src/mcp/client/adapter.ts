@@ -77,6 +77,7 @@ export function adapt(
         onProgress: (content, fraction, count) => context.progress(content, fraction, count),
         principal: inside?.call.authority.principal,
         meta: inside?.caller.requestMeta,
+        client: inside?.caller.client,
       });
       if (answer instanceof LostAnswer) return answer as unknown as ToolAnswer; // `toRawResult` takes it
       const { content, structured, isError } = answer;

@@ -9,12 +9,10 @@ const envelope: ReadonlySet<string> = new Set(["content", "structuredContent", "
  * The answer in the result of a `tools/call`. A server that answers has run the tool, so whatever it sent is its answer, also
  * what the protocol does not have.
  *
- * @throws Error if the server asks for input; an unknown outcome if its result is of another type and holds nothing
+ * @throws Error, an unknown outcome, if its result is of another type and holds nothing
  */
 export function answerIn(tool: string, { result = {}, large, asText }: Exchange, isModern: boolean): UpstreamAnswer {
   const { content, structuredContent, resultType, isError } = result;
-  if (isModern && resultType === "input_required")
-    throw new Error(`Tool \`${tool}\` asks for input while it runs, which is switched off.`);
   const isOther = isModern && typeof resultType === "string" && resultType !== "complete";
   if (isOther && content === undefined && structuredContent === undefined)
     throw lostCall(

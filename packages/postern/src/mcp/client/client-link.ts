@@ -1,18 +1,15 @@
-import type { Client, PriorDiscovery, StreamableHTTPClientTransport, Transport } from "@modelcontextprotocol/client";
-import type { Clock } from "@postern/core";
-import { pageType } from "../../tools/ui.ts";
+import type { StreamableHTTPClientTransport, Transport } from "@modelcontextprotocol/client";
+import { type Clock, isJsonObject } from "@postern/core";
+import { PendingRequests } from "./exchange.ts";
 import { IncomingMessages } from "./incoming-messages.ts";
 import type { ProcessTransport } from "./process-transport.ts";
-import { priorOf, type Revision, type SpokenRevision, versionsOf } from "./revision.ts";
+import type { Askable } from "./questions.ts";
+import { assumedOf, type KnownServer, type Revision, type SpokenRevision } from "./revision.ts";
 import { reasonOf, statusOf, wasReached } from "./sdk-faults.ts";
 import type { ServerAddress } from "./server-config.ts";
-import type { ToolList } from "./tool-list.ts";
+import { ServerPeer } from "./server-peer.ts";
 
-/** MCP Apps: a server lists the pages of its tools only to a client that declares this extension. */
-const uiExtension = "io.modelcontextprotocol/ui";
 const probeTimeoutMs = 10_000;
-/** A list with more pages than this never ends. */
-const mostPages = 10_000;
 
 export interface LinkOptions {
   readonly clock: Clock;
@@ -22,7 +19,7 @@ export interface LinkOptions {
   readonly startTimeoutMs: number;
   /** The most bytes of one message. */
   readonly limitBytes: number;
-  readonly tools: ToolList;
+  readonly mayAsk: readonly Askable[];
   readonly onClose: (why: string) => void;
   readonly onToolsChanged: () => void;
 }
@@ -33,15 +30,14 @@ export interface ServerFacts {
   readonly revision: string;
 }
 
-/** The SDK's client and its transport: makes a connection and finds out the revision that both sides speak. */
+/** Makes a connection over the transport that a server speaks, and finds out the revision that both sides speak. */
 export class ClientLink {
   readonly #address: ServerAddress;
   readonly #options: LinkOptions;
   readonly #aborted = new AbortController();
-  #client: Client | undefined;
+  #peer: ServerPeer | undefined;
   #process: ProcessTransport | undefined;
   #http: StreamableHTTPClientTransport | undefined;
-  #incoming: IncomingMessages | undefined;
   #waitUntil: number | undefined;
 
   constructor(address: ServerAddress, options: LinkOptions) {
@@ -49,8 +45,8 @@ export class ClientLink {
     this.#options = options;
   }
 
-  get client(): Client | undefined {
-    return this.#client;
+  get peer(): ServerPeer | undefined {
+    return this.#peer;
   }
 
   get processId(): number | undefined {
@@ -63,10 +59,6 @@ export class ClientLink {
 
   get hasSession(): boolean {
     return this.#http?.sessionId !== undefined;
-  }
-
-  get declaresTools(): boolean {
-    return this.#incoming?.declaresTools !== false;
   }
 
   /** @throws Error that says why, and what the server last wrote to its error stream */
@@ -104,7 +96,7 @@ export class ClientLink {
   }
 
   async close(): Promise<void> {
-    await this.#client?.close().catch(ignored);
+    await this.#peer?.close().catch(ignored);
     await this.#process?.close();
   }
 
@@ -113,7 +105,7 @@ export class ClientLink {
     if (this.#address.kind === "stdio") return this.#newestFirst();
     const [first, other] = transportsOf(this.#address, spoken.speaksSse);
     const by = (transport: HttpTransport): Promise<ServerFacts> =>
-      transport === "sse" ? this.#attach({ kind: "legacy" }, ignored, transport) : this.#newestFirst();
+      transport === "sse" ? this.#attach({ isOld: true }, transport) : this.#newestFirst();
     try {
       const facts = await by(first);
       spoken.speaksSse = first === "sse";
@@ -136,87 +128,50 @@ export class ClientLink {
    */
   async #newestFirst(): Promise<ServerFacts> {
     const { spoken, clock, revision } = this.#options;
-    const prior = priorOf(revision) ?? spoken.recall(clock);
-    let isInitialized = false;
-    const onInitialize = (): void => {
-      isInitialized = true;
-    };
+    const known = assumedOf(revision) ?? spoken.recall(clock);
     try {
-      return await this.#attach(prior, onInitialize);
+      return await this.#attach(known);
     } catch (error) {
-      const late = this.#incoming?.discovered;
+      const late = this.#peer?.discovered;
       if (late === undefined) this.forgetRevision();
-      else spoken.keep({ kind: "modern", discover: late } as unknown as PriorDiscovery, clock); // the SDK checks it
-      const mayBeOld = prior === undefined && !isInitialized && wasReached(error) && !this.#aborted.signal.aborted;
+      else spoken.keep({ isOld: false, discovered: late }, clock);
+      const mayBeOld =
+        known === undefined && this.#peer?.beganOld !== true && wasReached(error) && !this.#aborted.signal.aborted;
       if (!mayBeOld || this.#waitUntil !== undefined) throw error;
       await this.close();
-      return await this.#attach({ kind: "legacy" }, onInitialize);
+      return await this.#attach({ isOld: true });
     }
   }
 
-  async #attach(
-    prior: PriorDiscovery | undefined,
-    onInitialize: () => void,
-    over: HttpTransport = "http",
-  ): Promise<ServerFacts> {
-    const { clock, spoken, startTimeoutMs, onClose } = this.#options;
+  async #attach(known: KnownServer | undefined, over: HttpTransport = "http"): Promise<ServerFacts> {
+    const { clock, spoken, startTimeoutMs, onClose, revision, name, mayAsk } = this.#options;
     const { signal } = this.#aborted;
     signal.throwIfAborted();
-    const client = await this.#newClient();
-    this.#client = client;
-    const transport = watchInitialize(await this.#transport(over), onInitialize);
-    const aborted = Promise.withResolvers<never>();
-    const onAbort = (): void => aborted.reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    try {
-      const connecting = client.connect(transport, {
-        timeout: startTimeoutMs,
-        signal,
-        ...(prior !== undefined && { prior }),
-      });
-      await Promise.race([connecting, aborted.promise]);
-    } finally {
-      signal.removeEventListener("abort", onAbort);
-      aborted.promise.catch(ignored);
-    }
-    client.onclose = () => onClose(`the connection closed${this.#lastError()}`);
-    const discover = client.getDiscoverResult();
-    spoken.keep(discover === undefined ? { kind: "legacy" } : { kind: "modern", discover }, clock);
-    this.#listen(client);
-    const { name = "", version = "" } = client.getServerVersion() ?? {};
-    return { name, version, revision: client.getNegotiatedProtocolVersion() ?? "" };
+    const pending = new PendingRequests();
+    const peer = new ServerPeer(await this.#transport(over, pending), {
+      ...{ clock, pending, signal, offered: revision, timeoutMs: startTimeoutMs },
+      ...{ server: name, mayAsk },
+      probeTimeoutMs: Math.min(probeTimeoutMs, startTimeoutMs / 2),
+    });
+    this.#peer = peer;
+    spoken.keep(await unlessAborted(peer.connect(known), signal), clock);
+    peer.onclose = () => onClose(`the connection closed${this.#lastError()}`);
+    this.#listen(peer);
+    const { name: stated, version } = peer.info;
+    return { name: String(stated ?? ""), version: String(version ?? ""), revision: peer.revision };
   }
 
-  async #newClient(): Promise<Client> {
-    const sdk = await import("@modelcontextprotocol/client");
-    const versions = versionsOf(this.#options.revision);
-    const timeoutMs = Math.min(probeTimeoutMs, this.#options.startTimeoutMs / 2);
-    return new sdk.Client(
-      { name: "postern", version: "1" },
-      {
-        capabilities: { extensions: { [uiExtension]: { mimeTypes: [pageType] } } },
-        versionNegotiation: { mode: "auto", probe: { timeoutMs } },
-        ...(versions !== undefined && { supportedProtocolVersions: versions }),
-        listMaxPages: mostPages,
-        inputRequired: { autoFulfill: false },
-        // Without a validator, because the SDK would throw away a result that does not fit its schema.
-        jsonSchemaValidator: { getValidator: () => undefined as never },
-      },
-    );
-  }
-
-  async #transport(over: HttpTransport): Promise<Transport> {
-    const { clock, limitBytes, tools, onToolsChanged } = this.#options;
-    const incoming = new IncomingMessages(clock, tools, onToolsChanged);
-    this.#incoming = incoming;
+  async #transport(over: HttpTransport, pending: PendingRequests): Promise<Transport> {
+    const { clock, limitBytes, onToolsChanged } = this.#options;
+    const incoming = new IncomingMessages(clock, onToolsChanged);
     if (this.#address.kind === "stdio") {
       const { ProcessTransport } = await import("./process-transport.ts");
-      this.#process = new ProcessTransport(this.#address, { incoming, clock, limitBytes });
+      this.#process = new ProcessTransport(this.#address, { incoming, pending, clock, limitBytes });
       return this.#process;
     }
     if (over === "sse") {
       const { sseTransport } = await import("./sse-transport.ts");
-      return sseTransport(this.#address, { incoming, clock, limitBytes });
+      return sseTransport(this.#address, { incoming, pending, clock, limitBytes });
     }
     const [{ StreamableHTTPClientTransport }, { boundedFetch }] = await Promise.all([
       import("@modelcontextprotocol/client"),
@@ -226,15 +181,16 @@ export class ClientLink {
     const onWait = (until: number): void => {
       this.#waitUntil = until;
     };
-    const fetch = authorize(boundedFetch({ incoming, clock, limitBytes, onWait }), url.origin);
+    const fetch = authorize(boundedFetch({ incoming, pending, clock, limitBytes, onWait }), url.origin);
     this.#http = new StreamableHTTPClientTransport(url, { fetch, requestInit: { headers } });
     return this.#http;
   }
 
   /** A server of 2026 reports changes of its tools only to clients that asked for it. */
-  #listen(client: Client): void {
-    if (client.getProtocolEra() !== "modern" || client.getServerCapabilities()?.tools?.listChanged !== true) return;
-    client.listen({ toolsListChanged: true }, { timeout: this.#options.startTimeoutMs }).catch(ignored);
+  #listen(peer: ServerPeer): void {
+    const { tools } = peer.capabilities;
+    if (peer.isOld || !isJsonObject(tools) || tools["listChanged"] !== true) return;
+    peer.request("subscriptions/listen", { notifications: { toolsListChanged: true } }).catch(ignored);
   }
 
   /** The last line that the server wrote to its error stream, for a message. */
@@ -264,14 +220,16 @@ function mayTake(other: HttpTransport, error: unknown): boolean {
   return other === "sse" ? refusesPost.has(statusOf(error)) : wasReached(error);
 }
 
-/** Calls `onInitialize` when `initialize` is sent: from then on the server counts as one of 2025. */
-function watchInitialize(transport: Transport, onInitialize: () => void): Transport {
-  const send = transport.send.bind(transport);
-  transport.send = (message, options) => {
-    if ("method" in message && message.method === "initialize") onInitialize();
-    return send(message, options);
-  };
-  return transport;
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    aborted.catch(ignored);
+  }
 }
 
 function unchanged(send: typeof fetch): typeof fetch {

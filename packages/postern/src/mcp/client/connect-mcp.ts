@@ -9,8 +9,8 @@ import { publicName } from "../../tools/upstream-names.ts";
 import type { ReadUi } from "./adapter.ts";
 import type { Definition, Pin, TrustedDefinitions } from "./definition.ts";
 import type { ToolsPlace } from "./listed-tools.ts";
+import { McpUpstream } from "./mcp-upstream.ts";
 import { SpokenRevision } from "./revision.ts";
-import { SdkUpstream } from "./sdk-upstream.ts";
 import { ServerTools, type ToolRegistrar } from "./server-collection.ts";
 import { addressOf, type ServerConfig } from "./server-config.ts";
 import { uiPageIn } from "./ui.ts";
@@ -87,9 +87,9 @@ export async function connectMcp(server: McpServer): Promise<McpToolbox> {
   };
   const address = await addressOf(shown, config, { resolve: noSecrets, learn });
   if (address.kind === "openapi") throw new RuntimeFault("options_invalid", onlyMcp);
-  const upstream = new SdkUpstream(address, {
+  const upstream = new McpUpstream(address, {
     ...{ clock: new SystemClock(), name: shown, spoken: new SpokenRevision() },
-    ...{ revision: config.revision, startTimeoutMs: config.startTimeoutMs },
+    ...{ revision: config.revision, mayAsk: config.mayAsk, startTimeoutMs: config.startTimeoutMs },
     events: {
       onClose: () => undefined, // later calls fail with the reason
       onToolsChanged: () => relist(),

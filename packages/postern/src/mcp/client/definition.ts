@@ -20,8 +20,22 @@ export const pageFields = ["mimeType", "page", "text", "_meta"] as const;
 /** A definition is stored and shown to a person; something larger is no description of a tool. */
 const maxCharacters = 256 * 1024;
 
-/** @throws RangeError, TypeError when it is too large, nested too deep, or holds half a surrogate pair */
+const read = new WeakMap<UpstreamTool, Definition>();
+
+/**
+ * Each listed tool is read once.
+ *
+ * @throws RangeError, TypeError when it is too large, nested too deep, or holds half a surrogate pair
+ */
 export function definitionOf(tool: UpstreamTool): Definition {
+  const known = read.get(tool);
+  if (known !== undefined) return known;
+  const definition = readDefinition(tool);
+  read.set(tool, definition);
+  return definition;
+}
+
+function readDefinition(tool: UpstreamTool): Definition {
   const listed = tool as unknown as JsonObject; // it was read from JSON
   const body = Object.fromEntries(
     definitionFields.flatMap((field): [string, Json][] => {

@@ -1,6 +1,5 @@
-import { AsyncLocalStorage } from "node:async_hooks";
-import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import type { Clock, JsonObject } from "@postern/core";
+import type { ClientOfCall } from "../../call/client-of-call.ts";
 import type { LargeJson } from "../../results/large-json.ts";
 import type { UpstreamRpcError } from "../../tools/rpc-error.ts";
 import { withEndCallback } from "./bounded-body.ts";
@@ -10,18 +9,20 @@ const resumeWithinMs = 10_000;
 const settleMs = 100;
 
 /**
- * One `tools/call` on the connection: what was sent, and what came back beside the result that the SDK returns. When an
- * answer's stream breaks, the SDK would wait until its timeout; this class sees the stream end.
+ * One `tools/call` on the connection: what was sent, and what came back beside the result. When an answer's stream breaks, the
+ * SDK's transport waits; this class sees the stream end.
  */
 export class Exchange {
   /** Whether a request has been handed to the network. */
   sent = false;
   /** Its answer was too large, and was not read. */
   tooLarge = false;
-  /** The result that the server sent, unchecked: the SDK refuses a whole result for one block that it does not know. */
+  /** The result that the server sent, unchecked. */
   result: JsonObject | undefined;
   /** The structured content of its answer, if the worker thread read it. */
   large: LargeJson | undefined;
+  /** The client that waits for the call. */
+  readonly client: ClientOfCall | undefined;
   /** Why its answer cannot be read. */
   unreadable: string | undefined;
   /** The JSON-RPC error that the server sent. */
@@ -30,12 +31,13 @@ export class Exchange {
   asText: readonly string[] = [];
   /** When the server takes calls again, in milliseconds of the wall clock. */
   resetsAt: number | undefined;
+  /** The last event of its stream that had an id, from which the stream can be resumed. */
+  lastEventId: string | undefined;
   readonly #clock: Clock;
   readonly #onSuspect: () => void;
   readonly #onBroken: () => void;
   #open = 0;
   #over = false;
-  #isResumable = false;
   #retryMs = 0;
   #cancelWait: (() => void) | undefined;
 
@@ -43,7 +45,8 @@ export class Exchange {
    * @param onSuspect the stream ended without an answer: is the server still there?
    * @param onBroken no answer will come
    */
-  constructor(clock: Clock, onSuspect: () => void, onBroken: () => void) {
+  constructor(clock: Clock, onSuspect: () => void, onBroken: () => void, client?: ClientOfCall) {
+    this.client = client;
     this.#clock = clock;
     this.#onSuspect = onSuspect;
     this.#onBroken = onBroken;
@@ -59,11 +62,6 @@ export class Exchange {
     this.#open += 1;
     this.#cancelWait?.();
     return withEndCallback(body, () => this.#ended());
-  }
-
-  /** An event of its stream had an id: the stream can be resumed. */
-  resumable(): void {
-    this.#isResumable = true;
   }
 
   /** The server asked to wait this long before its stream is resumed. */
@@ -87,7 +85,7 @@ export class Exchange {
     // The SDK's parser still has the last bytes, so this waits.
     this.#later(settleMs, () => {
       this.#onSuspect();
-      if (this.#isResumable) this.#waitForStream();
+      if (this.lastEventId !== undefined) this.#waitForStream();
       else this.#onBroken();
     });
   }
@@ -106,38 +104,35 @@ export class Exchange {
   }
 }
 
-const current = new AsyncLocalStorage<Exchange>();
-
-/** Everything that the SDK sends while `body` runs belongs to this exchange, later resumptions included. */
-export function withExchange<T>(exchange: Exchange, body: () => Promise<T>): Promise<T> {
-  return current.run(exchange, body);
-}
-
-/** The exchange of the code that runs now. */
-export function currentExchange(): Exchange | undefined {
-  return current.getStore();
-}
-
-/** The exchange to which a message of this method belongs. A ping or a list during a call belongs to none. */
-export function exchangeOf(method: string): Exchange | undefined {
-  return method === "tools/call" ? currentExchange() : undefined;
-}
-
-/** The requests of one connection that have no answer yet, for transports that receive all answers on one stream. */
+/** The own requests of one connection that have no answer yet. Tool calls have an exchange; other requests do not. */
 export class PendingRequests {
-  /** Calls have an exchange; other requests do not. */
   readonly #requests = new Map<number | string, Exchange | undefined>();
+  /** Calls whose stream can be resumed, by the id of its last event. */
+  readonly #byEvent = new Map<string, Exchange>();
 
-  /** Call it before the message is sent, in the context of its exchange. */
-  sending(message: JSONRPCMessage): void {
-    if (!("method" in message)) return;
-    const cancelled = message.method === "notifications/cancelled" && message.params?.["requestId"];
-    if (typeof cancelled === "number" || typeof cancelled === "string") this.#requests.delete(cancelled);
-    if ("id" in message) this.#requests.set(message.id, exchangeOf(message.method));
+  /** Calls whose server asks something, by the id of its request: over HTTP it comes on the stream of the call. */
+  readonly #asking = new Map<number | string, Exchange>();
+
+  /** A request of the server came on the stream of this call. */
+  asks(id: number | string, exchange: Exchange): void {
+    this.#asking.set(id, exchange);
   }
 
-  /** The request was not sent, or its answer was passed on. */
-  readonly answered = (id: number | string): void => void this.#requests.delete(this.#sentId(id));
+  /** The call during which the server asks. Over pipes only a single call can be told. */
+  askingCall(id: number | string): Exchange | undefined {
+    const known = this.#asking.get(id);
+    this.#asking.delete(id);
+    if (known !== undefined) return known;
+    const calls = [...this.#requests.values()].filter((exchange) => exchange !== undefined);
+    return calls.length === 1 ? calls[0] : undefined;
+  }
+
+  begin(id: number | string, exchange: Exchange | undefined): void {
+    this.#requests.set(id, exchange);
+  }
+
+  /** The request was not sent, or was answered or cancelled. */
+  readonly end = (id: number | string): void => void this.#requests.delete(this.#sentId(id));
 
   readonly only = (): number | string | undefined =>
     this.#requests.size === 1 ? [...this.#requests.keys()][0] : undefined;
@@ -145,6 +140,24 @@ export class PendingRequests {
   readonly isAwaited = (id: number | string): boolean => this.#requests.has(this.#sentId(id));
 
   readonly exchange = (id: number | string): Exchange | undefined => this.#requests.get(this.#sentId(id));
+
+  /** The call whose stream is requested again after this event. */
+  resumed(eventId: string): Exchange | undefined {
+    const exchange = this.#byEvent.get(eventId);
+    this.#byEvent.delete(eventId);
+    return exchange;
+  }
+
+  /** An event of the call's stream had an id: the stream can be resumed from there. */
+  resumable(exchange: Exchange, eventId: string): void {
+    if (exchange.lastEventId !== undefined) this.#byEvent.delete(exchange.lastEventId);
+    exchange.lastEventId = eventId;
+    this.#byEvent.set(eventId, exchange);
+  }
+
+  forget({ lastEventId }: Exchange): void {
+    if (lastEventId !== undefined) this.#byEvent.delete(lastEventId);
+  }
 
   /** A server may answer `"7"` to 7. */
   #sentId(id: number | string): number | string {

@@ -6,8 +6,9 @@
 import { isJsonObject, type Json, type JsonObject } from "@postern/core";
 import { Agent, type Dispatcher, EnvHttpProxyAgent, fetch as undiciFetch } from "undici";
 import type { UpstreamRpcError } from "../../tools/rpc-error.ts";
+import { isMessageId } from "../protocol/peer.ts";
 import { boundedBody } from "./bounded-body.ts";
-import { currentExchange, type Exchange, exchangeOf } from "./exchange.ts";
+import type { Exchange, PendingRequests } from "./exchange.ts";
 import type { AwaitedRequests, IncomingMessages } from "./incoming-messages.ts";
 import { errorOf } from "./server-message.ts";
 
@@ -36,6 +37,7 @@ function agentFor(name: string, make: () => Dispatcher): Dispatcher {
 
 export interface BoundedFetchOptions {
   readonly incoming: IncomingMessages;
+  readonly pending: PendingRequests;
   /** The most bytes of one message. */
   readonly limitBytes: number;
   /** Called with when the server takes requests again, in milliseconds of the wall clock, unless a tool call was refused. */
@@ -48,7 +50,9 @@ export function boundedFetch(options: BoundedFetchOptions): typeof fetch {
   return async (url, init) => {
     const request = requestIn(init?.body);
     const isResumed = init?.method === "GET";
-    const exchange = isResumed ? currentExchange() : exchangeOf(request?.method ?? "");
+    const exchange = isResumed
+      ? options.pending.resumed(new Headers(init.headers).get("last-event-id") ?? "")
+      : request && options.pending.exchange(request.id);
     if (isResumed) exchange?.resuming();
     else exchange?.sending();
     const response = await httpFetch(url, init);
@@ -61,7 +65,8 @@ export function boundedFetch(options: BoundedFetchOptions): typeof fetch {
       isAwaited: () => true, // a body that answers another request is unreadable
       exchange: () => exchange,
     };
-    return boundedResponse(response, { incoming: options.incoming, awaited, exchange }, options);
+    const { incoming, pending } = options;
+    return boundedResponse(response, { incoming, pending, awaited, exchange }, options);
   };
 }
 
@@ -149,7 +154,7 @@ export function retryAfterOf(
 }
 
 /** The body is the SDK's own JSON. A request without a body only listens. */
-function requestIn(body: unknown): { readonly id: RequestId; readonly method: string } | undefined {
+export function requestIn(body: unknown): { readonly id: RequestId; readonly method: string } | undefined {
   if (typeof body !== "string") return undefined;
   const message = JSON.parse(body) as Json; // JSON.parse returns only JSON
   const { id, method } = isJsonObject(message) ? message : ({} as JsonObject);
@@ -160,6 +165,7 @@ type RequestId = number | string;
 
 interface HttpReader {
   readonly incoming: IncomingMessages;
+  readonly pending: PendingRequests;
   readonly awaited: AwaitedRequests;
   readonly exchange: Exchange | undefined;
 }
@@ -200,7 +206,7 @@ export async function readEvents(events: Buffer, reader: HttpReader): Promise<Bu
 
 const field = /^(id|retry|event|data)(?::[ ]?(.*))?$/;
 
-async function readEvent(event: string, { incoming, awaited, exchange }: HttpReader): Promise<string> {
+async function readEvent(event: string, { incoming, pending, awaited, exchange }: HttpReader): Promise<string> {
   const others: string[] = [];
   const data: string[] = [];
   let type = "message";
@@ -209,11 +215,13 @@ async function readEvent(event: string, { incoming, awaited, exchange }: HttpRea
     if (name === "data") data.push(value);
     else others.push(line);
     if (name === "event" && value !== "") type = value;
-    if (name === "id" && value !== "") exchange?.resumable();
+    if (name === "id" && value !== "" && exchange !== undefined) pending.resumable(exchange, value);
     if (name === "retry" && /^\d+$/.test(value)) exchange?.retryAfter(Number(value));
   }
   if (data.join("") === "" || type !== "message") return event;
   const { messages, asSent } = await incoming.readLarge(Buffer.from(data.join("\n")), awaited);
+  for (const { id, method } of messages)
+    if (method !== undefined && isMessageId(id) && exchange !== undefined) pending.asks(id, exchange);
   if (asSent) return event;
   const kept = others.filter((line) => line !== "").join("\n");
   const head = kept === "" ? "" : `${kept}\n`;

@@ -1,10 +1,9 @@
-import { type Clock, isJsonObject, type Json, type JsonObject, messageOf } from "@postern/core";
+import { type Clock, isJsonObject, type JsonObject, messageOf } from "@postern/core";
 import type { UpstreamRpcError } from "../../tools/rpc-error.ts";
 import type { Exchange } from "./exchange.ts";
 import { Inflow } from "./inflow.ts";
 import { type LargeMessage, largeBytes, readLargeMessage } from "./large-message.ts";
 import { answeredIn, readServerMessage, type ServerMessage, scalarMember } from "./server-message.ts";
-import type { ToolList } from "./tool-list.ts";
 
 /** The requests of a connection that have no answer yet. */
 export interface AwaitedRequests {
@@ -13,11 +12,9 @@ export interface AwaitedRequests {
   readonly isAwaited: (id: number | string) => boolean;
   /** The exchange of this request, if the request is a tool call that waits. */
   readonly exchange: (id: number | string) => Exchange | undefined;
-  /** Called for each answer that is passed on. */
-  readonly answered?: (id: number | string) => void;
 }
 
-/** What the SDK is to read of one text. */
+/** The messages of one text. */
 export interface ParsedMessages {
   readonly messages: readonly JsonObject[];
   /** The messages are what the text says, unchanged. */
@@ -32,30 +29,23 @@ interface MessageBytes {
 
 const nothing: ParsedMessages = { messages: [], asSent: false };
 
-const probeId = /^server-discover-probe-/;
 const toolsChanged = "notifications/tools/list_changed";
-/** The notifications that the SDK's client needs as it is used here. */
-const used = new Set(["notifications/progress", "notifications/cancelled", "notifications/subscriptions/acknowledged"]);
+/** The other notifications that are read here. */
+const used = new Set(["notifications/progress", "notifications/cancelled"]);
 const previewBytes = 512;
 const edgeBytes = 4_096;
 const methodFirst = new RegExp(String.raw`^\s*\{(?:\s*${scalarMember}\s*,)*?\s*"method"\s*:\s*"([^"\\]*)"`);
 
 /**
- * Reads everything that one server sends, before the SDK does. An answer that cannot be read ends its call, messages that
- * nothing here uses are dropped unread, and facts that the SDK does not pass on are stored in the call's exchange.
+ * Reads everything that one server sends. An answer that cannot be read ends its call, messages that nothing here uses are
+ * dropped unread, and what belongs to an answer is stored in the call's exchange.
  */
 export class IncomingMessages {
-  /** False if the server did not declare tools. It may list some anyway. */
-  declaresTools = true;
-  /** A late answer to the question which revision the server speaks. */
-  discovered: JsonObject | undefined;
   readonly inflow: Inflow;
-  readonly #tools: ToolList;
   readonly #onToolsChanged: () => void;
 
-  constructor(clock: Clock, tools: ToolList, onToolsChanged: () => void) {
+  constructor(clock: Clock, onToolsChanged: () => void) {
     this.inflow = new Inflow(clock);
-    this.#tools = tools;
     this.#onToolsChanged = onToolsChanged;
   }
 
@@ -112,10 +102,8 @@ export class IncomingMessages {
       if (isJsonObject(message["error"]))
         exchange.refused = message["error"] as unknown as UpstreamRpcError; // read as one
       else exchange.result = message["result"] as JsonObject; // read as one
-    } else if (typeof id === "string" && probeId.test(id) && isJsonObject(message["result"]))
-      this.discovered = message["result"];
-    awaited.answered?.(id);
-    return exchange?.result === undefined ? this.#forSdk(message) : { ...message, result: anyResult };
+    }
+    return exchange?.result === undefined ? message : { ...message, result: anyResult };
   }
 
   /** Ends the request whose answer cannot be read. Returns undefined if no request waits for it. */
@@ -123,30 +111,13 @@ export class IncomingMessages {
     if (id === undefined || !awaited.isAwaited(id)) return undefined;
     const exchange = awaited.exchange(id);
     if (exchange !== undefined) exchange.unreadable = why;
-    awaited.answered?.(id);
-    // An error answer, so that the SDK stops waiting.
+    // An error answer, so that its request ends.
     return { jsonrpc: "2.0", id, error: { code: -32_603, message: `its answer ${why}` } };
-  }
-
-  /**
-   * The SDK asks a server for tools only if it declared some, and refuses a whole list because of one entry. Here every
-   * server declares tools, and a list holds only what is a tool.
-   */
-  #forSdk(message: JsonObject): JsonObject {
-    const result = message["result"] as Json; // an answer's result is an object, or it is left out
-    if (!isJsonObject(result)) return message;
-    const { capabilities, protocolVersion, supportedVersions, tools } = result;
-    if (Array.isArray(tools) && !("content" in result))
-      return { ...message, result: { ...result, tools: this.#tools.valid(tools) } };
-    if (!isJsonObject(capabilities) || (protocolVersion ?? supportedVersions) === undefined) return message;
-    this.declaresTools = isJsonObject(capabilities["tools"]);
-    if (this.declaresTools) return message;
-    return { ...message, result: { ...result, capabilities: { ...capabilities, tools: {} } } };
   }
 }
 
-/** The SDK reads this instead of the result of a call, in every revision. */
-const anyResult = { resultType: "complete", content: [] };
+/** Stands for the result of a call, which its exchange has: the transports of the SDK parse what they are given again. */
+const anyResult = {};
 
 const noise = "\n";
 

@@ -65,7 +65,7 @@ it("a call waits as long as its server asked before the stream is resumed, and f
     () => {},
     () => (broken += 1),
   );
-  exchange.resumable();
+  exchange.lastEventId = "7";
   exchange.retryAfter(15_000);
   await ended(exchange);
   await clock.advance(25_000);

@@ -5,6 +5,7 @@ import { aLogStore, bent } from "../../../../../test/fakes/log-store.ts";
 import { somePins } from "../../../../../test/fakes/pins.ts";
 import { sqliteFiles } from "../../../../../test/fakes/sqlite-files.ts";
 import { FakeClock } from "../../../../core/src/testing/clock.ts";
+import { eventIn } from "../../audit/entry.ts";
 import { createRedactor } from "../../secrets/redactor.ts";
 import type { Store } from "../../store/store.ts";
 import { definitionOf } from "./definition.ts";
@@ -21,7 +22,7 @@ async function opened(store: Store, log: (problem: string) => void = () => {}): 
 
 async function typesOf(store: Store): Promise<readonly string[]> {
   const types: string[] = [];
-  for await (const { body } of store.events({ after: -1 })) types.push(JSON.parse(body).type);
+  for await (const { body } of store.events({ after: -1 })) types.push(String(eventIn(body)?.type));
   return types;
 }
 

@@ -5,7 +5,7 @@ import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
 import { type Clock, defined, type JsonObject } from "@postern/core";
 import { type BoundedLine, BoundedLines } from "../protocol/bounded-lines.ts";
 import { tooLargeError } from "./bounded-body.ts";
-import { PendingRequests } from "./exchange.ts";
+import type { PendingRequests } from "./exchange.ts";
 import type { IncomingMessages } from "./incoming-messages.ts";
 import { largeBytes } from "./large-message.ts";
 import { ProcessGroup } from "./process-group.ts";
@@ -14,6 +14,7 @@ import { answeredIn } from "./server-message.ts";
 
 export interface ProcessTransportOptions {
   readonly incoming: IncomingMessages;
+  readonly pending: PendingRequests;
   readonly clock: Clock;
   /** The most bytes of one message. */
   readonly limitBytes: number;
@@ -31,12 +32,11 @@ export class ProcessTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
-  /** With `pid` this tells the SDK that it talks to a child process. The SDK then asks this process for its revision. */
-  readonly stderr = null;
   readonly #address: Extract<ServerAddress, { readonly kind: "stdio" }>;
   readonly #options: ProcessTransportOptions;
   readonly #lines: BoundedLines;
-  readonly #pending = new PendingRequests();
+  /** Lines of this turn. Writing to a pipe wakes the server, which costs more than everything else of a call. */
+  #unsent = "";
   #child: ChildProcess | undefined;
   #group: ProcessGroup | undefined;
   #lastWords = "";
@@ -91,12 +91,14 @@ export class ProcessTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
     if (stdin === undefined || stdin === null || !stdin.writable) throw new Error("Not connected");
-    this.#pending.sending(message);
-    if (stdin.write(`${JSON.stringify(message)}\n`)) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    stdin.once("drain", resolve);
-    stdin.once("close", resolve);
-    await promise;
+    if (this.#unsent === "") setImmediate(() => this.#flush());
+    this.#unsent += `${JSON.stringify(message)}\n`;
+  }
+
+  #flush(): void {
+    const lines = this.#unsent;
+    this.#unsent = "";
+    this.#child?.stdin?.write(lines);
   }
 
   /** Ends the process and everything it started, and waits for that. */
@@ -133,27 +135,22 @@ export class ProcessTransport implements Transport {
     if (!("parts" in line)) {
       const id = answeredIn(line.begin.toString("latin1"), line.end.toString("latin1"));
       if (id === undefined) return [];
-      const exchange = this.#pending.exchange(id);
+      const exchange = this.#options.pending.exchange(id);
       if (exchange !== undefined) exchange.tooLarge = true;
       return [tooLargeError(id, this.#options.limitBytes)];
     }
     const [only] = line.parts;
     if (only === undefined) return [];
     const bytes = line.parts.length === 1 ? only : Buffer.concat(line.parts);
-    const { incoming } = this.#options;
-    if (bytes.length <= largeBytes) return incoming.read(bytes, this.#pending).messages;
-    void incoming.readLarge(bytes, this.#pending).then(({ messages }) => {
+    const { incoming, pending } = this.#options;
+    if (bytes.length <= largeBytes) return incoming.read(bytes, pending).messages;
+    void incoming.readLarge(bytes, pending).then(({ messages }) => {
       for (const message of messages) this.#deliver(message);
     });
     return [];
   }
 
   #deliver(message: JsonObject): void {
-    const { id, method } = message;
-    if (method === undefined && (typeof id === "number" || typeof id === "string")) this.#pending.answered(id);
-    const read = message as unknown as JSONRPCMessage; // checked when it was read
-    // The SDK handles a notification one step later than an answer, and progress after its answer is lost.
-    if (method === undefined) queueMicrotask(() => this.onmessage?.(read));
-    else this.onmessage?.(read);
+    this.onmessage?.(message as unknown as JSONRPCMessage); // checked when it was read
   }
 }

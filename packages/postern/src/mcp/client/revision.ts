@@ -1,30 +1,24 @@
-import type { ClientOptions, DiscoverResult, PriorDiscovery } from "@modelcontextprotocol/client";
-import type { Clock } from "@postern/core";
+import type { Clock, JsonObject } from "@postern/core";
+import { newest, type Revision, revisions } from "../protocol/revisions.ts";
 
-/** Newest first. */
-export const revisions = ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const;
-export type Revision = (typeof revisions)[number];
+export { type Revision, revisions };
 
-const newest = revisions[0];
+/** What is known of a server before it is connected: that it speaks an old revision, or what it answered about itself. */
+export type KnownServer =
+  | { readonly isOld: true }
+  | {
+      readonly isOld: false;
+      /** The result of `server/discover`. */
+      readonly discovered: JsonObject;
+    };
 
-/** What the SDK assumes of a server whose revision is configured: the server is not asked. */
-export function priorOf(revision: Revision | undefined): PriorDiscovery | undefined {
+/** What is assumed of a server whose revision is configured: the server is not asked. */
+export function assumedOf(revision: Revision | undefined): KnownServer | undefined {
   if (revision === undefined) return undefined;
-  return revision === newest ? { kind: "modern", discover: assumed } : { kind: "legacy" };
+  return revision === newest ? { isOld: false, discovered: assumed } : { isOld: true };
 }
 
-/** The revision that `initialize` offers is the first old one in this list. */
-export function versionsOf(revision: Revision | undefined): ClientOptions["supportedProtocolVersions"] {
-  if (revision === undefined || revision === newest) return undefined;
-  return [revision, ...revisions.filter((other) => other !== revision)];
-}
-
-const assumed: DiscoverResult = {
-  supportedVersions: [newest],
-  capabilities: { tools: { listChanged: true } },
-  ttlMs: 0,
-  cacheScope: "private",
-} as DiscoverResult; // the members that the SDK reads
+const assumed: JsonObject = { supportedVersions: [newest], capabilities: { tools: { listChanged: true } } };
 
 /** A server that spoke an old revision may learn the new one, so it is asked again after this time. */
 const lifeMs = 3_600_000;
@@ -32,7 +26,7 @@ const lifeMs = 3_600_000;
 /** What one server spoke last time. It saves a round trip at the next connection, and over pipes a second process. */
 export class SpokenRevision {
   readonly #onKept: (isOld: boolean) => void;
-  #prior: PriorDiscovery | undefined;
+  #known: KnownServer | undefined;
   #atMs = 0;
   #isKnown = false;
   /** The last connection was over HTTP+SSE. */
@@ -50,20 +44,20 @@ export class SpokenRevision {
 
   /** Takes over what an earlier process found out. */
   assumeOld(clock: Clock): void {
-    this.#set({ kind: "legacy" }, clock);
+    this.#set({ isOld: true }, clock);
   }
 
-  recall(clock: Clock): PriorDiscovery | undefined {
-    return clock.monotonic() - this.#atMs > lifeMs ? undefined : this.#prior;
+  recall(clock: Clock): KnownServer | undefined {
+    return clock.monotonic() - this.#atMs > lifeMs ? undefined : this.#known;
   }
 
-  keep(prior: PriorDiscovery | undefined, clock: Clock): void {
-    this.#set(prior, clock);
-    this.#onKept(prior?.kind === "legacy");
+  keep(known: KnownServer | undefined, clock: Clock): void {
+    this.#set(known, clock);
+    this.#onKept(known?.isOld === true);
   }
 
-  #set(prior: PriorDiscovery | undefined, clock: Clock): void {
-    this.#prior = prior;
+  #set(known: KnownServer | undefined, clock: Clock): void {
+    this.#known = known;
     this.#isKnown = true;
     this.#atMs = clock.monotonic();
   }

@@ -1,6 +1,7 @@
 import { risks } from "@postern/core";
 import { z } from "zod";
 import type { KeyPath } from "../../checks/schema-problems.ts";
+import { askable } from "./questions.ts";
 import { revisions } from "./revision.ts";
 import { serverKinds } from "./server-config.ts";
 
@@ -146,6 +147,12 @@ function trustMembers() {
     start_timeout_ms: timeoutMs()
       .exactOptional()
       .describe("How long it may take until it is connected and has listed its tools; 60000 by default."),
+    may_ask: z
+      .array(z.enum(askable))
+      .exactOptional()
+      .describe(
+        "What it may ask the clients of its calls: a person's answer (`elicitation`), their model (`sampling`), their folders (`roots`). Nothing by default.",
+      ),
     revision: z
       .enum(revisions)
       .exactOptional()

@@ -5,6 +5,7 @@ import type { OAuthConfig } from "../../connections/connections.ts";
 import { credentialsIn, secretsInVariable, secretsUnder } from "../../secrets/configured-values.ts";
 import type { ResolveSecret } from "../../secrets/lend.ts";
 import { referencesIn, withSecrets } from "../../secrets/secret-reference.ts";
+import { type Askable, askable } from "./questions.ts";
 import { type Revision, revisions } from "./revision.ts";
 
 /** What the operator states about one tool of a server. */
@@ -76,6 +77,8 @@ export interface ServerConfig {
   readonly callTimeoutMs?: number;
   /** How long the server may take to connect and list its tools. Default: 60 s. */
   readonly startTimeoutMs?: number;
+  /** What it may ask the clients of its calls. Default: nothing. */
+  readonly mayAsk?: readonly Askable[];
   /** The protocol revision that the server speaks. Without it the server is asked. */
   readonly revision?: Revision;
   /** By the server's own tool names. */
@@ -117,13 +120,18 @@ function invalid(message: string): RuntimeFault {
 
 /** @throws RuntimeFault `options_invalid` for a configuration that names no address, or has an unknown value */
 export function checkServer(name: string, config: ServerConfig): void {
-  const { pin, transport, revision } = config;
+  const { pin, transport, revision, mayAsk = [] } = config;
   const choices = { pin: [pin, ["first_seen", "strict"]], transport: [transport, ["http", "sse"]] } as const;
   for (const [key, [value, allowed]] of Object.entries({ ...choices, revision: [revision, revisions] as const }))
     if (value !== undefined && !allowed.some((one) => one === value))
       throw invalid(
         `Server \`${name}\`: \`${key}\` is ${JSON.stringify(value) ?? "no text"}; write ${allowed.map((one) => `\`${one}\``).join(" or ")}.`,
       );
+  const unknown = mayAsk.find((kind) => !askable.includes(kind));
+  if (unknown !== undefined)
+    throw invalid(
+      `Server \`${name}\`: \`mayAsk\` has ${JSON.stringify(unknown) ?? "no text"}; write ${askable.map((one) => `\`${one}\``).join(", ")}, or leave it out.`,
+    );
   const kinds = serverKinds.filter((kind) => config[kind] !== undefined);
   const [kind, other] = kinds;
   if (kind === undefined)
@@ -191,6 +199,7 @@ type ServerKind = (typeof serverKinds)[number];
 const keysOfKinds: readonly (readonly [keyof ServerConfig, ...(readonly ServerKind[])])[] = [
   ["transport", "url"],
   ["revision", "command", "url"],
+  ["mayAsk", "command", "url"],
   ["baseUrl", "openapi"],
   ["auth", "openapi"],
   ["operations", "openapi"],

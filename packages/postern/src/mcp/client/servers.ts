@@ -5,9 +5,9 @@ import type { ResolveSecret } from "../../secrets/lend.ts";
 import { checkServerName } from "../../tools/upstream-names.ts";
 import { type NoteEvent, type ServerStatus, UpstreamConnection } from "./connection.ts";
 import type { Revisions } from "./known-servers.ts";
+import { defaultStartTimeoutMs, McpUpstream } from "./mcp-upstream.ts";
 import type { Pins } from "./pins.ts";
 import { SpokenRevision } from "./revision.ts";
-import { defaultStartTimeoutMs, SdkUpstream } from "./sdk-upstream.ts";
 import type { ToolRegistrar } from "./server-collection.ts";
 import {
   addressOf,
@@ -153,10 +153,10 @@ function connectionOf(
     const authorize = access && ((send: typeof fetch, origin: string) => access.authorize(send, origin));
     const address = stated.kind === "http" ? { ...stated, authorize } : stated;
     if (address.kind === "stdio") checkProgram(name, address);
-    const { revision, startTimeoutMs = defaultStartTimeoutMs } = config;
+    const { revision, mayAsk, startTimeoutMs = defaultStartTimeoutMs } = config;
     const shared = { events, clock, name, startTimeoutMs, answerBytes: options.answerBytes };
     if (address.kind === "openapi") return options.openApi(address, shared);
-    return new SdkUpstream(address, { ...shared, spoken, revision });
+    return new McpUpstream(address, { ...shared, spoken, revision, mayAsk });
   };
   return new UpstreamConnection(name, config, { registry, pins, note, clock, random, redact, open, signIns });
 }

@@ -1,7 +1,14 @@
 import { SSEClientTransport } from "@modelcontextprotocol/client";
 import { boundedBody, withEndCallback } from "./bounded-body.ts";
-import { currentExchange, PendingRequests } from "./exchange.ts";
-import { type BoundedFetchOptions, httpFetch, pauseOf, readEvents, refusalIn, retryAfterOf } from "./http-fetch.ts";
+import {
+  type BoundedFetchOptions,
+  httpFetch,
+  pauseOf,
+  readEvents,
+  refusalIn,
+  requestIn,
+  retryAfterOf,
+} from "./http-fetch.ts";
 import type { ServerAddress } from "./server-config.ts";
 
 /** The most that is read of a refusal. */
@@ -19,7 +26,7 @@ export function sseTransport(
   { url, headers, authorize = (send) => send }: Extract<ServerAddress, { readonly kind: "http" }>,
   options: BoundedFetchOptions,
 ): SSEClientTransport {
-  const pending = new PendingRequests();
+  const { pending } = options;
   let hasStream = false;
   const listen = async (input: string | URL | Request, init: RequestInit | undefined): Promise<Response> => {
     if (hasStream) throw new Error("the stream of its answers has ended");
@@ -36,7 +43,8 @@ export function sseTransport(
         const exchange = pending.exchange(pending.only() ?? "");
         if (exchange !== undefined) exchange.tooLarge = true;
       },
-      read: (events) => readEvents(events, { incoming: options.incoming, awaited: pending, exchange: undefined }),
+      read: (events) =>
+        readEvents(events, { incoming: options.incoming, pending, awaited: pending, exchange: undefined }),
     });
     const close = (): void => void transport.close().catch(ignored);
     const followed = withEndCallback(bounded, () => void options.clock.in(settleMs, close));
@@ -49,16 +57,6 @@ export function sseTransport(
       url.origin,
     ),
   });
-  const send = transport.send.bind(transport);
-  transport.send = async (message) => {
-    pending.sending(message);
-    try {
-      await send(message);
-    } catch (error) {
-      if ("method" in message && "id" in message) pending.answered(message.id);
-      throw error;
-    }
-  };
   return transport;
 }
 
@@ -66,9 +64,10 @@ export function sseTransport(
 async function post(
   input: string | URL | Request,
   init: RequestInit,
-  { clock }: Pick<BoundedFetchOptions, "clock">,
+  { clock, pending }: BoundedFetchOptions,
 ): Promise<Response> {
-  const exchange = currentExchange();
+  const id = requestIn(init.body)?.id;
+  const exchange = id === undefined ? undefined : pending.exchange(id);
   exchange?.sending();
   const response = await httpFetch(input, init);
   const { status } = response;

@@ -10,37 +10,18 @@ const mostNameCharacters = 128;
 /** What is passed on of a tool. Icons and `_meta` are for clients and no model reads them, so they are not pinned. */
 const listedFields = [...definitionFields, "icons", "_meta"];
 
-/** The member of `_meta` in which a tool passes through the SDK, whose own schema of a tool depends on the revision. */
-const listedKey = "postern/listed";
-
-/** A tool of the SDK's list as it was listed here. */
-export function listedIn({
-  _meta: meta,
-}: {
-  readonly _meta?: { readonly [name: string]: unknown } | undefined;
-}): UpstreamTool {
-  return meta?.[listedKey] as UpstreamTool; // `ToolList.valid` put it there
-}
-
 /** Takes out of a list what is no tool, and reads null for an optional member as a member that is left out. */
 export class ToolList {
-  #malformed: RefusedTool[] = [];
+  readonly tools: UpstreamTool[] = [];
+  /** The entries that are no tools. */
+  readonly malformed: RefusedTool[] = [];
 
-  /** The entries that are no tools, since `begin`: a list may have several pages. */
-  get malformed(): readonly RefusedTool[] {
-    return this.#malformed;
-  }
-
-  begin(): void {
-    this.#malformed = [];
-  }
-
-  /** The entries that are tools, as the SDK takes them. */
-  valid(entries: readonly Json[]): readonly Json[] {
-    return entries.flatMap((entry, place) => {
+  /** @param entries one page of the list */
+  add(entries: readonly Json[]): void {
+    for (const [place, entry] of entries.entries()) {
       const tool = this.#tool(entry, place);
-      return tool === undefined ? [] : [forSdk(tool)];
-    });
+      if (tool !== undefined) this.tools.push(tool as unknown as UpstreamTool); // checked
+    }
   }
 
   #tool(entry: Json, place: number): JsonObject | undefined {
@@ -52,14 +33,9 @@ export class ToolList {
     }
     const name = isJsonObject(entry) ? entry["name"] : undefined;
     const known = typeof name === "string" && name !== "" ? headOf(name, mostNameCharacters) : `number-${place + 1}`;
-    this.#malformed.push({ tool: known, why: error?.issues[0]?.message ?? "" });
+    this.malformed.push({ tool: known, why: error?.issues[0]?.message ?? "" });
     return undefined;
   }
-}
-
-function forSdk(tool: JsonObject): JsonObject {
-  const { name = "", inputSchema = {} } = tool;
-  return { name, inputSchema, _meta: { [listedKey]: tool } };
 }
 
 /** Arguments are an object, so a schema without a type means one. */

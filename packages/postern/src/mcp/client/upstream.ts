@@ -3,10 +3,11 @@
  *
  * Invariant: an error of `callTool` tells whether the call may have happened (`unknown`) or cannot have (`notExecuted`),
  * because a retry depends on it. What a server states about itself never widens what its tools may do.
- * Next: sdk-upstream.ts (the port with the official SDK), connection.ts (keeps one connected), adapter.ts (an MCP tool as a
+ * Next: mcp-upstream.ts (the port over pipes and HTTP), connection.ts (keeps one connected), adapter.ts (an MCP tool as a
  * local one), terms.ts (risk, effects, scopes), pins.ts (trusted definitions), servers.ts (all servers).
  */
 import type { Json, JsonObject, Principal, ProgressCount } from "@postern/core";
+import type { ClientOfCall } from "../../call/client-of-call.ts";
 import type { LargeJson } from "../../results/large-json.ts";
 import type { LostAnswer } from "../../results/raw-result.ts";
 import { type UpstreamRpcError, withRpcError } from "../../tools/rpc-error.ts";
@@ -53,6 +54,8 @@ export interface UpstreamCall {
   readonly principal?: Principal | undefined;
   /** What the caller sent beside the arguments, for the server. */
   readonly meta?: JsonObject | undefined;
+  /** The client that waits for this call. The server may ask it what `servers.NAME.may_ask` allows. */
+  readonly client?: ClientOfCall | undefined;
 }
 
 export interface UpstreamEvents {

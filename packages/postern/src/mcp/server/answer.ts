@@ -13,6 +13,7 @@ import { shortTrace } from "../../code-mode/result.ts";
 import { isStandIn } from "../../results/cut.ts";
 import { type OpenRequest, openRequestOf, renderOutcome } from "../../results/render.ts";
 import { iconsIn } from "../client/tool-list.ts";
+import { RpcFault } from "../protocol/peer.ts";
 
 /** The places where a reader finds more. */
 export interface Places {
@@ -174,14 +175,12 @@ const forClients: ReadonlySet<unknown> = new Set([-32_021, -32_042]);
 
 /**
  * The upstream server's JSON-RPC error, if the client must receive it as an error. Returns undefined when the outcome is a
- * result for the model. It is no `ProtocolError`, because the SDK would not send -32042 to a client of 2026-07-28.
+ * result for the model.
  */
-export function relayedError({
-  refusal,
-}: ToolOutcome): (Error & { readonly code: number; readonly data?: Json }) | undefined {
+export function relayedError({ refusal }: ToolOutcome): RpcFault | undefined {
   const details = refusal?.details;
   const error = isJsonObject(details) ? details["rpc_error"] : undefined;
   if (!isJsonObject(error) || !forClients.has(error["code"])) return undefined;
   const { code, message, data } = error;
-  return Object.assign(new Error(String(message)), { code: Number(code), ...(data !== undefined && { data }) });
+  return new RpcFault(Number(code), String(message), data);
 }

@@ -1,5 +1,4 @@
-import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
-import { Server } from "@modelcontextprotocol/server";
+import type { JsonObject } from "@postern/core";
 import { expect, it } from "vitest";
 import { FakeClock, settled } from "../../../../core/src/testing/clock.ts";
 import { createRuntime } from "../../runtime/create.ts";
@@ -31,25 +30,21 @@ async function hold(onprogress?: (message: string | undefined) => void) {
     caller: { principal: { tenant: "t", agent: "ada" }, scopes: [] },
     server: undefined,
   };
-  const server = new Server({ name: "s", version: "1" }, { capabilities: { tools: {} } });
-  server.setRequestHandler("tools/call", (request, context) => callTool({ request, context, source }, parts));
-  const [ours, theirs] = InMemoryTransport.createLinkedPair();
-  const client = new Client({ name: "c", version: "1" });
-  await Promise.all([server.connect(ours), client.connect(theirs)]);
   let answer: unknown;
   const held = Promise.withResolvers<void>();
   runtime.watch(({ moment }) => moment === "held" && held.resolve());
-  void client
-    .callTool(
-      { name: "send", arguments: {} },
-      onprogress === undefined ? {} : { onprogress: ({ message }) => onprogress(message) },
-    )
-    .then((result) => {
-      answer = result.structuredContent;
-    });
+  const request = {
+    ...{ id: 1, method: "tools/call", params: { name: "send", arguments: {} }, source, isOld: true, capabilities: {} },
+    meta: onprogress === undefined ? {} : { progressToken: 1 },
+    signal: new AbortController().signal,
+    tell: (_method: string, { message }: JsonObject) => onprogress?.(String(message)),
+  };
+  void callTool(request, parts).then((result) => {
+    answer = result.structuredContent;
+  });
   await held.promise;
   await settled();
-  return { clock, answered: () => answer, close: () => client.close().then(() => runtime.close()) };
+  return { clock, answered: () => answer, close: () => runtime.close(0) };
 }
 
 it("a held call is answered after 20 s with approval_pending", async () => {

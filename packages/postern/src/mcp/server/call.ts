@@ -1,5 +1,4 @@
-import type { CallToolRequest, CallToolResult, ProgressToken, ServerContext } from "@modelcontextprotocol/server";
-import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
+import type { CallToolResult } from "@modelcontextprotocol/server";
 import {
   type AgentProgress,
   type Clock,
@@ -10,14 +9,16 @@ import {
   RuntimeFault,
   readArtifactName,
 } from "@postern/core";
+import type { ClientOfCall } from "../../call/client-of-call.ts";
 import { line } from "../../results/describe.ts";
 import { readable } from "../../results/readable.ts";
 import type { CallContext, Runtime } from "../../runtime/api/api.ts";
 import type { Windows } from "../../runtime/services/windows.ts";
+import { isMessageId, type MessageId, RpcFault, rpcCodes } from "../protocol/peer.ts";
 import { answerOf, type Places, relayedError } from "./answer.ts";
 import { withBytes } from "./media.ts";
 import { promisesStructure, targetOf } from "./offer.ts";
-import { callerKey, isOld, type McpCaller, type RequestSource } from "./request-source.ts";
+import { callerKey, type McpCaller, type McpRequest } from "./request-source.ts";
 
 /** A client that reads progress waits longer than others, but most give up after 60 s. */
 const listenerWaitMs = 45_000;
@@ -32,20 +33,15 @@ export interface CallParts {
   readonly console: Places["console"];
 }
 
-export interface McpRequest {
-  readonly request: CallToolRequest;
-  readonly context: ServerContext;
-  readonly source: RequestSource;
-}
-
 /** Runs one `tools/call` through the gates. It answers before the client gives up. */
-export async function callTool({ request, context, source }: McpRequest, parts: CallParts): Promise<CallToolResult> {
-  const { name, arguments: given = {} } = request.params;
+export async function callTool(request: McpRequest, parts: CallParts, client?: ClientOfCall): Promise<CallToolResult> {
+  const { source, meta, signal, isOld } = request;
+  const { name, arguments: given } = request.params as { readonly name: string; readonly arguments?: JsonObject }; // checked
   const { runtime, windows, clock, approvalWaitMs, console } = parts;
-  const { _meta: meta, signal } = context.mcpReq;
   const idempotencyKey = metaText(meta, "postern/idempotency-key", 256);
   const reason = metaText(meta, "postern/reason", 2_000);
-  const listener = meta?.progressToken === undefined ? undefined : new Heartbeat(context, meta.progressToken, clock);
+  const { progressToken } = meta;
+  const listener = isMessageId(progressToken) ? new Heartbeat(request, progressToken, clock) : undefined;
   const target = targetOf(runtime, source, name);
   const how = {
     // A tool that can suspend its work (a script) does so when the wait is over.
@@ -56,18 +52,19 @@ export async function callTool({ request, context, source }: McpRequest, parts: 
     ...(reason !== undefined && { reason }),
     ...(listener !== undefined && { onProgress: (step: AgentProgress) => listener.take(step) }),
     requestMeta: metaForServers(meta),
+    ...(client !== undefined && { client }),
   } as const;
   try {
     const budgetKey = `${callerKey(source.caller)}\n${windows.today}`; // another session of the client has the same budget
     return await windows.use(budgetKey, contextOf(source.caller), async (session) => {
-      const outcome = await session.invoke({ ...target, arguments: given as JsonObject }, how); // it was read from JSON
+      const outcome = await session.invoke({ ...target, arguments: given ?? {} }, how);
       const relayed = relayedError(outcome);
       if (relayed !== undefined) throw relayed;
       const content = await withBytes(outcome.content, runtime.artifacts, source.caller.principal);
-      const promises = promisesStructure(runtime.tools.offer(target.tool, target.action), isOld(context));
+      const promises = promisesStructure(runtime.tools.offer(target.tool, target.action), isOld);
       const readsArtifacts = runtime.tools.has(readArtifactName);
       const answer = answerOf({ ...outcome, content }, name, { console, readsArtifacts });
-      return fitted(answer, context, promises ? textOf(answer) : undefined);
+      return fitted(answer, isOld, promises ? textOf(answer) : undefined);
     });
   } catch (error) {
     throw error instanceof RuntimeFault && faultStatus(error.code) < 500 ? invalidParams(error) : error;
@@ -76,8 +73,8 @@ export async function callTool({ request, context, source }: McpRequest, parts: 
   }
 }
 
-function invalidParams({ code, message }: RuntimeFault): ProtocolError {
-  return new ProtocolError(ProtocolErrorCode.InvalidParams, message, { code });
+function invalidParams({ code, message }: RuntimeFault): RpcFault {
+  return new RpcFault(rpcCodes.invalidParams, message, { code });
 }
 
 /** A caller whose rights have changed gets a new session at once. */
@@ -86,21 +83,18 @@ function contextOf({ principal, scopes, autonomy }: McpCaller): CallContext {
 }
 
 /** A text that the caller sends beside the arguments: its idempotency key, or its reason. */
-function metaText(meta: Readonly<Record<string, unknown>> | undefined, name: string, most: number): string | undefined {
-  const given = meta?.[name];
+function metaText(meta: JsonObject, name: string, most: number): string | undefined {
+  const given = meta[name];
   if (given === undefined || (typeof given === "string" && given !== "" && given.length <= most)) return given;
-  throw new ProtocolError(
-    ProtocolErrorCode.InvalidParams,
-    `\`_meta["${name}"]\` must be a text of 1 to ${most} characters.`,
-  );
+  throw new RpcFault(rpcCodes.invalidParams, `\`_meta["${name}"]\` must be a text of 1 to ${most} characters.`);
 }
 
 /** A trace and the client's own keys. Keys of this connection and of Postern are not for other servers. */
-function metaForServers(meta: Readonly<Record<string, unknown>> = {}): JsonObject {
+function metaForServers(meta: JsonObject): JsonObject {
   const own = Object.entries(meta).filter(
     ([name]) => name !== "progressToken" && !/^(?:postern|io\.modelcontextprotocol)\//.test(name),
   );
-  return Object.fromEntries(own) as JsonObject; // it was read from JSON
+  return Object.fromEntries(own);
 }
 
 /**
@@ -109,9 +103,9 @@ function metaForServers(meta: Readonly<Record<string, unknown>> = {}): JsonObjec
  * @param text the result's, when the tool is listed with an output schema: clients then refuse an answer without
  * structured content
  */
-function fitted(answer: CallToolResult, context: ServerContext, text: string | undefined): CallToolResult {
+function fitted(answer: CallToolResult, isOld: boolean, text: string | undefined): CallToolResult {
   const { structuredContent, ...plain } = answer;
-  const isMissing = structuredContent === undefined || (isOld(context) && !isJsonObject(structuredContent));
+  const isMissing = structuredContent === undefined || (isOld && !isJsonObject(structuredContent));
   if (!isMissing) return answer;
   return text !== undefined && answer.isError !== true ? { ...plain, structuredContent: { text } } : plain;
 }
@@ -125,14 +119,14 @@ const ownStep = 0.001;
 
 /** Reports progress, and a heartbeat when there is none, because clients measure the time since the last report. */
 class Heartbeat {
-  readonly #context: ServerContext;
-  readonly #progressToken: ProgressToken;
+  readonly #request: McpRequest;
+  readonly #progressToken: MessageId;
   readonly #clock: Clock;
   #progress = -ownStep;
   #cancelWait: () => void;
 
-  constructor(context: ServerContext, progressToken: ProgressToken, clock: Clock) {
-    this.#context = context;
+  constructor(request: McpRequest, progressToken: MessageId, clock: Clock) {
+    this.#request = request;
     this.#progressToken = progressToken;
     this.#clock = clock;
     this.#cancelWait = this.#later();
@@ -152,7 +146,7 @@ class Heartbeat {
       ...{ progressToken: this.#progressToken, progress: this.#progress, message },
       ...(own?.total !== undefined && { total: own.total }),
     };
-    this.#context.mcpReq.notify({ method: "notifications/progress", params }).catch(ignored); // the client has disconnected; its call continues
+    this.#request.tell("notifications/progress", params);
     this.#cancelWait();
     this.#cancelWait = this.#later();
   }
@@ -165,5 +159,3 @@ class Heartbeat {
     return this.#clock.in(heartbeatMs, () => this.#report("still waiting"));
   }
 }
-
-function ignored(): void {}

@@ -1,4 +1,5 @@
 import { afterEach, expect, it } from "vitest";
+import { handled } from "../../../../../test/fakes/mcp-exchange.ts";
 import type { Runtime } from "../../runtime/api/api.ts";
 import { createRuntime } from "../../runtime/create.ts";
 import { createMcpGateway, type McpGateway } from "./mcp-server.ts";
@@ -66,14 +67,16 @@ async function session(door: McpGateway, caller: McpCaller, server?: string): Pr
     capabilities: {},
     clientInfo: { name: "raw", version: "1" },
   };
-  const opened = await door.handle(
+  const opened = await handled(
+    door,
     post(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })),
     caller,
     server === undefined ? {} : { server },
   );
   const id = opened.headers.get("mcp-session-id") ?? "";
   await opened.text();
-  await door.handle(
+  await handled(
+    door,
     post('{"jsonrpc":"2.0","method":"notifications/initialized"}', { "mcp-session-id": id }),
     caller,
     server === undefined ? {} : { server },
@@ -85,11 +88,12 @@ it("a session answers only who opened it, at the address it was opened at", asyn
   const { door } = await open();
   const id = await session(door, ada);
   const again = (): Request => post(JSON.stringify(call()), { "mcp-session-id": id });
-  expect((await door.handle(again(), bob)).status).toBe(404);
-  expect((await door.handle(again(), ada, { server: "files" })).status).toBe(404);
+  expect((await handled(door, again(), bob)).status).toBe(404);
+  expect((await handled(door, again(), ada, { server: "files" })).status).toBe(404);
   expect(
     (
-      await door.handle(
+      await handled(
+        door,
         new Request("http://127.0.0.1/mcp", {
           method: "DELETE",
           headers: { "mcp-session-id": id },
@@ -98,14 +102,15 @@ it("a session answers only who opened it, at the address it was opened at", asyn
       )
     ).status,
   ).toBe(404);
-  const answered = await door.handle(again(), ada);
+  const answered = await handled(door, again(), ada);
   expect(await answered.text()).toContain('"text":"hello"');
 });
 
 it("no header, session or message gives a call another caller", async () => {
   const { runtime, door } = await open();
   const body = JSON.stringify(call({ _meta: { ...meta, principal: ada.principal } }));
-  const answered = await door.handle(
+  const answered = await handled(
+    door,
     post(body, { ...modernHeaders, "x-user": "ada", authorization: "Bearer ada" }),
     bob,
   );
@@ -115,7 +120,8 @@ it("no header, session or message gives a call another caller", async () => {
 
 it("a header that says another tool than the body is refused, and nothing runs", async () => {
   const { runtime, door } = await open();
-  const answered = await door.handle(
+  const answered = await handled(
+    door,
     post(JSON.stringify(call({ _meta: meta })), { ...modernHeaders, "mcp-name": "other" }),
     ada,
   );
@@ -144,7 +150,7 @@ it.each([
   ],
 ])("a body that is no request is answered with an error: %s", async (body, code) => {
   const { door } = await open();
-  const answered = await door.handle(post(body), ada);
+  const answered = await handled(door, post(body), ada);
   expect(answered.status).toBe(400);
   const { error } = (await answered.json()) as { error: { code: number; message: string } }; // a JSON-RPC error
   expect(error.code).toBe(code);
@@ -156,14 +162,16 @@ it.each([{ name: 7 }, { name: "hello", arguments: [] }, { name: "hello", argumen
   async (params) => {
     const { door } = await open();
     const id = await session(door, ada);
-    const legacy = await door.handle(
+    const legacy = await handled(
+      door,
       post(JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/call", params }), {
         "mcp-session-id": id,
       }),
       ada,
     );
     expect(await legacy.text()).toContain('"code":-32602');
-    const modern = await door.handle(
+    const modern = await handled(
+      door,
       post(
         JSON.stringify({
           jsonrpc: "2.0",
@@ -183,14 +191,14 @@ it("arguments nested without end are refused, and the door goes on", async () =>
   const { door } = await open();
   const deep = `${'{"a":'.repeat(3_000)}1${"}".repeat(3_000)}`;
   const body = JSON.stringify(call({ _meta: meta })).replace('"arguments":{}', `"arguments":${deep}`);
-  const answered = await door.handle(post(body, modernHeaders), ada);
+  const answered = await handled(door, post(body, modernHeaders), ada);
   expect(answered.status).toBe(400);
   expect(await answered.json()).toMatchObject({
     id: 2,
     error: { code: -32_700, message: expect.stringContaining("100 levels") },
   });
   expect(
-    await (await door.handle(post(JSON.stringify(call({ _meta: meta })), modernHeaders), ada)).json(),
+    await (await handled(door, post(JSON.stringify(call({ _meta: meta })), modernHeaders), ada)).json(),
   ).toMatchObject({ result: { isError: false } });
 });
 
@@ -203,7 +211,7 @@ it.each([
   const { runtime, door } = await open();
   const body = JSON.stringify(call({ _meta: meta })).replace('"arguments":{}', hostile);
   for (const type of ["application/json", "application/json; charset=utf-8; a=b", "text/plain"]) {
-    const answered = await door.handle(post(body, { ...modernHeaders, "content-type": type }), ada);
+    const answered = await handled(door, post(body, { ...modernHeaders, "content-type": type }), ada);
     expect(answered.status).toBe(400);
     expect(await answered.json()).toMatchObject({ id, error: { code: -32_700 } });
   }
@@ -215,13 +223,13 @@ it("an address of a server that is none is 404 in a sentence, with every method,
   const hi = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } };
   const initialize = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: hi });
   for (const server of ["nowhere", "hello", "constructor", ""]) {
-    const answered = await door.handle(post(initialize), ada, { server });
+    const answered = await handled(door, post(initialize), ada, { server });
     expect([answered.status, answered.headers.get("mcp-session-id")]).toEqual([404, null]);
     expect(await answered.json()).toMatchObject({
       error: { message: expect.stringContaining(`No server is named \`${server}\``) },
     });
     const listening = new Request("http://127.0.0.1/mcp/nowhere", { headers: { accept: "text/event-stream" } });
-    expect((await door.handle(listening, ada, { server })).status).toBe(404);
+    expect((await handled(door, listening, ada, { server })).status).toBe(404);
   }
 });
 
@@ -232,7 +240,7 @@ it("other methods than POST need a session", async () => {
       method,
       ...(id !== undefined && { headers: { "mcp-session-id": id } }),
     });
-  expect((await door.handle(request("GET"), ada)).status).toBe(405);
-  expect((await door.handle(request("GET", "made-up"), ada)).status).toBe(404);
-  expect((await door.handle(request("DELETE", "made-up"), ada)).status).toBe(404);
+  expect((await handled(door, request("GET"), ada)).status).toBe(405);
+  expect((await handled(door, request("GET", "made-up"), ada)).status).toBe(404);
+  expect((await handled(door, request("DELETE", "made-up"), ada)).status).toBe(404);
 });

@@ -1,16 +1,7 @@
 import type { Readable, Writable } from "node:stream";
-import {
-  isJSONRPCErrorResponse,
-  isJSONRPCNotification,
-  isJSONRPCRequest,
-  isJSONRPCResultResponse,
-  type JSONRPCMessage,
-  type JSONRPCRequest,
-  type RequestId,
-  type Transport,
-} from "@modelcontextprotocol/server";
-import { type Clock, SystemClock } from "@postern/core";
+import { type Clock, isJsonObject, type JsonObject, SystemClock } from "@postern/core";
 import { type BoundedLine, BoundedLines } from "../protocol/bounded-lines.ts";
+import { kindOf, type MessageId } from "../protocol/peer.ts";
 import { idUnderWay, type RpcError, readMessage, rpcError } from "./message.ts";
 
 export interface Pipes {
@@ -26,24 +17,23 @@ export interface LineOptions {
 }
 
 /**
- * JSON-RPC over pipes, one message a line, read as strictly as over HTTP. Unlike the SDK's transport it answers a line that
- * is too long, no JSON, a batch or no message with an error, and reads on. Requests that were read are answered also after
- * the input has ended. Messages after `initialize` wait for its answer.
+ * JSON-RPC over pipes, one message a line, read as strictly as over HTTP. A line that is too long, no JSON, a batch or no
+ * message is answered with an error, and the next one is read. Requests that were read are answered also after the input has
+ * ended. Messages after `initialize` wait for its answer.
  */
-export class LineTransport implements Transport {
+export class LineTransport {
   onclose?: () => void;
-  onerror?: (error: Error) => void;
-  onmessage?: (message: JSONRPCMessage) => void;
+  onmessage?: (message: JsonObject) => void;
   readonly #pipes: Pipes;
   readonly #lineLimitBytes: number;
   readonly #graceMs: number;
   readonly #clock: Clock;
   readonly #lines: BoundedLines;
   /** The methods of requests that wait for an answer. */
-  readonly #unanswered = new Map<unknown, string>();
+  readonly #unanswered = new Map<unknown, unknown>();
   /** Messages after an `initialize` that is not answered yet. */
-  readonly #held: JSONRPCMessage[] = [];
-  #opening: RequestId | undefined;
+  readonly #held: JsonObject[] = [];
+  #opening: MessageId | undefined;
   /** The input has ended. */
   #isOver = false;
   #closed = false;
@@ -60,7 +50,7 @@ export class LineTransport implements Transport {
     this.#lines = new BoundedLines(lineLimitBytes);
   }
 
-  async start(): Promise<void> {
+  start(): void {
     const { input, output } = this.#pipes;
     input.on("data", this.#read);
     input.once("end", this.#end);
@@ -70,13 +60,13 @@ export class LineTransport implements Transport {
     output.on("error", this.#gone); // stays on: a late write must not become an uncaught error
   }
 
-  send(message: JSONRPCMessage): Promise<void> {
+  send(message: JsonObject): Promise<void> {
     const written = this.#write(message);
-    if (!("method" in message)) this.#answered(message.id);
+    if (!("method" in message)) this.#answered(message["id"] as MessageId | undefined); // of an answer
     return written;
   }
 
-  async close(): Promise<void> {
+  close(): void {
     if (this.#closed) return;
     this.#closed = true;
     this.#cancelGrace();
@@ -87,7 +77,7 @@ export class LineTransport implements Transport {
     this.onclose?.();
   }
 
-  readonly #gone = (): void => void this.close();
+  readonly #gone = (): void => this.close();
 
   readonly #end = (): void => {
     if (this.#isOver || this.#closed) return;
@@ -100,7 +90,7 @@ export class LineTransport implements Transport {
   readonly #giveUp = (): void => {
     const message = `It was not finished ${this.#graceMs / 1000} s after the input ended, so it was given up.`;
     for (const id of this.#awaited()) this.#refuse(rpcError(-32_603, message, id));
-    void this.close();
+    this.close();
   };
 
   readonly #read = (chunk: Buffer): void => {
@@ -117,29 +107,28 @@ export class LineTransport implements Transport {
     if (isBlank(line)) return;
     const read = readMessage(line);
     if ("refused" in read) this.#refuse(read.refused);
-    else if (isMessage(read.message)) this.#receive(read.message);
+    else if (isJsonObject(read.message) && kindOf(read.message) !== undefined) this.#receive(read.message);
     else this.#refuse(rpcError(-32_600, "The line is not a JSON-RPC 2.0 message."));
   }
 
-  #receive(message: JSONRPCMessage): void {
-    const isRequest = isJSONRPCRequest(message);
-    if (isRequest && this.#unanswered.has(message.id)) {
-      this.#refuse(idUnderWay(message.id));
-      return;
+  #receive(message: JsonObject): void {
+    if (kindOf(message) === "request") {
+      const { id, method } = message as { readonly id: MessageId; readonly method: string }; // of a request
+      if (this.#unanswered.has(id)) return void this.#refuse(idUnderWay(id));
+      this.#unanswered.set(id, method);
     }
-    if (isRequest) this.#unanswered.set(message.id, message.method);
     if (this.#opening === undefined) this.#deliver(message);
     else this.#held.push(message);
   }
 
-  #deliver(message: JSONRPCMessage): void {
-    if (isInitialize(message)) this.#opening = message.id;
-    if ("method" in message && message.method === "notifications/cancelled")
-      this.#unanswered.delete(message.params?.["requestId"]); // it gets no answer
+  #deliver(message: JsonObject): void {
+    const { id, method, params } = message;
+    if (method === "initialize") this.#opening = id as MessageId; // of a request
+    if (method === "notifications/cancelled" && isJsonObject(params)) this.#unanswered.delete(params["requestId"]); // it gets no answer
     this.onmessage?.(message);
   }
 
-  #answered(id: RequestId | undefined): void {
+  #answered(id: MessageId | undefined): void {
     this.#unanswered.delete(id);
     if (this.#opening === id) this.#opening = undefined;
     while (this.#opening === undefined) {
@@ -151,13 +140,13 @@ export class LineTransport implements Transport {
   }
 
   #leaveWhenDone(): void {
-    if (this.#isOver && this.#awaited().length === 0) void this.close();
+    if (this.#isOver && this.#awaited().length === 0) this.close();
   }
 
   /** Requests whose answer the client waits for. A request to listen is answered only at the end. */
-  #awaited(): readonly RequestId[] {
+  #awaited(): readonly MessageId[] {
     return [...this.#unanswered].flatMap(([id, method]) =>
-      method === "subscriptions/listen" ? [] : [id as RequestId],
+      method === "subscriptions/listen" ? [] : [id as MessageId],
     ); // only ids of requests are in it
   }
 
@@ -185,17 +174,4 @@ export class LineTransport implements Transport {
 /** A client may write white space between messages. */
 function isBlank(line: Buffer): boolean {
   return line.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
-}
-
-function isInitialize(message: JSONRPCMessage): message is JSONRPCRequest {
-  return isJSONRPCRequest(message) && message.method === "initialize";
-}
-
-function isMessage(value: unknown): value is JSONRPCMessage {
-  return (
-    isJSONRPCRequest(value) ||
-    isJSONRPCNotification(value) ||
-    isJSONRPCResultResponse(value) ||
-    isJSONRPCErrorResponse(value)
-  );
 }

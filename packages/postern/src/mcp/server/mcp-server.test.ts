@@ -1,6 +1,7 @@
 import { serve } from "@hono/node-server";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterEach, describe, expect, it } from "vitest";
+import { handled } from "../../../../../test/fakes/mcp-exchange.ts";
 import { FakeClock } from "../../../../core/src/testing/clock.ts";
 import type { Runtime } from "../../runtime/api/api.ts";
 import { createRuntime } from "../../runtime/create.ts";
@@ -75,7 +76,7 @@ async function open(door: Partial<McpGatewayOptions> = { approvalWaitMs: 20 }, c
     ...(clock && { clock }),
   });
   const mcp = createMcpGateway({ runtime, ...(clock && { clock }), ...door });
-  const fetch = (request: Request): Promise<Response> => mcp.handle(request, ada);
+  const fetch = (request: Request): Promise<Response> => handled(mcp, request, ada);
   const { promise, resolve } = Promise.withResolvers<number>();
   const listener = serve({ fetch, port: 0, hostname: "127.0.0.1" }, ({ port }) => resolve(port));
   cleanups.push(

@@ -2,11 +2,11 @@ import { isJsonObject, type Json, type JsonObject, parseStrict, shown } from "@p
 import { withoutNulls } from "../protocol/null-members.ts";
 
 /** A JSON-RPC error as it is sent. */
-export interface RpcError {
+export type RpcError = {
   readonly jsonrpc: "2.0";
   readonly id: string | number | null;
   readonly error: { readonly code: number; readonly message: string };
-}
+}; // no interface, because it is sent as JSON
 
 export type ReadMessage = { readonly message: Json } | { readonly refused: RpcError };
 

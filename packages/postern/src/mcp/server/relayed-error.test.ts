@@ -1,6 +1,7 @@
 import { serve } from "@hono/node-server";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { expect, it, onTestFinished } from "vitest";
+import { handled } from "../../../../../test/fakes/mcp-exchange.ts";
 import { rawHttp, reply } from "../../../../../test/fakes/raw-http.ts";
 import { createRuntime } from "../../runtime/create.ts";
 import { createMcpGateway } from "./mcp-server.ts";
@@ -11,11 +12,11 @@ async function clientOf(error: object, mode: "auto" | "legacy"): Promise<Client>
     ({ method, id }, response) =>
       method === "tools/call" && reply(response, JSON.stringify({ jsonrpc: "2.0", id, error })),
   );
-  const runtime = await createRuntime({ servers: { one: { url, risk: "safe" } } });
+  const runtime = await createRuntime({ servers: { one: { url, risk: "safe", mayAsk: ["sampling"] } } });
   const door = createMcpGateway({ runtime });
   const { promise, resolve } = Promise.withResolvers<number>();
   const caller = { principal: { tenant: "t", agent: "ada" }, scopes: [] };
-  const fetch = (request: Request): Promise<Response> => door.handle(request, caller);
+  const fetch = (request: Request): Promise<Response> => handled(door, request, caller);
   const listener = serve({ fetch, port: 0, hostname: "127.0.0.1" }, ({ port }) => resolve(port));
   const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } });
   await client.connect(new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${await promise}/mcp`)));

@@ -3,11 +3,11 @@
  * and over pipes. It translates and decides nothing.
  *
  * Invariant: the caller is the one that was authenticated for this request. No message, header or session states it.
- * Next: mcp-server.ts (the server), sessions.ts (2025-11-25 over HTTP), offer.ts (listed tools and their names), call.ts (one
- * tools/call), answer.ts (an outcome as a tool result), line-transport.ts (pipes).
+ * Next: mcp-server.ts (the server), dispatcher.ts (the methods), http.ts, sessions.ts and lines.ts (the ways in),
+ * offer.ts (listed tools and their names), call.ts (one tools/call), answer.ts (an outcome as a tool result).
  */
-import type { ServerContext } from "@modelcontextprotocol/server";
-import { type Autonomy, canonical, type Json, type Principal } from "@postern/core";
+import { type Autonomy, canonical, type Json, type JsonObject, type Principal } from "@postern/core";
+import type { MessageId } from "../protocol/peer.ts";
 
 /** The authenticated caller of a request. */
 export interface McpCaller {
@@ -16,18 +16,46 @@ export interface McpCaller {
   readonly autonomy?: Autonomy;
 }
 
+type Scopes = McpCaller["scopes"];
+const noScopes: Scopes = [];
+/** A credential that is kept gives the same objects for each of its requests. */
+const keys = new WeakMap<
+  Principal,
+  WeakMap<Scopes, { readonly autonomy: Autonomy | undefined; readonly key: string }>
+>();
+
 /** Who sends a request, and to which endpoint: `/mcp`, or `/mcp/<server>`. */
 export interface RequestSource {
   readonly caller: McpCaller;
   readonly server: string | undefined;
+  /** What a client of an old revision stated when its session began. */
+  readonly capabilities?: JsonObject;
+}
+
+/** One request of a client, whichever way it came. */
+export interface McpRequest {
+  readonly id: MessageId;
+  readonly method: string;
+  /** Without `_meta`. */
+  readonly params: JsonObject;
+  readonly meta: JsonObject;
+  readonly source: RequestSource;
+  /** The client speaks a revision before 2026-07-28. */
+  readonly isOld: boolean;
+  /** What the client can do, as it states it. */
+  readonly capabilities: JsonObject;
+  readonly signal: AbortSignal;
+  /** Sends a notification before the answer. */
+  tell(method: string, params: JsonObject): void;
 }
 
 /** A text that is equal only for the same caller with the same rights. */
-export function callerKey({ principal, scopes, autonomy }: McpCaller): string {
-  return canonical([principal as unknown as Json, [...scopes].sort(), autonomy ?? null]); // a principal is plain JSON
-}
-
-/** Whether the client speaks revision 2025-11-25. Revision 2026-07-28 added the envelope. */
-export function isOld({ mcpReq: { envelope } }: ServerContext): boolean {
-  return envelope === undefined;
+export function callerKey({ principal, scopes: granted, autonomy }: McpCaller): string {
+  const scopes = granted.length === 0 ? noScopes : granted;
+  const ofPrincipal = keys.get(principal) ?? new WeakMap();
+  const known = ofPrincipal.get(scopes);
+  if (known !== undefined && known.autonomy === autonomy) return known.key;
+  const key = canonical([principal as unknown as Json, [...scopes].sort(), autonomy ?? null]); // a principal is plain JSON
+  keys.set(principal, ofPrincipal.set(scopes, { autonomy, key }));
+  return key;
 }

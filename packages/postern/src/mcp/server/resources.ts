@@ -1,9 +1,10 @@
-import { ProtocolError, ProtocolErrorCode, type ReadResourceResult, type Server } from "@modelcontextprotocol/server";
+import type { ReadResourceResult } from "@modelcontextprotocol/server";
 import { defined, messageOf, type Principal, RuntimeFault, readArtifactName } from "@postern/core";
 import { collected } from "../../results/streams.ts";
 import type { Runtime } from "../../runtime/api/api.ts";
 import { internalsOf } from "../../tools/registry.ts";
 import { uiReaderOf } from "../../tools/ui.ts";
+import { RpcFault, rpcCodes } from "../protocol/peer.ts";
 import { artifactUri } from "./answer.ts";
 import { shownOffers, uriHere } from "./offer.ts";
 import type { RequestSource } from "./request-source.ts";
@@ -11,29 +12,16 @@ import type { RequestSource } from "./request-source.ts";
 /** One message holds no more of an artifact. */
 const mostBytes = 8 * 2 ** 20;
 
-/**
- * `resources/read` of artifacts, for callers that they were released to, and of the pages of tools. Nothing is listed: an
- * answer or a tool names what its caller may read.
- */
-export function serveResources<Context>(
-  server: Server,
-  runtime: Runtime,
-  sourceOf: (context: Context) => RequestSource,
-): void {
-  server.setRequestHandler("resources/list", () => ({ resources: [] }));
-  server.setRequestHandler("resources/templates/list", () => ({
-    resourceTemplates: [
-      {
-        uriTemplate: artifactUri("{digest}"),
-        name: "artifact",
-        description: "A tool result that was too large to be given back whole, by its digest.",
-      },
-    ],
-  }));
-  server.setRequestHandler("resources/read", ({ params: { uri } }, context) => {
-    const source = sourceOf(context as Context); // the SDK's context of this server
-    return uri.startsWith("ui://") ? readUi(uri, runtime, source) : readArtifact(uri, runtime, source.caller.principal);
-  });
+/** The addresses of artifacts. Artifacts are not listed: an answer names what its caller may read. */
+export const artifactTemplate = {
+  uriTemplate: artifactUri("{digest}"),
+  name: "artifact",
+  description: "A tool result that was too large to be given back whole, by its digest.",
+} as const;
+
+/** `resources/read` of artifacts, for callers that they were released to, and of the pages of tools. */
+export function readResource(uri: string, runtime: Runtime, source: RequestSource): Promise<ReadResourceResult> {
+  return uri.startsWith("ui://") ? readUi(uri, runtime, source) : readArtifact(uri, runtime, source.caller.principal);
 }
 
 /** What guardrails found or did not examine is a text before the bytes. */
@@ -74,7 +62,7 @@ async function readUi(uri: string, runtime: Runtime, source: RequestSource): Pro
     const body = text === undefined ? { blob: blob ?? "" } : { text };
     return { contents: [{ uri, mimeType, ...body, ...defined({ _meta: meta }) }] };
   } catch (error) {
-    throw new ProtocolError(ProtocolErrorCode.InternalError, messageOf(error));
+    throw new RpcFault(rpcCodes.internal, messageOf(error));
   }
 }
 
@@ -86,6 +74,6 @@ function bodyOf(bytes: Uint8Array): { readonly text: string } | { readonly blob:
   }
 }
 
-function invalid(message: string): ProtocolError {
-  return new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+function invalid(message: string): RpcFault {
+  return new RpcFault(rpcCodes.invalidParams, message);
 }

@@ -1,4 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
+import { handled } from "../../../../../test/fakes/mcp-exchange.ts";
 import { FakeClock } from "../../../../core/src/testing/clock.ts";
 import type { Limits } from "../../call/session.ts";
 import { createRuntime } from "../../runtime/create.ts";
@@ -50,7 +51,12 @@ function ask(door: McpGateway, caller: McpCaller, body: object, session?: string
   const accept = { "content-type": "application/json", accept: "application/json, text/event-stream" };
   const headers = { ...accept, ...(session !== undefined && { "mcp-session-id": session }) };
   const request = new Request("http://127.0.0.1/mcp", { method: "POST", headers, body: JSON.stringify(body) });
-  return door.handle(request, caller);
+  return handled(door, request, caller);
+}
+
+/** The answer comes as a whole, at the end of the call. */
+async function textOf(answer: Promise<Response>): Promise<string> {
+  return (await answer).text();
 }
 
 async function begin(door: McpGateway, caller: McpCaller): Promise<string> {
@@ -69,7 +75,7 @@ it("no number of one agent's sessions ends another's session or its call under w
   const { door, runtime, began, letGo } = await open();
   const ada = named("ada");
   const [busy, quiet] = [await begin(door, ada), await begin(door, ada)];
-  const answer = (await ask(door, ada, call(2), busy)).text();
+  const answer = textOf(ask(door, ada, call(2), busy));
   await began();
   const first = await begin(door, named("bob"));
   for (let i = 0; i < 1_100; i += 1) await begin(door, named("bob"));
@@ -84,7 +90,7 @@ it("of one agent's sessions the oldest without a call under way makes room for t
   const { clock, door, began, letGo } = await open();
   const ada = named("ada");
   const [busy, oldest, next] = [await begin(door, ada), await begin(door, ada), await begin(door, ada)];
-  const answer = (await ask(door, ada, call(2), busy)).text();
+  const answer = textOf(ask(door, ada, call(2), busy));
   await began();
   await clock.advance(1);
   for (let i = 0; i < 97; i += 1) await begin(door, ada);
@@ -125,15 +131,16 @@ it("two requests under one id are never taken for each other: the second is refu
   const { door, began, letGo } = await open();
   const ada = named("ada");
   const session = await begin(door, ada);
-  const first = (await ask(door, ada, call(7, "first"), session)).text();
+  const first = textOf(ask(door, ada, call(7, "first"), session));
   await began();
   const second = await ask(door, ada, call(7, "second"), session);
   expect([second.status, await second.json()]).toMatchObject([400, { id: 7, error: { code: -32_600 } }]);
-  expect((await ask(door, ada, call("7"), session)).status).toBe(200); // another id
+  const other = ask(door, ada, call("7"), session); // another id
   await began(2);
   letGo();
+  expect((await other).status).toBe(200);
   expect(await first).toContain("slow first");
-  const again = (await ask(door, ada, call(7, "again"), session)).text();
+  const again = textOf(ask(door, ada, call(7, "again"), session));
   await began();
   letGo();
   expect(await again).toContain("slow again");
@@ -143,14 +150,14 @@ it("an id is free again when its request was cancelled, or was none", async () =
   const { door, began, letGo } = await open();
   const ada = named("ada");
   const session = await begin(door, ada);
-  void (await ask(door, ada, call(7), session)).text();
+  void textOf(ask(door, ada, call(7), session));
   await began();
   const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 7 } };
   expect((await ask(door, ada, cancelled, session)).status).toBe(202);
   expect((await ask(door, ada, { ...list, id: 7 }, session)).status).toBe(200);
   const unacceptable = { "content-type": "application/json", accept: "text/html", "mcp-session-id": session };
   const refused = { method: "POST", headers: unacceptable, body: JSON.stringify({ ...list, id: 8 }) };
-  expect((await door.handle(new Request("http://127.0.0.1/mcp", refused), ada)).status).toBe(406);
+  expect((await handled(door, new Request("http://127.0.0.1/mcp", refused), ada)).status).toBe(406);
   expect((await ask(door, ada, { ...list, id: 8 }, session)).status).toBe(200);
   letGo();
 });

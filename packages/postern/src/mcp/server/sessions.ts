@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
-import {
-  isInitializeRequest,
-  type Server,
-  WebStandardStreamableHTTPServerTransport,
-} from "@modelcontextprotocol/server";
-import { type Clock, canonical, isJsonObject } from "@postern/core";
+import { type Clock, canonical, isJsonObject, type JsonObject } from "@postern/core";
+import type { HttpExchange } from "../protocol/http-exchange.ts";
+import { isMessageId, type MessageKind, Peer } from "../protocol/peer.ts";
+import { answering, type DispatchParts } from "./dispatcher.ts";
 import { idUnderWay, rpcError } from "./message.ts";
+import { type AcceptedForms, acceptedBy, answerJson, EventStream, HttpReply } from "./reply.ts";
 import { callerKey, type RequestSource } from "./request-source.ts";
+import { checkSessionRevision } from "./revision.ts";
 
 const idleMs = 3_600_000;
 const atMost = 1_000;
@@ -15,14 +15,22 @@ const atMostOfOne = 100;
 
 interface McpSession {
   readonly id: string;
-  readonly transport: WebStandardStreamableHTTPServerTransport;
-  readonly server: Server;
+  readonly peer: Peer<RequestSource>;
   readonly sourceKey: string;
   readonly owner: string;
-  /** Ids of requests that are not answered yet. */
-  readonly underWay: Set<unknown>;
+  readonly capabilities: JsonObject;
+  readonly replies: Set<HttpReply>;
+  /** What belongs to no request is told here. */
+  stream: EventStream | undefined;
   /** Monotonic milliseconds. */
   lastSeen: number;
+}
+
+export interface SessionMessage {
+  readonly message: JsonObject;
+  readonly kind: MessageKind;
+  readonly source: RequestSource;
+  readonly accepted: AcceptedForms;
 }
 
 /**
@@ -31,112 +39,151 @@ interface McpSession {
  */
 export class McpSessions {
   readonly #clock: Clock;
-  readonly #makeServer: (source: RequestSource) => Server;
+  readonly #parts: DispatchParts;
   readonly #sessions = new Map<string, McpSession>();
 
-  constructor(clock: Clock, makeServer: (source: RequestSource) => Server) {
-    this.#clock = clock;
-    this.#makeServer = makeServer;
+  constructor(parts: DispatchParts) {
+    this.#clock = parts.clock;
+    this.#parts = parts;
   }
 
-  async handle(request: Request, body: unknown, source: RequestSource): Promise<Response> {
-    const id = request.headers.get("mcp-session-id");
-    const begins = request.method === "POST" && isInitializeRequest(body);
-    if (id !== null) {
-      const session = this.#sessions.get(id);
-      const isOwn = session?.sourceKey === keyOf(source);
-      if (!isOwn && begins) return this.#open(request, body, source); // some clients keep the header of an ended session
-      if (session === undefined || !isOwn)
-        return rpcProblem(404, -32_001, "This session does not exist; send `initialize` again.");
-      session.lastSeen = this.#clock.monotonic();
-      return request.method === "POST" ? receive(session, request, body) : session.transport.handleRequest(request);
+  /** A message by POST. */
+  receive(exchange: HttpExchange, given: SessionMessage): void {
+    const { message, kind, source, accepted } = given;
+    const begins = kind === "request" && message["method"] === "initialize";
+    const id = exchange.header("mcp-session-id");
+    const session = id === undefined ? undefined : this.#own(id, source);
+    if (session === undefined && begins) return void this.#open(exchange, given); // some clients keep the header of an ended session
+    if (session === undefined)
+      return void refuse(exchange, id === undefined ? [400, needsInitialize] : [404, noSession]);
+    session.lastSeen = this.#clock.monotonic();
+    if (begins) return void refuse(exchange, [400, "The session has begun already; `initialize` is sent once."]);
+    checkSessionRevision(exchange.header);
+    const sent = { ...source, capabilities: session.capabilities };
+    if (kind !== "request") {
+      session.peer.receive(message, sent);
+      exchange.answer(202, {});
+      return;
     }
-    if (request.method !== "POST") return new Response(null, { status: 405, headers: { allow: "POST" } });
-    if (!begins)
-      return rpcProblem(
-        400,
-        -32_000,
-        "Without a session only `initialize` is answered; send its answer's `Mcp-Session-Id` with every request.",
-      );
-    return this.#open(request, body, source);
+    const requestId = message["id"];
+    if (isMessageId(requestId) && session.peer.isRunning(requestId))
+      return void answerJson(exchange, 400, idUnderWay(requestId));
+    session.peer.receive(message, sent, this.#replyOf(session, exchange, accepted).send);
   }
 
-  toolsChanged(): void {
-    for (const { server } of this.#sessions.values()) server.sendToolListChanged().catch(ignored);
+  /** Any method but POST. */
+  handle(exchange: HttpExchange, source: RequestSource): void {
+    const id = exchange.header("mcp-session-id");
+    if (id === undefined) return void exchange.answer(405, { allow: "POST" });
+    const session = this.#own(id, source);
+    if (session === undefined) return void refuse(exchange, [404, noSession]);
+    session.lastSeen = this.#clock.monotonic();
+    if (exchange.method === "DELETE") {
+      this.#end(session);
+      exchange.answer(200, {});
+    } else if (exchange.method === "GET") this.#listen(session, exchange);
+    else exchange.answer(405, { allow: "POST, GET, DELETE" });
   }
 
-  async close(): Promise<void> {
-    const open = [...this.#sessions.values()];
-    this.#sessions.clear();
-    await Promise.all(open.map(({ server }) => server.close().catch(ignored)));
+  tell(method: string): void {
+    for (const { peer } of this.#sessions.values()) peer.tell(method);
   }
 
-  async #open(request: Request, body: unknown, source: RequestSource): Promise<Response> {
-    const owner = ownerOf(source);
-    if (!(await this.#makeRoom(owner)))
-      return rpcProblem(503, -32_000, `${atMost} sessions are open, each with a call under way; try again later.`);
-    const server = this.#makeServer(source);
-    const transport = new WebStandardStreamableHTTPServerTransport({
-      sessionIdGenerator: randomUUID,
-      onsessioninitialized: (id) => {
-        const underWay = new Set<unknown>();
-        noteAnswers(transport, underWay);
-        const lastSeen = this.#clock.monotonic();
-        this.#sessions.set(id, { id, transport, server, sourceKey: keyOf(source), owner, underWay, lastSeen });
-      },
-      onsessionclosed: (id) => {
-        this.#sessions.delete(id);
-      },
+  close(): void {
+    for (const session of this.#sessions.values()) this.#end(session);
+  }
+
+  #own(id: string, source: RequestSource): McpSession | undefined {
+    const session = this.#sessions.get(id);
+    return session?.sourceKey === keyOf(source) ? session : undefined;
+  }
+
+  #listen(session: McpSession, exchange: HttpExchange): void {
+    if (acceptedBy(exchange)?.stream !== true)
+      return void refuse(exchange, [406, "A stream of events is answered; send `Accept: text/event-stream`."]);
+    if (session.stream !== undefined) return void refuse(exchange, [409, "This session has an open stream already."]);
+    const stream = new EventStream(exchange, this.#clock, { "mcp-session-id": session.id });
+    session.stream = stream;
+    exchange.onGone(() => {
+      session.stream = undefined;
     });
-    await server.connect(transport);
-    const response = await transport.handleRequest(request, { parsedBody: body });
-    if (transport.sessionId === undefined) await server.close(); // it was no `initialize` this server can answer
-    return response;
+  }
+
+  #open(exchange: HttpExchange, { message, source, accepted }: SessionMessage): void {
+    const problem = openingProblem(message["params"]);
+    if (problem !== undefined) return void answerJson(exchange, 400, rpcError(-32_602, problem, idOf(message)));
+    const owner = ownerOf(source);
+    if (!this.#makeRoom(owner))
+      return void refuse(exchange, [503, `${atMost} sessions are open, each with a call under way; try again later.`]);
+    const session: McpSession = {
+      capabilities: (message["params"] as JsonObject)["capabilities"] as JsonObject, // checked
+      ...{ id: randomUUID(), sourceKey: keyOf(source), owner, replies: new Set(), stream: undefined },
+      lastSeen: this.#clock.monotonic(),
+      peer: new Peer({
+        send: (told) => session.stream?.send(told),
+        answer: answering(true, this.#parts),
+      }),
+    };
+    this.#sessions.set(session.id, session);
+    session.peer.receive(message, source, this.#replyOf(session, exchange, accepted).send);
+  }
+
+  #replyOf(session: McpSession, exchange: HttpExchange, accepted: AcceptedForms): HttpReply {
+    const reply: HttpReply = new HttpReply(exchange, {
+      ...{ accepted, clock: this.#clock, headers: { "mcp-session-id": session.id } },
+      onOver: () => session.replies.delete(reply),
+    });
+    session.replies.add(reply);
+    return reply;
   }
 
   /**
    * Closes idle sessions, then the oldest session of an agent with too many, then the oldest of the agent with the most. A
    * client whose session is closed receives a 404 and opens another. Returns false when every session has an open call.
    */
-  async #makeRoom(owner: string): Promise<boolean> {
+  #makeRoom(owner: string): boolean {
     const since = this.#clock.monotonic() - idleMs;
-    for (const session of this.#sessions.values()) if (session.lastSeen <= since) await this.#end(session); // no call takes so long
+    for (const session of this.#sessions.values()) if (session.lastSeen <= since) this.#end(session); // no call takes so long
     const own = byAge([...this.#sessions.values()].filter((session) => session.owner === owner));
-    if (own.length >= atMostOfOne) await this.#end(own.find(isQuiet) ?? own[0]);
+    if (own.length >= atMostOfOne) this.#end(own.find(isQuiet) ?? own[0]);
     if (this.#sessions.size < atMost) return true;
     const last = oldestOfLargestOwner([...this.#sessions.values()].filter(isQuiet));
-    await this.#end(last);
+    this.#end(last);
     return last !== undefined;
   }
 
-  async #end(session: McpSession | undefined): Promise<void> {
+  #end(session: McpSession | undefined): void {
     if (session === undefined || !this.#sessions.delete(session.id)) return;
-    await session.server.close().catch(ignored);
+    session.peer.close(new Error("The session was closed."));
+    session.stream?.end();
+    for (const reply of session.replies) reply.breakOff(rpcError(-32_000, "The session was closed."));
   }
 }
 
-async function receive({ transport, underWay }: McpSession, request: Request, body: unknown): Promise<Response> {
-  const { id, method, params } = isJsonObject(body) ? body : {};
-  if (method === "notifications/cancelled" && isJsonObject(params)) underWay.delete(params["requestId"]); // it gets no answer
-  const isRequest = method !== undefined && (typeof id === "string" || typeof id === "number");
-  if (!isRequest) return transport.handleRequest(request, { parsedBody: body });
-  if (underWay.has(id)) return Response.json(idUnderWay(id), { status: 400 });
-  underWay.add(id);
-  const response = await transport.handleRequest(request, { parsedBody: body });
-  if (!response.ok) underWay.delete(id);
-  return response;
+const noSession = "This session does not exist; send `initialize` again.";
+const needsInitialize =
+  "Without a session only `initialize` is answered; send its answer's `Mcp-Session-Id` with every request.";
+
+/** What is wrong with the parameters of `initialize`, in a sentence. */
+function openingProblem(params: unknown): string | undefined {
+  const { protocolVersion, capabilities, clientInfo } = isJsonObject(params) ? params : ({} as JsonObject);
+  if (typeof protocolVersion !== "string") return "`initialize` needs `protocolVersion`, a text.";
+  if (!isJsonObject(capabilities)) return "`initialize` needs `capabilities`, an object.";
+  const { name, version } = isJsonObject(clientInfo) ? clientInfo : ({} as JsonObject);
+  if (typeof name === "string" && typeof version === "string") return undefined;
+  return "`initialize` needs `clientInfo` with `name` and `version`, texts.";
 }
 
-function noteAnswers(transport: WebStandardStreamableHTTPServerTransport, underWay: Set<unknown>): void {
-  const send = transport.send.bind(transport);
-  transport.send = (message, options) => {
-    if (!("method" in message)) underWay.delete(message.id);
-    return send(message, options);
-  };
+function idOf({ id }: JsonObject): string | number | null {
+  return isMessageId(id) ? id : null;
 }
 
-function isQuiet({ underWay }: McpSession): boolean {
-  return underWay.size === 0;
+function refuse(exchange: HttpExchange, [status, message]: readonly [number, string]): void {
+  answerJson(exchange, status, rpcError(status === 404 ? -32_001 : -32_000, message));
+}
+
+function isQuiet({ peer }: McpSession): boolean {
+  return !peer.isBusy;
 }
 
 function byAge(sessions: readonly McpSession[]): readonly McpSession[] {
@@ -159,9 +206,3 @@ function ownerOf({ caller: { principal } }: RequestSource): string {
   const { tenant, agent, user } = principal;
   return canonical([tenant, agent, user ?? null]);
 }
-
-export function rpcProblem(http: number, code: number, message: string): Response {
-  return Response.json(rpcError(code, message), { status: http });
-}
-
-function ignored(): void {}

@@ -1,6 +1,7 @@
 import { serve } from "@hono/node-server";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { expect, it } from "vitest";
+import { handled } from "../../../../../test/fakes/mcp-exchange.ts";
 import { defineSkill } from "../../builtin/skills/define-skill.ts";
 import { createRuntime } from "../../runtime/create.ts";
 import { defineTool } from "../../tools/define.ts";
@@ -36,7 +37,7 @@ it.each(["2025-11-25", "2026-07-28"])(
     });
     await using door = createMcpGateway({ runtime });
     const port = Promise.withResolvers<number>();
-    const fetch = (request: Request): Promise<Response> => door.handle(request, { principal, scopes: [] });
+    const fetch = (request: Request): Promise<Response> => handled(door, request, { principal, scopes: [] });
     const listener = serve({ fetch, port: 0, hostname: "127.0.0.1" }, (at) => port.resolve(at.port));
     let changed = Promise.withResolvers<void>();
     const client = new Client(

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
-import { Client } from "@modelcontextprotocol/client";
+import { Client, type JSONRPCMessage, type Transport } from "@modelcontextprotocol/client";
+import type { JsonObject } from "@postern/core";
 import { afterEach, describe, expect, it } from "vitest";
 import { FakeClock } from "../../../../core/src/testing/clock.ts";
 import { createRuntime } from "../../runtime/create.ts";
@@ -37,6 +38,19 @@ async function open(): Promise<{ readonly client: Pipes; readonly ended: Promise
   return { client: { input: down, output: up }, ended };
 }
 
+/** The official client's end of the pipes. */
+function overLines(pipes: Pipes): Transport {
+  const lines = new LineTransport(pipes);
+  const transport: Transport = {
+    start: async () => lines.start(),
+    send: (message) => lines.send(message as unknown as JsonObject), // plain JSON
+    close: async () => lines.close(),
+  };
+  lines.onmessage = (message) => transport.onmessage?.(message as unknown as JSONRPCMessage); // it was read as one
+  lines.onclose = () => transport.onclose?.();
+  return transport;
+}
+
 describe.each(["2025-11-25", "2026-07-28"] as const)("MCP %s over pipes", (era) => {
   it("lists and calls, and ends when the client closes its end", async () => {
     const { client: pipes, ended } = await open();
@@ -44,7 +58,7 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("MCP %s over pipes", (era) 
       { name: "test", version: "1" },
       { versionNegotiation: { mode: era === "2025-11-25" ? "legacy" : { pin: era } } },
     );
-    await client.connect(new LineTransport(pipes));
+    await client.connect(overLines(pipes));
     expect(client.getNegotiatedProtocolVersion()).toBe(era);
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["hello"]);
     expect(await client.callTool({ name: "hello", arguments: {} })).toMatchObject({
@@ -181,15 +195,15 @@ it("what follows `initialize` waits until it is answered", async () => {
   const { input, output } = { input: new PassThrough(), output: new PassThrough() };
   const lines = new LineTransport({ input, output });
   const got: unknown[] = [];
-  lines.onmessage = (message) => void got.push("method" in message && message.method);
-  await lines.start();
+  lines.onmessage = (message) => void got.push(message["method"]);
+  lines.start();
   input.write('{"jsonrpc":"2.0","id":1,"method":"initialize"}\n{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n');
   input.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n');
   await once(input.end(), "end");
   expect(got).toEqual(["initialize"]);
   await lines.send({ jsonrpc: "2.0", id: 1, result: {} });
   expect(got).toEqual(["initialize", "tools/list", "notifications/initialized"]);
-  await lines.close();
+  lines.close();
 });
 
 describe("a line", () => {
@@ -207,7 +221,7 @@ describe("a line", () => {
 
   it("may come in any pieces", async () => {
     const { input, lines, got } = transport();
-    await lines.start();
+    lines.start();
     for (const byte of Buffer.from(`${ping}\r\n${other}\n`)) input.write(Buffer.from([byte]));
     await once(input.end(), "end");
     expect(got).toEqual([JSON.parse(ping), JSON.parse(other)]);
@@ -215,7 +229,7 @@ describe("a line", () => {
 
   it("that is too long is refused without being stored, and the next one is read", async () => {
     const { input, output, lines, got } = transport(100);
-    await lines.start();
+    lines.start();
     for (let piece = 0; piece < 50; piece += 1) input.write("x".repeat(99));
     input.write(`\n${ping}\n`);
     const [answer] = await once(output, "data");
@@ -228,7 +242,7 @@ describe("a line", () => {
 
   it("is not written to a client that has gone", async () => {
     const { output, lines } = transport();
-    await lines.start();
+    lines.start();
     const { promise: closed, resolve } = Promise.withResolvers<void>();
     output.once("close", resolve).destroy(new Error("EPIPE"));
     await closed;

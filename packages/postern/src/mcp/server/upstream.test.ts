@@ -1,6 +1,7 @@
 import { serve } from "@hono/node-server";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterEach, expect, it } from "vitest";
+import { handled } from "../../../../../test/fakes/mcp-exchange.ts";
 import type { Runtime } from "../../runtime/api/api.ts";
 import { createRuntime } from "../../runtime/create.ts";
 import type { RuntimeOptions } from "../../runtime/options/options.ts";
@@ -28,7 +29,8 @@ async function postern(options: RuntimeOptions): Promise<{ readonly runtime: Run
   const { promise, resolve } = Promise.withResolvers<number>();
   const fetch = (request: Request): Promise<Response> => {
     const [, server] = /^\/mcp\/([^/]+)$/.exec(new URL(request.url).pathname) ?? [];
-    return door.handle(
+    return handled(
+      door,
       request,
       { principal: { tenant: "t", agent: "ada" }, scopes: [] },
       server === undefined ? {} : { server },

@@ -1,5 +1,5 @@
 import { type ApprovalRecord, defined, isJsonObject, type JsonObject } from "@postern/core";
-import type { AuditEvent } from "../../audit/log.ts";
+import type { EventFields } from "../../audit/parts.ts";
 import type { Notice, NoticeType } from "./channel.ts";
 
 export const noticeTypes: readonly NoticeType[] = [
@@ -26,7 +26,7 @@ const byType: ReadonlyMap<string, NoticeType> = new Map<string, NoticeType>([
 const voted = "approval.voted";
 
 /** Returns undefined if such an entry makes no notice. */
-export function noticeTypeOf({ type, data }: Pick<NoticeEntry, "type" | "data">): NoticeType | undefined {
+export function noticeTypeOf({ type, data }: Pick<EventFields, "type" | "data">): NoticeType | undefined {
   if (type === voted) return isJsonObject(data) && data["as"] === "modified" ? "approval.edited" : undefined;
   return byType.get(type) ?? (type.startsWith("alarm.") && type !== "alarm.acknowledged" ? "alarm.opened" : undefined);
 }
@@ -39,19 +39,8 @@ export function mayHaveNotice(body: string): boolean {
   return type === voted || (type !== "" && noticeTypeOf({ type }) !== undefined);
 }
 
-export type NoticeEntry = Omit<AuditEvent, "audit_id" | "seq">;
-
-/** Returns undefined if it is no JSON; `audit verify` reports it. */
-export function entryIn(body: string): NoticeEntry | undefined {
-  try {
-    return JSON.parse(body) as NoticeEntry; // audit/entry.ts wrote it
-  } catch {
-    return undefined;
-  }
-}
-
 /** A reminder belongs to no call and names its approval in its data. */
-export function approvalIn({ refs, data }: NoticeEntry): string | undefined {
+export function approvalIn({ refs, data }: EventFields): string | undefined {
   const named = isJsonObject(data) ? data["approval_id"] : undefined;
   return refs.approval ?? (typeof named === "string" ? named : undefined);
 }
@@ -59,7 +48,7 @@ export function approvalIn({ refs, data }: NoticeEntry): string | undefined {
 export interface NoticeParts {
   readonly id: string;
   readonly type: NoticeType;
-  readonly entry: NoticeEntry;
+  readonly entry: EventFields;
   readonly approval: ApprovalRecord | undefined;
   /** The console's address, without a slash at its end. */
   readonly console: string | undefined;

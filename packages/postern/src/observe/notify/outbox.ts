@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { type ApprovalRecord, type Clock, counted, type JsonObject, messageOf } from "@postern/core";
+import { eventIn } from "../../audit/entry.ts";
 import { Collection } from "../../store/collection.ts";
 import type { Store, StoreEntry } from "../../store/store.ts";
 import type { Channel, ChannelState, DeadLetter, Delivered, Notice, NoticeType } from "./channel.ts";
-import { approvalIn, entryIn, isStillAsked, mayHaveNotice, noticeFrom, noticeTypeOf } from "./notice.ts";
+import { approvalIn, isStillAsked, mayHaveNotice, noticeFrom, noticeTypeOf } from "./notice.ts";
 import { channelState, type OutboxState, retryAfterMs, stateIn, type WaitingNotice } from "./outbox-state.ts";
 
 /** What became of a channel, for the log. */
@@ -171,7 +172,7 @@ export class Outbox implements AsyncDisposable {
   }
 
   #look({ seq, body }: StoreEntry): void {
-    const entry = mayHaveNotice(body) ? entryIn(body) : undefined;
+    const entry = mayHaveNotice(body) ? eventIn(body) : undefined;
     const type = entry && noticeTypeOf(entry);
     const isWanted =
       type !== undefined && entry !== undefined && this.#options.channel.wants({ type, tenant: entry.tenant });
@@ -210,7 +211,7 @@ export class Outbox implements AsyncDisposable {
   async #deliver(seq: number): Promise<Delivered> {
     const { store, approval, console, clock } = this.#options;
     for await (const { body } of store.events({ after: seq - 1, limit: 1 })) {
-      const entry = entryIn(body);
+      const entry = eventIn(body);
       const type = entry && noticeTypeOf(entry);
       if (entry === undefined || type === undefined) break;
       const approvalId = approvalIn(entry);

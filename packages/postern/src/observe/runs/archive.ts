@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { counted, type DurableEvent, messageOf, type Watcher } from "@postern/core";
+import { eventIn } from "../../audit/entry.ts";
 import type { AuditLog } from "../../audit/log.ts";
 import type { Store } from "../../store/store.ts";
 import { readWhole, writeWholeUnsynced } from "../../system/whole-file.ts";
@@ -30,7 +31,7 @@ type Announced =
   | { readonly seq: number; readonly body: string; readonly event: DurableEvent | undefined }
   | { readonly emitted: EmittedEvent; readonly at: number };
 
-const flushEveryMs = 50;
+const flushEveryMs = 250;
 const saveEveryMs = 1_000;
 /** If more wait, the rest is read from the audit log. */
 const mostBuffered = 16_384;
@@ -169,7 +170,8 @@ export class Archive implements AsyncDisposable {
       if ("emitted" in one) (await this.#runOf(ownerOfCall(one.emitted)))?.takeEmitted(one.emitted, one.at);
       else {
         await this.#readUpTo(one.seq);
-        if (one.seq === this.#next) await this.#project({ seq: one.seq, ...JSON.parse(one.body) }, one.event);
+        const entry = one.seq === this.#next ? eventIn(one.body) : undefined;
+        if (entry !== undefined) await this.#project({ seq: one.seq, ...entry }, one.event);
       }
       if (i % entriesATurn === entriesATurn - 1) await setImmediate();
     }

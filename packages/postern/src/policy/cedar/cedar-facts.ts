@@ -21,7 +21,7 @@ export function cedarSchema(args: CedarArguments = {}): string {
     ([name, { kind }]) => `${name}${kind === "present" ? "" : "?"}: ${cedarKinds[kind].type}`,
   );
   return `namespace Postern {
-  entity Agent = { tenant: String, agent: String, user?: String };
+  entity Agent = { tenant: String, agent: String, user?: String, groups: Set<String> };
   entity Tool = {
     name: String, server?: String, risk: Long, effects: String,
     scopes: Set<String>, permissions: Set<String>, openWorld: Bool,
@@ -79,11 +79,11 @@ export function cedarEntities({ tool, principal, suggestion }: Facts): readonly 
   const base = parseRisk(tool.risk);
   const suggested = suggestion?.risk === undefined ? base : parseRisk(suggestion.risk);
   const risk = base === undefined || suggested === undefined ? "critical" : believedRisk(tool, base, suggested);
-  const { tenant, agent, user } = principal;
+  const { tenant, agent, user, groups = [] } = principal;
   return [
     {
       uid: { type: "Postern::Agent", id: JSON.stringify([tenant, agent]) },
-      attrs: { tenant, agent, ...(user !== undefined && { user }) },
+      attrs: { tenant, agent, ...(user !== undefined && { user }), groups },
       parents: [],
     },
     {

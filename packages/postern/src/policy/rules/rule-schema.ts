@@ -42,7 +42,10 @@ export function ruleSchemas(zod: Zod) {
     scope: name.exactOptional().describe("one of the scopes the tool needs"),
     effects: effectsIn(zod).exactOptional(),
     principal: zod
-      .strictObject({ tenant: name.exactOptional(), agent: name.exactOptional(), user: name.exactOptional() })
+      .strictObject({
+        ...{ tenant: name.exactOptional(), agent: name.exactOptional(), user: name.exactOptional() },
+        group: name.exactOptional().describe("one of the groups of the user"),
+      })
       .exactOptional(),
     arguments: conditions.exactOptional().describe("conditions by path into the arguments; all must hold"),
     target: condition.exactOptional().describe("what the tool says the call acts on, such as https://example.com"),

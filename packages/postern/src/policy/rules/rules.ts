@@ -140,11 +140,16 @@ function riskMatcher({ risk, effect }: Rule): CompiledRule["fitsRisk"] {
 }
 
 function principalMatcher(wanted: Rule["principal"]): CompiledRule["fitsPrincipal"] {
-  if (wanted?.tenant === undefined && wanted?.agent === undefined && wanted?.user === undefined) return undefined;
+  if (wanted === undefined || Object.values(wanted).every((name) => name === undefined)) return undefined;
   const tenant = nameMatcher(wanted.tenant);
   const agent = nameMatcher(wanted.agent);
   const user = nameMatcher(wanted.user);
-  return (principal) => tenant(principal.tenant) && agent(principal.agent) && user(principal.user);
+  const group = wanted.group === undefined ? undefined : globMatcher(wanted.group);
+  return (principal) =>
+    tenant(principal.tenant) &&
+    agent(principal.agent) &&
+    user(principal.user) &&
+    (group === undefined || principal.groups?.some(group) === true);
 }
 
 /** @throws RuntimeFault `policy_invalid` */

@@ -32,6 +32,7 @@ import type { Grants } from "../../approvals/grants.ts";
 import type { ApprovalPage } from "../../approvals/repository.ts";
 import type { AuditLog } from "../../audit/log.ts";
 import type { Skills } from "../../builtin/skills/skills.ts";
+import type { ClientOfCall } from "../../call/client-of-call.ts";
 import type { Limits, Patience, TraceLine } from "../../call/session.ts";
 import type { Connections } from "../../connections/connections.ts";
 import type { Accounts } from "../../identity/accounts.ts";
@@ -90,6 +91,8 @@ export interface CallContext {
   readonly reason?: string;
   /** What an MCP client sent beside the arguments: upstream servers receive it. It decides nothing and is not recorded. */
   readonly requestMeta?: JsonObject;
+  /** The MCP client that waits for this call: upstream servers may ask it, where `servers.NAME.may_ask` allows. */
+  readonly client?: ClientOfCall;
 }
 
 /** Options of one call of a session. `runId` names another run of the same caller, on the session's budget. */

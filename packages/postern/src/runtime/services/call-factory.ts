@@ -161,7 +161,7 @@ export class CallFactory {
 
   caller(
     session: Session,
-    { patience, signal, deadline, approvalWaitMs, onProgress, reason, requestMeta }: PerCall,
+    { patience, signal, deadline, approvalWaitMs, onProgress, reason, requestMeta, client }: PerCall,
   ): Caller {
     const { clock, patience: granted } = this.#options;
     return {
@@ -173,6 +173,7 @@ export class CallFactory {
       approvalWaitMs,
       progress: onProgress,
       requestMeta,
+      client,
       reason: reason === undefined ? undefined : this.#options.redactor.redact(reason).slice(0, longestReason),
     };
   }

@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { ClientProblem, createClient } from "./client.ts";
+import { createClient } from "./client.ts";
+import { ClientProblem } from "./client-problem.ts";
 
 const servers: Server[] = [];
 afterEach(() => {

@@ -9,8 +9,9 @@ import {
   type RouteDefinition,
   type RouteGroup,
 } from "@postern/core/contract";
-import { asked } from "../http/held-request.ts";
-import { patientSend } from "./patient-send.ts";
+import { ClientProblem } from "./client-problem.ts";
+import { asked } from "./held-request.ts";
+import { patientSend, type SentAnswer, type SentRequest } from "./patient-send.ts";
 
 export interface ClientOptions {
   /** `http://127.0.0.1:7420`. */
@@ -25,8 +26,9 @@ export interface ClientOptions {
  *
  * Contract: every method throws `ClientProblem` and nothing else, but for an aborted `signal`.
  */
-export function createClient({ url, token, send = patientSend }: ClientOptions): PosternClient {
-  const line = new Line(url, token, send);
+export function createClient({ url, token, send }: ClientOptions): PosternClient {
+  const carry = send === undefined ? patientSend : (sent: SentRequest) => asked(new Request(sent.url, sent), send);
+  const line = new Line(url, token, carry);
   const methodOf =
     (definition: RouteDefinition) =>
     (sent: Readonly<Record<string, unknown>> = {}, signal?: AbortSignal): unknown =>
@@ -62,30 +64,6 @@ function request(line: Line, { method, path, query, answer }: RouteDefinition, {
   return line.ask(method.toUpperCase(), target, { body, signal });
 }
 
-interface ClientProblemFields {
-  readonly status: number;
-  readonly code: string;
-  readonly message: string;
-  readonly body?: Json;
-  readonly cause?: unknown;
-}
-
-/** A request the server did not take, or a server that was not there (`status` 0, `code` `unreachable`). A refused call is no problem: it is an outcome. */
-export class ClientProblem extends Error {
-  override readonly name = "ClientProblem";
-  readonly status: number;
-  readonly code: string;
-  /** The whole answer: beside `error` it may hold the record that was in the way. */
-  readonly body: Json;
-
-  constructor({ status, code, message, body = null, cause }: ClientProblemFields) {
-    super(message, { cause });
-    this.status = status;
-    this.code = code;
-    this.body = body;
-  }
-}
-
 interface Asking {
   readonly body: object | undefined;
   readonly signal: AbortSignal | undefined;
@@ -95,9 +73,9 @@ interface Asking {
 class Line {
   readonly #url: string;
   readonly #token: string;
-  readonly #carry: (request: Request) => Promise<Response>;
+  readonly #carry: (sent: SentRequest) => Promise<SentAnswer>;
 
-  constructor(url: string, token: string, carry: (request: Request) => Promise<Response>) {
+  constructor(url: string, token: string, carry: (sent: SentRequest) => Promise<SentAnswer>) {
     this.#url = url.replace(/\/$/, "");
     this.#token = token;
     this.#carry = carry;
@@ -105,13 +83,10 @@ class Line {
 
   /** Returns undefined when the route answers nothing. @throws ClientProblem */
   async ask(method: string, path: string, { body, signal }: Asking): Promise<Json | undefined> {
-    const init: RequestInit = {
-      method,
-      ...(body !== undefined && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
-      ...defined({ signal }),
-    };
-    const response = await this.#send(path, init);
-    const text = await response.text().catch((error: unknown) => this.#cutOff(init, error));
+    const given =
+      body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
+    const response = await this.#send(path, { method, ...given, ...defined({ signal }) });
+    const text = await response.text().catch((error: unknown) => this.#cutOff(signal, error));
     if (response.status === 204) return undefined;
     const answer = parsed(text);
     const isAnswer = isJsonObject(answer) && !Object.hasOwn(answer, "error");
@@ -126,18 +101,21 @@ class Line {
     yield* response.body;
   }
 
-  async #send(path: string, init: RequestInit): Promise<Response> {
-    const headers = { ...init.headers, authorization: `Bearer ${this.#token}` };
+  async #send(
+    path: string,
+    { headers, ...sent }: Partial<SentRequest> & { readonly method: string },
+  ): Promise<SentAnswer> {
+    const authorization = `Bearer ${this.#token}`;
     try {
-      return await asked(new Request(`${this.#url}${path}`, { ...init, headers }), this.#carry);
+      return await this.#carry({ ...sent, url: `${this.#url}${path}`, headers: { ...headers, authorization } });
     } catch (error) {
-      return this.#cutOff(init, error);
+      return this.#cutOff(sent.signal, error);
     }
   }
 
   /** The server was not there, or went away before its answer was whole. */
-  #cutOff(init: RequestInit, error: unknown): never {
-    if (init.signal?.aborted === true) throw error;
+  #cutOff(signal: AbortSignal | undefined, error: unknown): never {
+    if (signal?.aborted === true) throw error;
     const isAway = notReached.has(codeOf(error));
     const message = isAway
       ? `No Postern answers at ${this.#url}; start one with \`postern start\`.`

@@ -1,5 +1,5 @@
 import type { events, FeedEventView, PosternClient, SentTo } from "@postern/core/contract";
-import { ClientProblem } from "./client.ts";
+import { ClientProblem } from "./client-problem.ts";
 
 /** `live`: the connection is open. `lost`: it broke and is opened again. `reset`: read everything again. */
 export type FeedMessage =

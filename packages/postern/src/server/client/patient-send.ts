@@ -1,32 +1,41 @@
-import { request as httpRequest, type IncomingMessage } from "node:http";
-import { request as httpsRequest } from "node:https";
-import { Readable } from "node:stream";
-import type { ReadableStream } from "node:stream/web";
+import type { IncomingMessage } from "node:http";
+import { text } from "node:stream/consumers";
 
-const withoutBody: ReadonlySet<number> = new Set([204, 205, 304]);
+/** Not imported: an import of `node:http` reads all that it exports, and `fetch` is loaded with that. */
+const { request: httpRequest } = process.getBuiltinModule("node:http");
 
-/** Carries a request as `fetch` does, and waits for its answer as long as it takes: `fetch` gives up after 300 s. */
-export async function patientSend(request: Request): Promise<Response> {
-  const body = request.body === null ? undefined : Buffer.from(await request.arrayBuffer());
-  const { promise, resolve, reject } = Promise.withResolvers<Response>();
-  const send = request.url.startsWith("https:") ? httpsRequest : httpRequest;
-  const { method, signal } = request;
-  const headers = {
-    ...Object.fromEntries(request.headers),
-    ...(body !== undefined && { "content-length": body.length }),
-  };
-  const outgoing = send(request.url, { method, headers, signal }, (incoming) => resolve(responseOf(incoming)));
+export interface SentRequest {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  readonly signal?: AbortSignal;
+}
+
+/** What a client reads of a response. */
+export interface SentAnswer {
+  readonly status: number;
+  readonly ok: boolean;
+  readonly body: AsyncIterable<Uint8Array> | null;
+  text(): Promise<string>;
+}
+
+/**
+ * Sends a request, and waits for its answer as long as it takes. `fetch` gives up after 300 s, and loads more code at its
+ * first use than a command has.
+ */
+export async function patientSend(sent: SentRequest): Promise<SentAnswer> {
+  const incoming = await incomingOf(sent);
+  const { statusCode: status = 500 } = incoming;
+  return { status, ok: status >= 200 && status < 300, body: incoming, text: () => text(incoming) };
+}
+
+/** The beginning of the answer. */
+export function incomingOf({ url, body, ...options }: SentRequest): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const request = url.startsWith("https:") ? process.getBuiltinModule("node:https").request : httpRequest;
+  const outgoing = request(url, options, resolve);
   outgoing.on("error", reject);
   outgoing.end(body);
   return promise;
-}
-
-function responseOf(incoming: IncomingMessage): Response {
-  const { statusCode: status = 500, headersDistinct } = incoming;
-  const headers = Object.entries(headersDistinct).flatMap(([name, values = []]) =>
-    values.map((value): [string, string] => [name, value]),
-  );
-  const body = withoutBody.has(status) ? null : (Readable.toWeb(incoming) as ReadableStream<Uint8Array<ArrayBuffer>>); // the chunks of a socket
-  if (body === null) incoming.resume();
-  return new Response(body, { status, headers });
 }

@@ -12,6 +12,7 @@ import {
 import { each } from "@postern/core/contract";
 import { decisionProblems } from "../../approvals/decision.ts";
 import { accountProblems } from "../../identity/accounts.ts";
+import type { TokenRefusal } from "../../identity/resource-server.ts";
 import { channelProblems } from "../../observe/notify/decisions.ts";
 import type { Runtime } from "../../runtime/api/api.ts";
 import type { Identified } from "../credentials.ts";
@@ -21,6 +22,7 @@ import { outcomeToWire } from "../wire.ts";
 const serverProblems = {
   ...each(400, "json_invalid"),
   ...each(401, "token_missing", "token_invalid", "session_ended", "csrf_refused", "sign_in_refused"),
+  ...each(403, "token_claim_refused", "scope_insufficient"),
   ...each(403, "permission_missing", "page_refused", "run_foreign", "policy_not_editable"),
   ...each(404, "route_unknown", "tool_unknown", "call_unknown", "artifact_unavailable", "run_unknown"),
   ...each(404, "event_unknown", "head_unknown", "alarm_unknown", "grant_unknown"),
@@ -37,7 +39,7 @@ const serverProblems = {
   ...each(501, "runs_off", "accounts_off", "openid_off", "mcp_not_served", "memory_off", "policy_reading_off"),
   ...each(501, "policy_file_off"),
   ...each(502, "openid_failed", "memory_failed", "connection_failed"),
-  ...each(503, "too_many_readers"),
+  ...each(503, "too_many_readers", "issuer_unreachable"),
 };
 
 export const problems: typeof serverProblems &
@@ -105,7 +107,7 @@ function statusOf(outcome: ToolOutcome): number {
   }
 }
 
-export async function healthz(request: Request, runtime: Runtime): Promise<Response> {
+export async function healthz(request: { readonly method: string }, runtime: Runtime): Promise<Response> {
   if (request.method !== "GET" && request.method !== "HEAD") {
     return problem("method_not_allowed", "`/healthz` takes GET.", { headers: { allow: "GET" } });
   }
@@ -116,11 +118,30 @@ export async function healthz(request: Request, runtime: Runtime): Promise<Respo
 const whereTokensAre =
   "an agent on the machine of Postern uses `agent.token` of the data folder, and `postern tokens create NAME` makes a token for any other program.";
 
-export function refuseCaller({ refused }: Extract<Identified, { refused: string }>, isTooMany: boolean): Response {
-  const headers = { "www-authenticate": "Bearer" };
+/** What `WWW-Authenticate` says beside the scheme: where a client signs in, when it can. */
+export interface Challenge {
+  /** The address of the metadata of this endpoint (RFC 9728). */
+  readonly resourceMetadata: string;
+  /** What a client should ask for. */
+  readonly scopes: readonly string[];
+}
+
+/** Whether the credential may be a guess. A token with a right signature is none. */
+export function isGuess(found: Extract<Identified, { refused: string }>): boolean {
+  return found.refused === "wrong_token" || (found.refused === "oauth_token" && found.because.why === "invalid");
+}
+
+export function refuseCaller(
+  found: Extract<Identified, { refused: string }>,
+  isTooMany: boolean,
+  challenge?: Challenge,
+): Response {
+  const headers = { "www-authenticate": bearer(challenge) };
   if (isTooMany)
     return problem("too_many_attempts", "Too many wrong tokens; wait a second.", { headers: { "retry-after": "1" } });
-  switch (refused) {
+  switch (found.refused) {
+    case "oauth_token":
+      return refuseToken(found.because, challenge);
     case "missing":
       return problem(
         "token_missing",
@@ -148,12 +169,39 @@ export function refuseCaller({ refused }: Extract<Identified, { refused: string 
   }
 }
 
+/** RFC 6750: 401 where another token helps, 403 where this person or client may not. */
+function refuseToken({ why, message }: TokenRefusal, challenge: Challenge | undefined): Response {
+  switch (why) {
+    case "invalid":
+    case "expired":
+      return problem("token_invalid", message, { headers: { "www-authenticate": bearer(challenge, "invalid_token") } });
+    case "scope":
+      return problem("scope_insufficient", message, {
+        headers: { "www-authenticate": bearer(challenge, "insufficient_scope") },
+      });
+    case "claim":
+      return problem("token_claim_refused", message); // another token of the same server has the same claims
+    case "unreachable":
+      return problem("issuer_unreachable", message, { headers: { "retry-after": "10" } });
+  }
+}
+
+/** Scopes hold no quotes, and the address is our own. */
+function bearer(challenge: Challenge | undefined, error?: "invalid_token" | "insufficient_scope"): string {
+  const parts = [
+    ...(error === undefined || challenge === undefined ? [] : [`error="${error}"`]),
+    ...(challenge === undefined ? [] : [`resource_metadata="${challenge.resourceMetadata}"`]),
+    ...(challenge === undefined || challenge.scopes.length === 0 ? [] : [`scope="${challenge.scopes.join(" ")}"`]),
+  ];
+  return parts.length === 0 ? "Bearer" : `Bearer ${parts.join(", ")}`;
+}
+
 export function failed(
-  request: Request,
+  request: { readonly url: string; readonly signal?: { readonly aborted: boolean } },
   error: unknown,
   log: ((message: string, fields: Readonly<Record<string, string>>) => void) | undefined,
 ): Response {
-  if (request.signal.aborted) return new Response(null, { status: 499 }); // the client has left
+  if (request.signal?.aborted === true) return new Response(null, { status: 499 }); // the client has left
   const code = error instanceof RuntimeFault ? error.code : "internal";
   const status = faultStatus(code);
   const traceId = newTraceId();
@@ -170,7 +218,7 @@ export function failed(
 }
 
 /** On every answer: caches keep nothing, browsers guess, run and frame nothing, and other sites read nothing. */
-const securityHeaders: Readonly<Record<string, string>> = {
+export const securityHeaders: Readonly<Record<string, string>> = {
   "x-content-type-options": "nosniff",
   "cache-control": "no-store",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",

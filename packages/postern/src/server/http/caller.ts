@@ -2,6 +2,7 @@
 
 import { type Actor, type ApprovalRecord, type CallRecord, ownTenant, type Principal, roles } from "@postern/core";
 import { actorOf as actorOfDecider } from "../../approvals/decision.ts";
+import { eventIn } from "../../audit/entry.ts";
 import { isElsewhere, isForeign } from "../../call/authority.ts";
 import type { RunSummary } from "../../observe/runs/runs.ts";
 import type { Decider, Runtime } from "../../runtime/api/api.ts";
@@ -94,8 +95,7 @@ export function tenantSeen({ credential, principal }: Who): { readonly tenant?: 
 /** @param body an entry as it is kept */
 export function seesEntry(by: Who, body: string): boolean {
   const { tenant } = tenantSeen(by);
-  const entry: { readonly tenant?: unknown } = JSON.parse(body);
-  return tenant === undefined || entry.tenant === tenant;
+  return tenant === undefined || eventIn(body)?.tenant === tenant;
 }
 
 /**

@@ -13,7 +13,7 @@ export const openIdCookie: CookieName = "postern_openid";
 export const connectionCookie: CookieName = "postern_connection";
 
 /** @param origin of this server, as the browser wrote it */
-export function readCookie(headers: Headers, name: CookieName, origin: string): string | undefined {
+export function readCookie(headers: Pick<Headers, "get">, name: CookieName, origin: string): string | undefined {
   const wanted = `${cookieName(name, origin)}=`;
   const found = (headers.get("cookie") ?? "")
     .split(/; */)

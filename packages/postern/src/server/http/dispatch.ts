@@ -86,12 +86,3 @@ function untilEnded(
   signal.addEventListener("abort", leave, { once: true });
   return { signal: AbortSignal.any([signal, controller.signal]), leave };
 }
-
-/** Cuts off a stream of another handler when the credential ends. */
-export function whileGood(request: Request, by: Who, answered: Response): Response {
-  const isStream = answered.headers.get("content-type")?.startsWith("text/event-stream") === true;
-  if (request.method !== "GET" || by.whenEnded === undefined || !isStream || answered.body === null) return answered;
-  const { signal } = untilEnded(request, by);
-  const body = answered.body.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(), { signal });
-  return new Response(body, { status: answered.status, headers: answered.headers });
-}

@@ -135,9 +135,9 @@ describe("what is handed on to MCP", () => {
   it("carries who asks, the server of the path and the body as it came: the MCP server reads it", async () => {
     const got: unknown[] = [];
     await using http = await httpFixture(stubRuntime().runtime, {
-      mcp: async (request, by, path) => {
-        got.push([request.method, by.kind, path, await request.text(), request.headers.get("mcp-session-id")]);
-        return new Response(null, { status: 202 });
+      mcp: (exchange, by, path) => {
+        got.push([exchange.method, by.kind, path, exchange.body, exchange.header("mcp-session-id") ?? null]);
+        exchange.answer(202, {});
       },
     });
     await http.ask("/mcp/files", {
@@ -155,7 +155,7 @@ describe("what is handed on to MCP", () => {
   it("is bounded like every body", async () => {
     await using http = await httpFixture(stubRuntime().runtime, {
       maxBodyBytes: 100,
-      mcp: async () => new Response("{}"),
+      mcp: (exchange) => exchange.answer(200, {}, "{}"),
     });
     expect((await http.ask("/mcp", { as: "agent", raw: `"${"x".repeat(100)}"` })).status).toBe(413);
   });

@@ -84,10 +84,7 @@ describe("a web page that would act for a person", () => {
 
   it("gets headers on every answer that forbid caching, sniffing, running and framing", async () => {
     await using http = await httpFixture(stubRuntime().runtime, {
-      mcp: async () =>
-        new Response("{}", {
-          headers: { "access-control-allow-origin": "*", "cache-control": "public" },
-        }),
+      mcp: (exchange) => exchange.answer(200, { "content-type": "application/json" }, "{}"),
     });
     for (const path of ["/v1/tools", "/v1/nothing", "/openapi.json", "/v1/audit/export", "/mcp", "/healthz"]) {
       for (const as of ["operator", undefined] as const) {

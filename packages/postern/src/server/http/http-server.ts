@@ -6,31 +6,32 @@
  * Next: page-guard.ts, ../credentials.ts, route.ts (what a row of the table is), the *-routes.ts (the rows),
  * request-body.ts (what a body may be), serve.ts (the socket), client.ts (the other end).
  */
-import { OpenAPIHono } from "@hono/zod-openapi";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Clock, SystemClock } from "@postern/core";
 import { connections, openId } from "@postern/core/contract";
-import type { Context } from "hono";
+import { Hono } from "hono";
+import type { ResourceServer } from "../../identity/resource-server.ts";
 import { Tries } from "../../identity/tries.ts";
 import type { Runtime } from "../../runtime/api/api.ts";
 import { Windows } from "../../runtime/services/windows.ts";
-import { type Credentials, identify } from "../credentials.ts";
+import { type Credentials, identify, type Who } from "../credentials.ts";
 import { accountRoutes, tokenRoutes } from "./account-routes.ts";
-import { answer, failed, healthz, pageHeaders, problem, refuseCaller, secured } from "./answers.ts";
+import { answer, failed, healthz, isGuess, pageHeaders, problem, refuseCaller, secured } from "./answers.ts";
 import { approvalRoutes } from "./approval-routes.ts";
 import { auditRoutes } from "./audit-routes.ts";
 import { callRoutes, chainRoutes } from "./call-routes.ts";
 import { connectionRoutes } from "./connection-routes.ts";
 import { type CookieOptions, cookieHeader, readCookie, sessionCookie } from "./cookies.ts";
-import { dispatch, type Env, whileGood } from "./dispatch.ts";
+import { dispatch, type Env } from "./dispatch.ts";
 import { eventRoutes } from "./event-routes.ts";
 import { grantRoutes } from "./grant-routes.ts";
-import { forwardToMcp, type McpHandler } from "./mcp-forward.ts";
+import { headOf, type McpArrival, type McpHandler, mcpPath, passToMcp, send } from "./mcp-entry.ts";
+import { challengeAt, resourceMetadata } from "./mcp-sign-in.ts";
 import { memoryRoutes } from "./memory-routes.ts";
-import { describeRoutes } from "./openapi.ts";
 import { alarmRoutes, channelRoutes, controlRoutes, secretRoutes, skillRoutes } from "./operator-routes.ts";
-import { originOf, refusePage } from "./page-guard.ts";
+import { originOf, type RequestHead, refusePage } from "./page-guard.ts";
 import { policyRoutes } from "./policy-routes.ts";
-import { type Route, refusePermission, type ServerContext } from "./route.ts";
+import type { Route, ServerContext } from "./route.ts";
 import { agentRunRoutes, runRoutes } from "./run-routes.ts";
 import { openIdRoutes, sessionRoutes } from "./session-routes.ts";
 import { artifactRoutes, healthRoutes, toolRoutes } from "./tool-routes.ts";
@@ -43,6 +44,8 @@ export interface HttpServerOptions extends Partial<Omit<ServerContext, "runtime"
   /** Default: 10 MiB. */
   readonly maxBodyBytes?: number;
   readonly mcp?: McpHandler;
+  /** Whose tokens MCP clients may send beside those of Postern. */
+  readonly oauth?: ResourceServer | undefined;
   /** The console's files, the same for every caller. Returns undefined for a path that is not the console's. */
   readonly page?: ((request: Request) => Promise<Response | undefined> | Response | undefined) | undefined;
   readonly clock?: Clock;
@@ -53,6 +56,8 @@ export interface HttpServerOptions extends Partial<Omit<ServerContext, "runtime"
 export interface HttpServer {
   /** @param connection who is at the other end, for counting wrong tokens */
   fetch(request: Request, connection?: { readonly address?: string | undefined }): Promise<Response>;
+  /** Takes a request to `/mcp` as Node gives it, because it is the hottest of all. Returns false for any other path. */
+  take(incoming: IncomingMessage, outgoing: ServerResponse): boolean;
   /** Ends the sessions of its callers. */
   close(): Promise<void>;
 }
@@ -100,22 +105,47 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const names = typeof hosts === "function" ? hosts : () => hosts;
   const windows = new Windows(runtime, clock);
   const app = routed(options, contextOf(options, windows, clock), clock);
-  const admit = admission(options, { app, names, clock });
+  const admit = admission(options, { names, clock });
   /** The console's files: the same for every caller, also behind a link from another site. */
   const shown = async (request: Request): Promise<Response | undefined> =>
     page === undefined || isOwn(new URL(request.url).pathname)
       ? undefined
       : (refusePage(request, names(), true) ?? (await page(request)));
+  const answered = async (request: Request, address: string): Promise<Response> => {
+    const admitted = await admit(request, address);
+    if ("refused" in admitted) return admitted.refused;
+    const { by, origin, cookie } = admitted;
+    const response = await app.fetch(request, { by, origin, address });
+    if (cookie === undefined) return response;
+    const now = clock.now();
+    return withCookie(response, cookie, { origin, maxAgeSeconds: ((by?.session?.expiresAt ?? now) - now) / 1000 });
+  };
+  const { mcp, maxBodyBytes = usualMaxBodyBytes } = options;
+  const toMcp = async (arrival: McpArrival): Promise<void> => {
+    const { incoming, outgoing } = arrival;
+    const head = headOf(incoming);
+    try {
+      const admitted = await admit(head, incoming.socket.remoteAddress ?? "unknown");
+      if ("refused" in admitted) await send(outgoing, admitted.refused);
+      else if (admitted.by !== undefined) await passToMcp(mcp, arrival, { by: admitted.by, maxBodyBytes });
+    } catch (error) {
+      await send(outgoing, failed(head, error, log));
+    }
+  };
   return {
     async fetch(request, connection = {}) {
       try {
         const same = await shown(request);
-        return same === undefined
-          ? secured(await admit(request, connection.address ?? "unknown"))
-          : secured(same, pageHeaders);
+        if (same !== undefined) return secured(same, pageHeaders);
+        return secured(await answered(request, connection.address ?? "unknown"));
       } catch (error) {
         return secured(failed(request, error, log));
       }
+    },
+    take(incoming, outgoing) {
+      const path = mcpPath(incoming.url ?? "");
+      if (path !== undefined) void toMcp({ incoming, outgoing, server: path.server });
+      return path !== undefined;
     },
     close: () => windows.close(),
   };
@@ -127,38 +157,46 @@ function contextOf(options: HttpServerOptions, windows: Windows, clock: Clock): 
 }
 
 interface ServerParts {
-  readonly app: OpenAPIHono<Env>;
   readonly names: () => readonly string[];
   readonly clock: Clock;
 }
 
-/** Checks the page guard, then the credential, then calls the route. */
+type Admitted =
+  | {
+      /** Undefined at an open route. */
+      readonly by: Who | undefined;
+      readonly origin: string;
+      /** A new value of the session's cookie. */
+      readonly cookie?: string | undefined;
+    }
+  | { readonly refused: Response };
+
+/** Checks the page guard, then the credential. */
 function admission(
-  { runtime, credentials, accounts }: HttpServerOptions,
-  { app, names, clock }: ServerParts,
-): (request: Request, address: string) => Promise<Response> {
+  { runtime, credentials, accounts, oauth }: HttpServerOptions,
+  { names, clock }: ServerParts,
+): (request: RequestHead, address: string) => Promise<Admitted> {
   /** By address. A right one always passes: on one machine all share an address. */
   const wrongTokens = new Tries(clock);
+  const identities = { credentials, accounts, clock, oauth };
   return async (request, address) => {
     const { pathname } = new URL(request.url);
     const foreign = refusePage(request, names(), isWayBack(pathname));
-    if (foreign !== undefined) return foreign;
-    if (pathname === "/healthz") return healthz(request, runtime);
+    if (foreign !== undefined) return { refused: foreign };
+    if (pathname === "/healthz") return { refused: await healthz(request, runtime) };
     // Clients look here for a way to sign in before they have a token. This does not count as a wrong token.
-    if (pathname.includes("/.well-known/")) return noRoute(pathname);
     const origin = originOf(request, names()) ?? "";
-    if (isOpen(request.method, pathname)) return app.fetch(request, { by: undefined, origin, address });
-    const found = await identify(shownBy(request, origin), credentials, accounts);
-    if ("refused" in found) {
-      const isTooMany = found.refused === "wrong_token" && wrongTokens.isOver(address);
-      if (found.refused === "wrong_token") wrongTokens.count(address);
-      return refuseCaller(found, isTooMany);
+    if (pathname.includes("/.well-known/")) {
+      const metadata = oauth && resourceMetadata(request, pathname, { server: oauth, origin });
+      return { refused: metadata ?? noRoute(pathname) };
     }
-    const { by, cookie } = found;
-    const answered = await app.fetch(request, { by, origin, address });
-    if (cookie === undefined) return answered;
-    const now = clock.now();
-    return withCookie(answered, cookie, { origin, maxAgeSeconds: ((by.session?.expiresAt ?? now) - now) / 1000 });
+    if (isOpen(request.method, pathname)) return { by: undefined, origin };
+    const endpoint = mcpPath(pathname);
+    const found = await identify(shownBy(request, origin), identities, endpoint);
+    if (!("refused" in found)) return { ...found, origin };
+    const isTooMany = isGuess(found) && wrongTokens.isOver(address);
+    if (isGuess(found)) wrongTokens.count(address);
+    return { refused: refuseCaller(found, isTooMany, oauth && endpoint && challengeAt(oauth, origin, endpoint)) };
   };
 }
 
@@ -172,7 +210,7 @@ function isOwn(pathname: string): boolean {
   return pathname.includes("/.well-known/") || /^\/(?:v1|mcp|healthz|metrics|openapi\.json)(?:\/|$)/.test(pathname);
 }
 
-function shownBy(request: Request, origin: string): Parameters<typeof identify>[0] {
+function shownBy(request: RequestHead, origin: string): Parameters<typeof identify>[0] {
   const { headers, method } = request;
   return {
     authorization: headers.get("authorization"),
@@ -193,31 +231,24 @@ function withCookie(answered: Response, value: string, options: CookieOptions): 
 }
 
 function routed(
-  { mcp, maxBodyBytes = usualMaxBodyBytes }: HttpServerOptions,
+  { maxBodyBytes = usualMaxBodyBytes }: HttpServerOptions,
   context: ServerContext,
   clock: Clock,
-): OpenAPIHono<Env> {
+): Hono<Env> {
   const toRoute = { context, maxBodyBytes, guesses: new Tries(clock) };
-  const app = new OpenAPIHono<Env>();
+  const app = new Hono<Env>();
   app.onError((error) => {
     throw error; // one place answers what went wrong: `fetch`
   });
   app.notFound(({ req }) => noRoute(req.path));
-  let document: object | undefined;
-  app.get("/openapi.json", () => {
-    document ??= describeRoutes(app, routes);
-    return answer(document);
+  let document: Promise<object> | undefined;
+  app.get("/openapi.json", async () => {
+    document ??= import("./openapi.ts").then(({ describeRoutes }) => describeRoutes(routes)); // most servers are not asked
+    return answer(await document);
   });
   for (const route of routes) {
     app.on(route.method, patternOf(route.path), (context) => dispatch(route, context, toRoute));
   }
-  const toMcp = async ({ req, env: { by } }: Context<Env>): Promise<Response> => {
-    if (by?.permissions.has("calls:make") !== true || by.credential === "session")
-      return refusePermission("calls:make", by);
-    const answered = await forwardToMcp(mcp, req.raw, { by, server: req.param("server"), maxBodyBytes });
-    return whileGood(req.raw, by, answered);
-  };
-  for (const path of ["/mcp", "/mcp/", "/mcp/:server", "/mcp/:server/"]) app.all(path, toMcp);
   refuseOtherMethods(app);
   return app;
 }
@@ -230,7 +261,7 @@ function noRoute(path: string): Response {
 }
 
 /** After all routes: a path that is known, with a method that is not. */
-function refuseOtherMethods(app: OpenAPIHono<Env>): void {
+function refuseOtherMethods(app: Hono<Env>): void {
   const allowed = new Map<string, string[]>([["/openapi.json", ["GET"]]]);
   for (const { method, path } of routes) allowed.set(path, [...(allowed.get(path) ?? []), method.toUpperCase()]);
   for (const [path, methods] of allowed) {

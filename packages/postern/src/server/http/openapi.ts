@@ -1,10 +1,10 @@
-import { type OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
+import { OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
 import { noFields, partsOf, problemBody } from "@postern/core/contract";
-import type { Env } from "hono";
 import type { Route } from "./route.ts";
 
 /** The OpenAPI document of the route table: what is served is what is described, because both are the same rows. */
-export function describeRoutes<E extends Env>(app: OpenAPIHono<E>, routes: readonly Route[]): object {
+export function describeRoutes(routes: readonly Route[]): object {
+  const app = new OpenAPIHono();
   app.openAPIRegistry.registerComponent("securitySchemes", "token", {
     type: "http",
     scheme: "bearer",

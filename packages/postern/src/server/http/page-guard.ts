@@ -1,5 +1,12 @@
 import { problem } from "./answers.ts";
 
+/** A request without its body. */
+export interface RequestHead {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: { get(name: string): string | null };
+}
+
 /**
  * No web page acts for a caller: a page that made its name point at this machine sends a foreign `Host`, a page of
  * another site an `Origin` or `Sec-Fetch-Site` of its own. Checked before the token, on every route.
@@ -9,7 +16,7 @@ import { problem } from "./answers.ts";
  *
  * @param isPage following a link to it from elsewhere is what it is for, and the answer is the same for every caller
  */
-export function refusePage(request: Request, hosts: readonly string[], isPage = false): Response | undefined {
+export function refusePage(request: RequestHead, hosts: readonly string[], isPage = false): Response | undefined {
   const origin = originOf(request, hosts);
   const host = hostOf(request);
   if (origin === undefined) {
@@ -33,7 +40,7 @@ export function refusePage(request: Request, hosts: readonly string[], isPage = 
 }
 
 /** This server as the client wrote it. Returns undefined if that is not a name of it. */
-export function originOf(request: Request, hosts: readonly string[]): string | undefined {
+export function originOf(request: RequestHead, hosts: readonly string[]): string | undefined {
   const host = hostOf(request);
   const named = hosts.find((one) => one === host || one === `https://${host}`);
   const url = new URL(request.url);
@@ -41,7 +48,7 @@ export function originOf(request: Request, hosts: readonly string[]): string | u
   return named === host ? `${url.protocol}//${host}` : named;
 }
 
-function hostOf(request: Request): string {
+function hostOf(request: RequestHead): string {
   return request.headers.get("host") ?? new URL(request.url).host;
 }
 

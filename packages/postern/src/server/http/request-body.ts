@@ -64,7 +64,7 @@ function wrongType(type: string): Response {
   return problem("content_type_refused", `The body is \`${type.slice(0, 200)}\`; send it as \`application/json\`.`);
 }
 
-function tooLarge(maxBytes: number): Response {
+export function tooLarge(maxBytes: number): Response {
   // Without `Connection: close`: the server then drains a while, so that a client that is still sending hears the answer.
   return problem(
     "body_too_large",

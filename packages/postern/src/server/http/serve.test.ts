@@ -8,7 +8,8 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { type HttpFixture, httpFixture } from "../../../../../test/fakes/http-fixture.ts";
 import { anOutcome, stubRuntime } from "../../../../../test/fakes/stub-runtime.ts";
 import type { CallContext, Runtime } from "../../runtime/api/api.ts";
-import { ClientProblem, createClient } from "../client/client.ts";
+import { createClient } from "../client/client.ts";
+import { ClientProblem } from "../client/client-problem.ts";
 import type { HttpServer } from "./http-server.ts";
 import { type Listening, listen, loopbackHosts } from "./serve.ts";
 

@@ -87,7 +87,7 @@ function serverOf(handler: HttpServer, limits: ConnectionLimits): Server {
     outgoing.setTimeout(limits.stalledMs, () => {
       if (socket.writableLength > 0) socket.destroy(); // without bytes to send, the caller waits for its outcome
     });
-    return listener(incoming, outgoing);
+    if (!handler.take(incoming, outgoing)) return listener(incoming, outgoing);
   });
   server.on("clientError", refuseRequest);
   capConnections(server, limits.perAddress);

@@ -12,10 +12,12 @@ export interface CurrentRowsOptions {
   readonly pending: () => WriteBatch;
 }
 
-/** The rows as they are now: the pending batch, then the tables. No other process writes them (open.ts locks the file). */
+/** The rows as they are now: the pending batch, then the open calls, then the tables. No other process writes them (open.ts locks the file). */
 export class CurrentRows implements StoredRows {
   readonly incarnation: string;
   readonly #options: CurrentRowsOptions;
+  /** Calls that were claimed here and have not ended. They are written, or will be; reading them again would cost most of a settle. */
+  readonly #open = new Map<string, CallRecord>();
 
   constructor(options: CurrentRowsOptions) {
     this.incarnation = options.incarnation;
@@ -27,7 +29,18 @@ export class CurrentRows implements StoredRows {
   }
 
   call(key: string): CallRecord | undefined {
-    return this.#pending.calls.get(key)?.record ?? this.#options.tables.callByKey(key);
+    return this.#pending.calls.get(key)?.record ?? this.#open.get(key) ?? this.#options.tables.callByKey(key);
+  }
+
+  /** Takes note of a row that a write has changed. */
+  changed(row: CallRecord): void {
+    if (row.state === "attempted") this.#open.set(row.key, row);
+    else this.#open.delete(row.key);
+  }
+
+  /** A batch could not be written: what it claimed is in no table. */
+  forget(): void {
+    this.#open.clear();
   }
 
   /** Finds a call by its key, by the id of its first arrival, or by the id of the arrival that left it unknown. */

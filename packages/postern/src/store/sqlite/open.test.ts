@@ -83,14 +83,14 @@ describe("openDatabase", () => {
 
   it.each([
     ["store_newer", 99],
-    ["store_older", 6],
+    ["store_older", 7],
   ])("refuses a file with `%s` if its schema is of version %i, and names both versions", async (code, version) => {
     const name = `${code}.db`;
     await openAt(name)[Symbol.asyncDispose]();
     const database = new DatabaseSync(at(name));
     database.exec(`update meta set value = ${version} where name = 'schema'`);
     database.close();
-    const message = expect.stringMatching(new RegExp(`version ${version}.* knows 7`));
+    const message = expect.stringMatching(new RegExp(`version ${version}.* knows 8`));
     expect(() => openAt(name)).toThrow(expect.objectContaining({ code, message }));
   });
 

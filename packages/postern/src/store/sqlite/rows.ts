@@ -1,15 +1,9 @@
 /** A call as a row of schema.ts, and back. */
 import type { SQLInputValue } from "node:sqlite";
-import {
-  type CallRecord,
-  type CallState,
-  deepFrozen,
-  isPlainText,
-  type ToolCall,
-  type ToolOutcome,
-} from "@postern/core";
+import { type CallRecord, type CallState, deepFrozen, type ToolCall } from "@postern/core";
 import { sha256 } from "@postern/core/system";
 import { answersUntil } from "../equal-calls.ts";
+import { outcomeOf, outcomeText } from "../row-texts.ts";
 import { leftUnknownBy } from "../rules.ts";
 
 export interface CallRow {
@@ -46,14 +40,14 @@ export function insertValues(record: CallRecord): SQLInputValue[] {
   const ownKey = key === id ? null : key;
   const named = [id, ownKey, leftUnknownBy(record) ?? null, match ?? null, liveColumn(record), fence ?? null];
   const listed = [state, tool, authority.principal.tenant, authority.runId, parentId ?? null, aliveUntil ?? null];
-  return [...named, ...listed, text, bodyOf(record), outcomeText(record)];
+  return [...named, ...listed, text, bodyOf(record), outcomeText(record.outcome) ?? null];
 }
 
 /** The parameters of `updateCall`: what may change in a row, then its id. */
 export function updateValues(record: CallRecord): SQLInputValue[] {
   const { call, match, fence, state, aliveUntil } = record;
   const named = [leftUnknownBy(record) ?? null, match ?? null, liveColumn(record), fence ?? null];
-  return [...named, state, aliveUntil ?? null, bodyOf(record), outcomeText(record), call.id];
+  return [...named, state, aliveUntil ?? null, bodyOf(record), outcomeText(record.outcome) ?? null, call.id];
 }
 
 export function recordOf(row: CallRow): CallRecord {
@@ -101,17 +95,4 @@ function bodyOf(record: CallRecord) {
 function liveColumn(record: CallRecord): number | null {
   const until = answersUntil(record);
   return until === -Infinity ? null : Math.min(until, Number.MAX_SAFE_INTEGER);
-}
-
-/** An outcome whose only content is its text is kept without the content. */
-function outcomeText({ outcome }: CallRecord): string | null {
-  if (outcome === undefined) return null;
-  const [only] = outcome.content;
-  const isPlain = outcome.content.length === 1 && isPlainText(only) && only.text === outcome.text;
-  return JSON.stringify(isPlain ? { ...outcome, content: undefined } : outcome);
-}
-
-function outcomeOf(text: string): ToolOutcome {
-  const outcome: ToolOutcome = JSON.parse(text);
-  return deepFrozen({ ...outcome, content: outcome.content ?? [{ type: "text", text: outcome.text }] });
 }

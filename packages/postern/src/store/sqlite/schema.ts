@@ -1,8 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { RuntimeFault } from "@postern/core";
 
-/** Goes up with each change of the tables. */
-const schemaVersion = 7;
+/** Goes up with each change of the tables, or of the texts in them. */
+const schemaVersion = 8;
 
 /**
  * `call.key` is null when the key is the id of the call. `live_until` is null when a re-send without a key does not find

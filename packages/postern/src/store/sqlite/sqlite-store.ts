@@ -86,6 +86,7 @@ export class SqliteStore implements Store {
       lost: database.lost,
       write: (batch) => this.#tables.write(batch, this.#nextSeq),
       written: (batch) => this.#written(batch),
+      undone: () => this.#rows.forget(),
     });
   }
 
@@ -111,6 +112,7 @@ export class SqliteStore implements Store {
     const ruling = read(() => resultOfWrite(write, this.#rows));
     if (!ruling.won) return writer.after(durability, ruling);
     writer.open.add(ruling, this.#entriesOf(write));
+    if (ruling.call !== undefined) this.#rows.changed(ruling.call);
     return writer.join(durability);
   }
 

@@ -13,6 +13,8 @@ export interface WriterOptions {
   /** One transaction; throws when nothing of it was written. */
   readonly write: (batch: WriteBatch) => void;
   readonly written: (batch: WriteBatch) => void;
+  /** A batch was dropped: nothing of it was written. */
+  readonly undone: () => void;
   readonly log: (problem: string) => void;
 }
 
@@ -182,6 +184,7 @@ export class Writer {
 
   #undo(batch: WriteBatch, failure: Error): void {
     this.#waiting -= batch.writes;
+    this.#options.undone();
     batch.reject(failure);
     const { answered } = batch;
     this.lost += answered;

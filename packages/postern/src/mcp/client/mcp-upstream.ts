@@ -1,0 +1,292 @@
+import { type Clock, isJsonObject, type Json, type JsonObject } from "@postern/core";
+import { LostAnswer, mostAnswerBytes, tooManyBytes } from "../../results/raw-result.ts";
+import type { UpstreamRpcError } from "../../tools/rpc-error.ts";
+import { parameterHeaders } from "../protocol/parameter-headers.ts";
+import { RpcFault, rpcCodes } from "../protocol/peer.ts";
+import { answerIn } from "./call-result.ts";
+import { ClientLink, type ServerFacts } from "./client-link.ts";
+import { Exchange } from "./exchange.ts";
+import { type Askable, answersTo, askable, questionsIn } from "./questions.ts";
+import type { Revision, SpokenRevision } from "./revision.ts";
+import { callFault, isConnectionLost, reasonOf } from "./sdk-faults.ts";
+import type { ServerAddress } from "./server-config.ts";
+import type { ServerPeer } from "./server-peer.ts";
+import { ToolList } from "./tool-list.ts";
+import {
+  notSentError,
+  refusedCall,
+  type Upstream,
+  type UpstreamAnswer,
+  type UpstreamCall,
+  type UpstreamEvents,
+  type UpstreamList,
+} from "./upstream.ts";
+
+export const defaultStartTimeoutMs = 60_000;
+const pingTimeoutMs = 8_000;
+const resourceTimeoutMs = 20_000;
+const endSessionMs = 2_000;
+/** Open calls at the end of an HTTP connection fail by themselves, and their errors tell whether they were sent. */
+const graceMs = 250;
+/** A message is larger than the answer in it. */
+const envelopeBytes = 64 * 1024;
+const methodNotFound = -32_601;
+/** A list with more pages than this never ends. */
+const mostPages = 10_000;
+/** A server that asks again after every answer never runs the tool. */
+const mostRounds = 20;
+
+export interface McpUpstreamOptions {
+  readonly events: UpstreamEvents;
+  readonly spoken: SpokenRevision;
+  readonly clock: Clock;
+  /** The server's name in the configuration. */
+  readonly name?: string;
+  readonly revision?: Revision | undefined;
+  readonly startTimeoutMs?: number | undefined;
+  /** What the server may ask the clients of its calls. Default: nothing. */
+  readonly mayAsk?: readonly Askable[] | undefined;
+  /** The most bytes of one answer. */
+  readonly answerBytes?: number | undefined;
+}
+
+/** The port over pipes and HTTP. The transports for HTTP are the official SDK's, loaded when the first such server is connected. */
+export class McpUpstream implements Upstream {
+  readonly #address: ServerAddress;
+  readonly #events: UpstreamEvents;
+  readonly #clock: Clock;
+  readonly #startTimeoutMs: number;
+  /** The open calls: a function that ends each one, and a promise of its end. */
+  readonly #underWay = new Map<(why: string) => void, Promise<void>>();
+  readonly #link: ClientLink;
+  /** The schemas of the listed tools: headers repeat the arguments that they name. */
+  #schemas: ReadonlyMap<string, JsonObject> = new Map();
+  readonly #answerBytes: number;
+  readonly #mayAsk: readonly Askable[];
+  readonly #name: string;
+  #over = false;
+
+  constructor(address: ServerAddress, options: McpUpstreamOptions) {
+    const {
+      events,
+      clock,
+      name = "",
+      mayAsk = [],
+      answerBytes = mostAnswerBytes,
+      startTimeoutMs = defaultStartTimeoutMs,
+    } = options;
+    this.#address = address;
+    this.#answerBytes = answerBytes;
+    this.#mayAsk = mayAsk;
+    this.#name = name;
+    this.#events = events;
+    this.#clock = clock;
+    this.#startTimeoutMs = startTimeoutMs;
+    this.#link = new ClientLink(address, {
+      ...{ clock, name, startTimeoutMs, spoken: options.spoken, revision: options.revision, mayAsk },
+      limitBytes: answerBytes + envelopeBytes,
+      onClose: (why) => this.#gone(why),
+      onToolsChanged: () => events.onToolsChanged(),
+    });
+  }
+
+  get processId(): number | undefined {
+    return this.#link.processId;
+  }
+
+  get waitUntil(): number | undefined {
+    return this.#link.waitUntil;
+  }
+
+  connect(): Promise<ServerFacts> {
+    return this.#link.connect();
+  }
+
+  async listTools(): Promise<UpstreamList> {
+    const list = new ToolList();
+    const peer = this.#connected("tools/list");
+    try {
+      for await (const tools of this.#pages(peer, "tools/list", "tools")) list.add(tools);
+    } catch (error) {
+      if (!isJsonObject(peer.capabilities["tools"]) && codeOf(error) === methodNotFound)
+        return { tools: [], malformed: [] };
+      this.#link.forgetRevision(); // a server that was assumed to be new answers here for the first time
+      throw error;
+    }
+    this.#schemas = new Map(list.tools.map(({ name, inputSchema }) => [name, inputSchema]));
+    return list;
+  }
+
+  async *#pages(peer: ServerPeer, method: string, member: string): AsyncGenerator<readonly Json[]> {
+    let cursor: Json | undefined;
+    for (let page = 0; page < mostPages; page += 1) {
+      const params = cursor === undefined ? {} : { cursor };
+      const result = await peer.request(method, params, { timeoutMs: this.#startTimeoutMs });
+      const items = result[member];
+      if (!Array.isArray(items)) throw new Error(`its answer to \`${method}\` has no list \`${member}\``);
+      yield items;
+      cursor = result["nextCursor"];
+      if (typeof cursor !== "string" || cursor === "") return;
+    }
+    throw new Error(`its list has more than ${mostPages} pages`);
+  }
+
+  async callTool(name: string, given: JsonObject, call: UpstreamCall): Promise<UpstreamAnswer | LostAnswer> {
+    const peer = this.#connected(name);
+    if (call.signal.aborted)
+      throw notSentError(`Tool \`${name}\`: the call was cancelled before anything was sent.`, call.signal.reason);
+    let more: JsonObject = {};
+    for (let round = 0; round < mostRounds; round += 1) {
+      const answer = await this.#sent(peer, { name, arguments: given, ...more }, call);
+      if (answer instanceof LostAnswer) return answer;
+      const { result = {} } = answer;
+      if (peer.isOld || result["resultType"] !== "input_required") return answerIn(name, answer, !peer.isOld);
+      more = await this.#answers(name, result, call);
+    }
+    throw new Error(`Tool \`${name}\`: its server asked for input ${mostRounds} times, and got no further.`);
+  }
+
+  /** What a server of 2026 asks for before it runs the tool, as members of the next request. */
+  async #answers(tool: string, result: JsonObject, { client }: UpstreamCall): Promise<JsonObject> {
+    const { requestState } = result;
+    const asking = { mayAsk: this.#mayAsk, server: this.#name, client, hasBegun: false };
+    try {
+      const inputResponses = await answersTo(questionsIn(result), asking);
+      return { inputResponses, ...(requestState !== undefined && { requestState }) };
+    } catch (error) {
+      if (error instanceof RpcFault)
+        throw refusedCall(`Tool \`${tool}\` asks for input: ${error.message}`, rpcErrorOf(error), true, error);
+      throw error;
+    }
+  }
+
+  /** One request, and its answer or why it cannot be used. */
+  async #sent(
+    peer: ServerPeer,
+    given: { readonly name: string; readonly arguments: JsonObject },
+    call: UpstreamCall,
+  ): Promise<Exchange | LostAnswer> {
+    const { promise: broken, reject: breakOff } = Promise.withResolvers<never>();
+    const exchange = new Exchange(
+      this.#clock,
+      () => void this.ping().catch(ignored),
+      () => breakOff(new Error("the answer's stream broke off")),
+      call.client,
+    );
+    const { name } = given;
+    const onGone = (why: string): void => breakOff(new Error(why));
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    this.#underWay.set(onGone, ended);
+    const params = { ...given, _meta: { ...call.meta, "postern/idempotency-key": call.idempotencyKey } };
+    const schema = peer.isOld ? undefined : this.#schemas.get(name);
+    const options = {
+      ...{ signal: call.signal, exchange, onProgress: (at: JsonObject) => reportProgress(at, call) },
+      ...(schema !== undefined && { headers: parameterHeaders(schema, given.arguments) }),
+    };
+    try {
+      await Promise.race([peer.request("tools/call", params, options), broken]);
+      return exchange;
+    } catch (error) {
+      if (exchange.tooLarge) return new LostAnswer(`it has ${tooManyBytes(this.#answerBytes)}`);
+      throw this.#fault(name, error, exchange);
+    } finally {
+      this.#underWay.delete(onGone);
+      exchange.end();
+      end();
+    }
+  }
+
+  async readResource(uri: string): Promise<readonly JsonObject[]> {
+    const asked = { timeoutMs: resourceTimeoutMs };
+    const { contents } = await this.#connected(uri).request("resources/read", { uri }, asked);
+    return Array.isArray(contents) ? contents.filter(isJsonObject) : [];
+  }
+
+  async ping(): Promise<void> {
+    const peer = this.#connected("ping");
+    try {
+      await peer.request(peer.isOld ? "ping" : "server/discover", {}, { timeoutMs: pingTimeoutMs });
+    } catch (error) {
+      if (codeOf(error) !== undefined) return; // the server answers, although it does not know the method
+      this.#gone(reasonOf(error));
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#over = true;
+    this.#link.abort();
+    if (this.#underWay.size > 0) await this.#atMost(graceMs, Promise.all([...this.#underWay.values()]));
+    for (const breakOff of this.#underWay.keys()) breakOff("the connection was closed");
+    await this.#atMost(endSessionMs, this.#link.endSession());
+    await this.#link.close();
+  }
+
+  #fault(name: string, error: unknown, exchange: Exchange): Error {
+    const isStdio = this.#address.kind === "stdio";
+    const { refused, unreadable, resetsAt, asText, sent } = exchange;
+    const withheld = withheldFrom(refused, this.#mayAsk);
+    if (withheld !== undefined)
+      return refusedCall(
+        `Tool \`${name}\` needs to ask its client for ${withheld}, which server \`${this.#name}\` may not. The operator allows it with \`servers.${this.#name}.may_ask\`.`,
+        undefined,
+        true,
+        error,
+      );
+    const wire = { refused, unreadable, resetsAt, asText, hasSession: this.#link.hasSession, sent: isStdio || sent };
+    const fault = callFault(name, error, wire);
+    if ("sessionGone" in fault || (refused === undefined && unreadable === undefined && isConnectionLost(error)))
+      this.#gone(reasonOf(error));
+    return fault;
+  }
+
+  #connected(what: string): ServerPeer {
+    const { peer } = this.#link;
+    if (peer?.facts === undefined || this.#over) throw notSentError(`Tool \`${what}\`: its server is not connected.`);
+    return peer;
+  }
+
+  async #atMost(ms: number, what: Promise<unknown>): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancelWait = this.#clock.in(ms, resolve);
+    await Promise.race([what, promise]);
+    cancelWait();
+  }
+
+  #gone(why: string): void {
+    if (this.#over) return;
+    this.#over = true;
+    if (this.#address.kind === "stdio") for (const breakOff of this.#underWay.keys()) breakOff(why);
+    this.#events.onClose(why);
+  }
+}
+
+/** What a server needs of a client and was not told of, because it may not ask for it. */
+function withheldFrom(refused: UpstreamRpcError | undefined, mayAsk: readonly Askable[]): string | undefined {
+  const required =
+    refused?.code === rpcCodes.capabilityMissing && isJsonObject(refused.data) && refused.data["requiredCapabilities"];
+  if (!isJsonObject(required)) return undefined;
+  return askable.find((kind) => required[kind] !== undefined && !mayAsk.includes(kind));
+}
+
+function rpcErrorOf({ code, message, data }: RpcFault): UpstreamRpcError {
+  return { code, message, ...(data !== undefined && { data }) };
+}
+
+/** The code of a JSON-RPC error. Returns undefined if the server did not answer. */
+function codeOf(error: unknown): number | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "number" && !(error instanceof DOMException)
+    ? error.code
+    : undefined;
+}
+
+/** Passes progress on as text and in the server's numbers, and as a fraction if the total is known. */
+function reportProgress({ progress, total, message }: JsonObject, { onProgress }: UpstreamCall): void {
+  if (typeof progress !== "number" || (total !== undefined && typeof total !== "number")) return;
+  const words = typeof message === "string" ? message : `${progress}${total === undefined ? "" : ` of ${total}`}`;
+  const fraction = total === undefined || total === 0 ? undefined : progress / total;
+  onProgress(words, fraction, { progress, ...(total !== undefined && { total }) });
+}
+
+/** Closing a broken connection may fail. */
+function ignored(): void {}

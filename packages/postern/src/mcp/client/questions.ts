@@ -1,0 +1,72 @@
+import { isJsonObject, type Json, type JsonObject } from "@postern/core";
+import type { ClientOfCall, Named, ServerQuestion } from "../../call/client-of-call.ts";
+import { RpcFault, rpcCodes } from "../protocol/peer.ts";
+
+/** What a server may ask the client of a call: an answer of a person, of the client's model, or which folders it works in. */
+export const askable = ["elicitation", "sampling", "roots"] as const;
+export type Askable = (typeof askable)[number];
+
+const kindOfMethod: ReadonlyMap<string, Askable> = new Map([
+  ["elicitation/create", "elicitation"],
+  ["sampling/createMessage", "sampling"],
+  ["roots/list", "roots"],
+]);
+
+/** What Postern states to a server as its own capabilities: those of the client that the server may ask for. */
+export function capabilitiesFor(mayAsk: readonly Askable[], client: JsonObject): JsonObject {
+  return Object.fromEntries(
+    mayAsk.flatMap((kind): readonly [string, Json][] => (client[kind] === undefined ? [] : [[kind, client[kind]]])),
+  );
+}
+
+/** What a server of 2025 is told once, before it is known which clients will call it. */
+export const everyCapability: JsonObject = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
+
+export interface QuestionOptions {
+  readonly mayAsk: readonly Askable[];
+  /** The server's name in the configuration. */
+  readonly server: string;
+  readonly client: ClientOfCall | undefined;
+  readonly hasBegun: boolean;
+}
+
+/**
+ * Asks the client of a call.
+ *
+ * @throws RpcFault when the server may not ask this, or nobody can be asked
+ */
+export async function answersTo(
+  questions: Named<ServerQuestion>,
+  { mayAsk, server, client, hasBegun }: QuestionOptions,
+): Promise<Named<JsonObject>> {
+  for (const { method } of Object.values(questions)) {
+    const kind = kindOfMethod.get(method);
+    if (kind === undefined)
+      throw new RpcFault(rpcCodes.methodNotFound, `Postern does not pass on \`${method.slice(0, 100)}\`.`);
+    if (!mayAsk.includes(kind))
+      throw new RpcFault(
+        rpcCodes.methodNotFound,
+        `Server \`${server}\` may not ask for ${kind}. The operator allows it with \`servers.${server}.may_ask\`.`,
+      );
+  }
+  if (client === undefined)
+    throw new RpcFault(rpcCodes.internal, "The caller of this call is no client that can be asked.");
+  return client.ask(questions, hasBegun);
+}
+
+/**
+ * The questions in a result of type `input_required`.
+ *
+ * @throws Error if they cannot be read
+ */
+export function questionsIn({ inputRequests = {} }: JsonObject): Named<ServerQuestion> {
+  const read = isJsonObject(inputRequests) ? Object.entries(inputRequests) : undefined;
+  if (read === undefined) throw new Error("its `inputRequests` is no object");
+  return Object.fromEntries(
+    read.map(([name, question]) => {
+      const { method, params } = isJsonObject(question) ? question : ({} as JsonObject);
+      if (typeof method !== "string") throw new Error(`its input request \`${name.slice(0, 60)}\` has no \`method\``);
+      return [name, { method, params: isJsonObject(params) ? params : {} }];
+    }),
+  );
+}

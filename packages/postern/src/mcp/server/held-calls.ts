@@ -1,0 +1,191 @@
+import { createHmac, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
+import { type Clock, canonical, isJsonObject, type Json, type JsonObject } from "@postern/core";
+import type { ClientOfCall, Named, ServerQuestion } from "../../call/client-of-call.ts";
+import { RpcFault, rpcCodes } from "../protocol/peer.ts";
+import { checkCanBeAsked } from "./client-capabilities.ts";
+import { callerKey, type McpRequest } from "./request-source.ts";
+
+/** How long a call waits for its client's answers. */
+const holdMs = 600_000;
+const mostHeld = 200;
+
+/** A call that runs while its client is asked: no request of the client is open in between. */
+interface HeldCall {
+  readonly id: string;
+  /** The caller, and what it called with which arguments. Known once the call has asked. */
+  readonly whose: () => string;
+  readonly done: Promise<JsonObject>;
+  /** The request that waits for the call now; undefined while the client is to answer. */
+  request: McpRequest | undefined;
+  open: OpenQuestions | undefined;
+  /** Resolves when the call asks next. */
+  asked: PromiseWithResolvers<void>;
+  readonly leave: AbortController;
+  cancelWait: () => void;
+}
+
+interface OpenQuestions {
+  /** The number of times the call has asked; a state answers one of them. */
+  readonly round: number;
+  readonly questions: Named<ServerQuestion>;
+  readonly hasBegun: boolean;
+  readonly answer: (answers: Named<JsonObject>) => void;
+  readonly giveUp: (why: Error) => void;
+}
+
+/** What a call is made with: everything but the members that answer its questions. */
+export type AskableWork = (request: McpRequest, client: ClientOfCall) => Promise<JsonObject>;
+
+/**
+ * Calls of clients of revision 2026-07-28 that ask for something while they run. Such a client gets `input_required`, and its
+ * call stays open here until the answers come with the client's next request, so that the tool runs once.
+ *
+ * Invariant: the answers of a call are taken only from the caller that began it, for the same method and arguments, once.
+ */
+export class HeldCalls {
+  readonly #clock: Clock;
+  readonly #held = new Map<string, HeldCall>();
+  readonly #key = randomBytes(32);
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async run(request: McpRequest, work: AskableWork): Promise<JsonObject> {
+    const { inputResponses, requestState, ...params } = request.params;
+    const { method, source } = request;
+    let key: string | undefined;
+    const whose = (): string => {
+      key ??= canonical([callerKey(source.caller), source.server ?? null, method, params]);
+      return key;
+    };
+    if (requestState !== undefined) {
+      const call = this.#found(requestState, whose());
+      const { open } = call;
+      this.#waitFor(call, request);
+      open?.answer(isJsonObject(inputResponses) ? (inputResponses as Named<JsonObject>) : {});
+      return this.#answered(call);
+    }
+    const before = [...this.#held.values()].find((held) => held.open !== undefined && held.whose() === whose());
+    if (before?.open?.hasBegun === true) return this.#asking(before, before.open);
+    if (before !== undefined) {
+      before.open?.giveUp(givenUp("The client began the call anew, and it was waiting for input."));
+      await before.done.catch(ignored);
+    }
+    const call = this.#begin({ ...request, params }, whose, work);
+    return this.#answered(call);
+  }
+
+  close(): void {
+    for (const { open, leave } of this.#held.values()) {
+      open?.giveUp(givenUp("Postern stops."));
+      leave.abort(new Error("Postern stops."));
+    }
+  }
+
+  #begin(request: McpRequest, whose: () => string, work: AskableWork): HeldCall {
+    const leave = new AbortController();
+    const client: ClientOfCall = {
+      capabilities: request.capabilities,
+      ask: (questions, hasBegun) => this.#ask(call, questions, hasBegun),
+      tell: (method, params) => call.request?.tell(method, params),
+    };
+    const tell: McpRequest["tell"] = (method, params) => call.request?.tell(method, params);
+    const done = Promise.resolve().then(() => work({ ...request, signal: leave.signal, tell }, client));
+    const call: HeldCall = {
+      ...{ id: randomUUID(), whose, done, leave, request: undefined, open: undefined },
+      ...{ asked: Promise.withResolvers<void>(), cancelWait: ignored },
+    };
+    done
+      .finally(() => {
+        call.cancelWait();
+        this.#held.delete(call.id);
+      })
+      .catch(ignored); // `#answered` reports it
+    this.#waitFor(call, request);
+    return call;
+  }
+
+  /** The call ends with the client's connection while a request waits for it. */
+  #waitFor(call: HeldCall, request: McpRequest): void {
+    call.cancelWait();
+    call.request = request;
+    call.open = undefined;
+    call.asked = Promise.withResolvers();
+    request.signal.addEventListener(
+      "abort",
+      () => {
+        if (call.request === request) call.leave.abort(request.signal.reason);
+      },
+      { once: true },
+    );
+  }
+
+  async #answered(call: HeldCall): Promise<JsonObject> {
+    const result = await Promise.race([call.done, call.asked.promise]);
+    const { open } = call;
+    return result ?? this.#asking(call, open as OpenQuestions); // it has asked
+  }
+
+  #asking(call: HeldCall, { questions, round }: OpenQuestions): JsonObject {
+    call.request = undefined;
+    return {
+      resultType: "input_required",
+      inputRequests: questions as unknown as JsonObject, // plain JSON
+      requestState: this.#stateOf(call, round),
+    };
+  }
+
+  async #ask(call: HeldCall, questions: Named<ServerQuestion>, hasBegun: boolean): Promise<Named<JsonObject>> {
+    checkCanBeAsked(questions, call.request?.capabilities ?? {});
+    if (!this.#held.has(call.id) && this.#held.size >= mostHeld)
+      throw new RpcFault(rpcCodes.internal, `${mostHeld} calls wait for their clients already; try again later.`);
+    this.#held.set(call.id, call);
+    const { promise, resolve, reject } = Promise.withResolvers<Named<JsonObject>>();
+    rounds += 1;
+    call.open = { round: rounds, questions, hasBegun, answer: resolve, giveUp: reject };
+    call.cancelWait = this.#clock.in(holdMs, () =>
+      reject(givenUp(`Nobody answered within ${holdMs / 60_000} minutes.`)),
+    );
+    call.asked.resolve();
+    return promise;
+  }
+
+  /** Signed, so that nobody can make one: the call's id, its question, and when it expires. */
+  #stateOf({ id, whose }: HeldCall, round: number): string {
+    const text = Buffer.from(JSON.stringify([id, round, this.#clock.now() + holdMs])).toString("base64url");
+    return `${text}.${this.#signature(text, whose())}`;
+  }
+
+  #signature(text: string, whose: string): string {
+    return createHmac("sha256", this.#key).update(`${text}\n${whose}`).digest("base64url");
+  }
+
+  /** @throws RpcFault for a state that is forged, of another caller or request, expired, or used already */
+  #found(state: Json, whose: string): HeldCall {
+    const [text = "", signature = ""] = typeof state === "string" ? state.split(".") : [];
+    const wanted = Buffer.from(this.#signature(text, whose));
+    const given = Buffer.from(signature);
+    if (wanted.length !== given.length || !timingSafeEqual(wanted, given)) throw wrongState();
+    const [id, round, expiresAt] = JSON.parse(Buffer.from(text, "base64url").toString()) as [string, number, number]; // it is signed
+    const call = this.#held.get(id);
+    if (call?.open?.round !== round || expiresAt <= this.#clock.now()) throw wrongState();
+    return call;
+  }
+}
+
+let rounds = 0;
+
+function wrongState(): RpcFault {
+  return new RpcFault(
+    rpcCodes.invalidParams,
+    "`requestState` is not one that waits for an answer: it was used, has expired, or belongs to another request. Send the request anew without it.",
+  );
+}
+
+/** Nothing has run, so the call has failed, and can be sent again. */
+function givenUp(message: string): Error {
+  return Object.assign(new Error(message), { notExecuted: true });
+}
+
+function ignored(): void {}

@@ -1,0 +1,48 @@
+import { expect, it } from "vitest";
+import { httpFixture } from "../../../../../test/fakes/http-fixture.ts";
+import { stubRuntime } from "../../../../../test/fakes/stub-runtime.ts";
+import { mcpPath } from "./mcp-entry.ts";
+import { listen, loopbackHosts } from "./serve.ts";
+
+it.each(["GET", "POST"])("passes on that a client left a stream of %s", async (method) => {
+  await using opened = new AsyncDisposableStack();
+  const left = Promise.withResolvers<void>();
+  let port = 0;
+  const { server, tokens } = opened.use(
+    await httpFixture(stubRuntime().runtime, {
+      hosts: () => loopbackHosts(port),
+      mcp: (exchange) => {
+        exchange.onGone(left.resolve);
+        exchange.begin({ "content-type": "text/event-stream" });
+        exchange.write(":\n");
+      },
+    }),
+  );
+  const listening = await listen({ handler: server, port });
+  opened.defer(() => listening.close(100));
+  port = listening.port;
+  const leaving = new AbortController();
+  const answer = await fetch(`http://127.0.0.1:${port}/mcp`, {
+    ...{ method, signal: leaving.signal, headers: { authorization: `Bearer ${tokens.agent}` } },
+    ...(method === "POST" && { body: "{}" }),
+  });
+  await answer.body?.getReader().read();
+  leaving.abort();
+  await left.promise;
+});
+
+it.each([
+  ["/mcp", undefined],
+  ["/mcp/", undefined],
+  ["/mcp?mode=search", undefined],
+  ["/mcp/files", "files"],
+  ["/mcp/files/", "files"],
+  ["/mcp/a%2Fb", "a/b"],
+  ["/mcp/%", "%"],
+])("finds the server in the path %s", (path, server) => {
+  expect(mcpPath(path)).toEqual({ server });
+});
+
+it.each(["/mcpx", "/v1/mcp", "/", "/mcp/a/b"])("leaves %s to the other routes", (path) => {
+  expect(mcpPath(path)).toBeUndefined();
+});
