@@ -1,7 +1,7 @@
 import type { Clock } from "@postern/core";
 import type { SignInNeeded } from "../tools/sign-in-needed.ts";
 import type { ConnectionOwner, ConnectionRepository, StoredGrant } from "./connection-repository.ts";
-import { type Challenge, type OAuthServer, refreshed, ServerSignIn } from "./sign-in.ts";
+import { type OAuthServer, refreshed, type ServerChallenge, ServerSignIn } from "./sign-in.ts";
 
 /** A token that ends within this time is renewed before it is used. */
 const earlyMs = 5_000;
@@ -16,8 +16,8 @@ export interface AccessParts {
   /** With references resolved. */
   readonly server: () => Promise<OAuthServer>;
   /** What refusals of the server asked for. */
-  readonly challenge: Challenge;
-  readonly challenged: (challenge: Challenge) => void;
+  readonly challenge: ServerChallenge;
+  readonly challenged: (challenge: ServerChallenge) => void;
   /** @param why what the server asks for beside a first sign-in */
   readonly needed: (owner: ConnectionOwner | undefined, why?: string) => SignInNeeded;
   /** Called when the authorization server has refused the tokens, and they are deleted. */

@@ -8,7 +8,7 @@ import { ServerAccess } from "./access.ts";
 import { checkedFetch, isOwnMachine } from "./checked-fetch.ts";
 import type { ConnectionOwner, ConnectionRepository, StoredConnection, StoredGrant } from "./connection-repository.ts";
 import type { BeginOptions, ConnectionPerson, ConnectionState, OAuthConfig } from "./connections.ts";
-import { type Challenge, type OAuthServer, revokedThere, ServerSignIn } from "./sign-in.ts";
+import { type OAuthServer, revokedThere, type ServerChallenge, ServerSignIn } from "./sign-in.ts";
 
 /** A configured server that people connect to, or that Postern itself signs in at. */
 export interface ConnectableServer {
@@ -39,7 +39,7 @@ export class ConnectedServer {
   readonly #parts: ConnectedServerParts;
   readonly #followers: ((owner: ConnectionOwner) => void)[] = [];
   readonly #accesses = new Map<string, ServerAccess>();
-  #challenge: Challenge = {};
+  #challenge: ServerChallenge = {};
 
   constructor(server: ConnectableServer, parts: ConnectedServerParts) {
     this.#server = server;
@@ -214,7 +214,7 @@ export class ConnectedServer {
 
   #accessParts(): ConstructorParameters<typeof ServerAccess>[2] {
     const { repository, clock } = this.#parts;
-    const challenge = (): Challenge => this.#challenge;
+    const challenge = (): ServerChallenge => this.#challenge;
     return {
       ...{ repository, clock, address: this.#server.address, isWithoutPerson: this.#isWithoutPerson },
       server: () => this.#oauthServer(),

@@ -23,7 +23,7 @@ export interface OAuthServer {
 }
 
 /** What the server's last refusal asked for. */
-export interface Challenge {
+export interface ServerChallenge {
   readonly resourceMetadataUrl?: URL | undefined;
   readonly scope?: string | undefined;
 }
@@ -98,7 +98,7 @@ export class ServerSignIn implements OAuthClientProvider {
   readonly saveClientInformation?: NonNullable<OAuthClientProvider["saveClientInformation"]>;
   readonly #server: OAuthServer;
   readonly #options: BeginOptions | undefined;
-  readonly #challenge: Challenge;
+  readonly #challenge: ServerChallenge;
   readonly #client: SharedClient;
   readonly #stateText = randomBytes(32).toString("base64url");
   #issuer: string | undefined;
@@ -110,7 +110,7 @@ export class ServerSignIn implements OAuthClientProvider {
   #tokens: StoredOAuthTokens | undefined;
 
   /** @param options without them no person signs in (client credentials) */
-  constructor(server: OAuthServer, challenge: Challenge, options?: BeginOptions) {
+  constructor(server: OAuthServer, challenge: ServerChallenge, options?: BeginOptions) {
     this.#server = server;
     this.#options = options;
     this.#challenge = challenge;
