@@ -15,6 +15,7 @@ const budgets: Readonly<Record<string, number>> = {
   "postern/src/cli": 8_042,
   "postern/src/code-mode": 3_750,
   "postern/src/config": 1_712,
+  "postern/src/connections": 1_150,
   "postern/src/identity": 2_765,
   "postern/src/mcp": 6_452,
   "postern/src/observe": 5_476,

@@ -17,6 +17,7 @@ const layers: readonly (readonly string[])[] = [
   ["tools", "approvals"],
   ["pipeline"],
   ["observe"],
+  ["connections"],
   ["builtin", "mcp/client"],
   ["code-mode", "openapi"],
   ["runtime"],

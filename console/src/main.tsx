@@ -4,7 +4,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { enter, Problem, sessionEnded, takeProof, whenProofChanges, whenSignedOut } from "./api/index.ts";
 import { EmptyState } from "./kit/index.ts";
-import { alarms, screens } from "./routes.tsx";
+import { screens, unlisted } from "./routes.tsx";
 import { keepDraft } from "./screens/policy/draft.ts";
 import { Shell } from "./shell/shell.tsx";
 import { applyTheme } from "./shell/theme.ts";
@@ -61,7 +61,7 @@ function createConsoleRouter() {
     path: "/sign-in",
     component: () => <Navigate to="/approvals" />,
   });
-  const ofScreens = [...screens, alarms].flatMap(({ path, component }) => [
+  const ofScreens = [...screens, ...unlisted].flatMap(({ path, component }) => [
     createRoute({ getParentRoute: () => root, path, component }),
     createRoute({ getParentRoute: () => root, path: `${path}/$id`, component }),
   ]);

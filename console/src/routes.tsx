@@ -44,8 +44,14 @@ export const screens: readonly Screen[] = [
   ),
 ];
 
-/** Opened by a link and from the top bar: it is not in the navigation. */
-export const alarms = screen(
-  "Alarms",
-  lazyRouteComponent(() => import("./screens/alarms/alarms.tsx"), "AlarmsScreen"),
-);
+/** Opened by links and from the top bar: they are not in the navigation. */
+export const unlisted: readonly Screen[] = [
+  screen(
+    "Alarms",
+    lazyRouteComponent(() => import("./screens/alarms/alarms.tsx"), "AlarmsScreen"),
+  ),
+  screen(
+    "Connections",
+    lazyRouteComponent(() => import("./screens/connections/connections-screen.tsx"), "ConnectionsScreen"),
+  ),
+];

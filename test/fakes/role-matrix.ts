@@ -160,6 +160,12 @@ export const matrix: Readonly<Record<string, Row>> = {
   "get /v1/tokens": reading("tokens:own"),
   "post /v1/tokens": doing("tokens:own", 201, { name: "ci", kind: "person" }),
   "delete /v1/tokens/{id}": reading("tokens:own", 404),
+  "get /v1/connections": reading("tokens:own"),
+  "post /v1/connections/{server}/sign-in": doing("tokens:own", 404),
+  "put /v1/connections/{server}": doing("tokens:own", 404, { keys: {} }),
+  "delete /v1/connections/{server}": reading("tokens:own", 404),
+  "get /v1/connections/callback": { needs: "nothing", own: 303 },
+  "get /v1/connections/client": { needs: "nothing", own: 404 },
 };
 
 export function pathOf(path: string): string {

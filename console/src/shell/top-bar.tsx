@@ -1,10 +1,10 @@
 import { useLocation } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useState } from "react";
 import { useControls, useMay, useSession, useSignIn } from "../api/index.ts";
-import { Badge, Button, Dialog, Icon, type IconName, late, Text, toast } from "../kit/index.ts";
+import { Badge, Button, Dialog, Icon, type IconName, late, Text, TextLink, toast } from "../kit/index.ts";
 import { type LiveState, useLiveState } from "../live/feed.ts";
 import { useNotifying } from "../live/notifications.ts";
-import { alarms, screens } from "../routes.tsx";
+import { screens, unlisted } from "../routes.tsx";
 import { useAlarms } from "../screens/alarms/use-alarms.ts";
 import { usePendingCount } from "../screens/approvals/inbox.ts";
 import { chooseTheme, chosenTheme, type Theme } from "./theme.ts";
@@ -14,7 +14,7 @@ const PasswordDialog = late(async () => (await import("./password-dialog.tsx")).
 
 export function TopBar(): ReactNode {
   const { pathname } = useLocation();
-  const here = [...screens, alarms].find(({ path }) => pathname === path || pathname.startsWith(`${path}/`));
+  const here = [...screens, ...unlisted].find(({ path }) => pathname === path || pathname.startsWith(`${path}/`));
   const pending = usePendingCount();
   useEffect(() => {
     const count = pending === undefined || pending === "0" ? "" : `(${pending}) `;
@@ -139,6 +139,7 @@ function ThemeButton(): ReactNode {
 
 function Account(): ReactNode {
   const { session } = useSession();
+  const may = useMay();
   const { out } = useSignIn();
   const { notifying, change } = useNotifying();
   const [isChanging, setIsChanging] = useState(false);
@@ -166,6 +167,7 @@ function Account(): ReactNode {
             {notifying === "on" ? "Turn notifications off" : "Notify me of requests"}
           </Button>
         )}
+        {may("tokens:own") && <TextLink to="/connections">Your connections</TextLink>}
         <Button onClick={() => setIsChanging(true)}>Change your password…</Button>
         <Button onClick={() => void out().catch(({ message }: Error) => toast(message, "bad"))}>Sign out</Button>
       </div>

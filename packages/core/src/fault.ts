@@ -40,6 +40,8 @@ export const faultStatuses = {
   artifacts_off: 501,
   audit_unavailable: 503,
   config_invalid: 500,
+  connection_failed: 502,
+  connection_unknown: 404,
   context_invalid: 422,
   data_folder_unusable: 500,
   deadline_passed: 408,

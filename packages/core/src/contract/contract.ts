@@ -5,6 +5,7 @@ import { audit } from "./audit.ts";
 import { calls } from "./calls.ts";
 import { chains } from "./chains.ts";
 import { channels } from "./channels.ts";
+import { connections } from "./connections.ts";
 import { controls, secrets } from "./controls.ts";
 import { events } from "./events.ts";
 import { grants } from "./grants.ts";
@@ -26,6 +27,7 @@ export const contract = {
   calls,
   chains,
   channels,
+  connections,
   controls,
   events,
   grants,

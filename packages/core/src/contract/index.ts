@@ -37,6 +37,8 @@ export type { ChannelView } from "./channels.ts";
 export { channel, channels } from "./channels.ts";
 export type { PosternClient } from "./client.ts";
 export { problemCodeOf, unless } from "./client.ts";
+export type { ConnectionView } from "./connections.ts";
+export { connections } from "./connections.ts";
 export type { Contract } from "./contract.ts";
 export { contract } from "./contract.ts";
 export type { ControlChangeView, ControlsView } from "./controls.ts";

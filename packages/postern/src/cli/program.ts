@@ -107,6 +107,7 @@ const groups: readonly (readonly [
   ["memory", "what agents may remember", () => import("./commands/memory.ts")],
   ["secrets", "values that tools borrow; sealed in the data folder", () => import("./commands/secrets.ts")],
   ["accounts", "the people who sign in to the console, and their roles", () => import("./commands/accounts.ts")],
+  ["connections", "your sign-ins and keys at upstream servers", () => import("./commands/connections.ts")],
   ["tokens", "tokens for programs: scoped, expiring, revocable at once", () => import("./commands/tokens.ts")],
   ["alarms", "what a person should look at", () => import("./commands/alarms.ts")],
   ["channels", "where people are notified of requests", () => import("./commands/channels.ts")],

@@ -21,7 +21,7 @@ import { redactJson } from "../secrets/redact-json.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import { toRawResult } from "../tools/answer.ts";
 import { isCutShort, isSuspended } from "../tools/define.ts";
-import { failureOf } from "../tools/failure.ts";
+import { type Failure, failureOf } from "../tools/failure.ts";
 import type { Ran } from "../tools/run-foreign.ts";
 import type { Tools } from "../tools/tool.ts";
 import type { GuardrailParts } from "./gates/guardrails.ts";
@@ -209,13 +209,14 @@ async function settleThrown(call: ClaimedCall, error: unknown, parts: SettlePart
 function failedSettlement(call: ClaimedCall, error: unknown, parts: SettleParts): Settlement {
   const failure = failureOf(error);
   const message = parts.redactor.redact(failure.message);
-  parts.tools.report(call.found, {
-    well: false,
-    error: message,
-    ...(failure.rateLimitResetsAt !== undefined && { rateLimitResetsAt: failure.rateLimitResetsAt }),
-  });
+  if (failure.needsSignIn !== true)
+    parts.tools.report(call.found, {
+      well: false,
+      error: message,
+      ...(failure.rateLimitResetsAt !== undefined && { rateLimitResetsAt: failure.rateLimitResetsAt }),
+    });
   const details = failure.details && redactJson(failure.details, parts.redactor);
-  if (failure.notExecuted) return settleNotExecuted(call, message, details);
+  if (failure.notExecuted) return settleNotExecuted(call, { ...failure, message }, details);
   if (failure.unknown && !isHarmless(call)) {
     const text = `The outcome of \`${call.tool}\` is unknown: ${message}. ${adviceFor(call)}`;
     return unknownSettlement(call, refusedAs(call, "outcome_unknown", text));
@@ -231,11 +232,15 @@ function failedSettlement(call: ClaimedCall, error: unknown, parts: SettleParts)
 }
 
 /** The tool provably did not run: the same call may be sent again, with the approval it had. */
-function settleNotExecuted(call: ClaimedCall, message: string, details: Json | undefined): Settlement {
+function settleNotExecuted(
+  call: ClaimedCall,
+  { message, needsSignIn }: Pick<Failure, "message" | "needsSignIn">,
+  details: Json | undefined,
+): Settlement {
   const { approvalId, tool } = call;
   const kept = approvalId === undefined ? "" : ` Its approval \`${approvalId}\` is not used up.`;
   const failed = refusal(
-    "tool_failed",
+    needsSignIn === true ? "tool_unavailable" : "tool_failed",
     `\`${tool}\` was not run: ${message.replace(/\.$/, "")}.${kept} Try again later.`,
     details,
   );

@@ -1,7 +1,12 @@
 /** Parts that are loaded only if they are configured: MCP servers, channels, run folders. */
 
+import { join } from "node:path";
+import { defined, messageOf } from "@postern/core";
+import type { ConnectableServer } from "../connections/connected-server.ts";
+import type { OpenConnections } from "../connections/open-connections.ts";
+import { addressDigest } from "../mcp/client/known-servers.ts";
 import type { Pins } from "../mcp/client/pins.ts";
-import type { ServerConfig } from "../mcp/client/server-config.ts";
+import { personalKeysIn, type ServerConfig, serverUrl } from "../mcp/client/server-config.ts";
 import type { Servers } from "../mcp/client/servers.ts";
 import type { ChannelsDependencies, OpenChannels } from "../observe/notify/open-channels.ts";
 import type { ArchiveOptions } from "../observe/runs/archive.ts";
@@ -25,10 +30,51 @@ export async function openChannelsIn(
   return closing.use(await openChannels(given, dependencies));
 }
 
+interface ConnectionParts extends Parts {
+  readonly note: Runtime["note"];
+  /** Folder of files beside the store; undefined: sign-ins end with the process. */
+  readonly folder: string | undefined;
+}
+
+/** The sign-ins of people at servers. Returns undefined if no server asks for any. */
+export async function openConnectionsTo(
+  servers: Readonly<Record<string, ServerConfig>>,
+  { consoleUrl = () => undefined, keyFile }: NonNullable<RuntimeOptions["connections"]>,
+  parts: ConnectionParts,
+): Promise<OpenConnections | undefined> {
+  const { folder, clock, redactor, log } = parts;
+  const given = Object.entries(servers).filter(([, { enabled = true }]) => enabled);
+  if (!given.some(([, config]) => config.oauth !== undefined || personalKeysIn(config).length > 0)) return undefined;
+  const { openConnections } = await import("../connections/open-connections.ts");
+  const resolveSecret = revealer(parts);
+  const connectable = given.flatMap(([name, config]): readonly ConnectableServer[] => {
+    const { oauth, allowPrivate = false } = config;
+    const keys = personalKeysIn(config);
+    if (oauth === undefined && keys.length === 0) return [];
+    const learn = (values: readonly string[]): void => learnAhead(redactor, values);
+    const url = (): Promise<URL> => serverUrl(name, config, { resolve: resolveSecret, learn });
+    return [{ name, address: addressDigest(config), url, oauth, keys, allowPrivate }];
+  });
+  const key = folder === undefined ? undefined : (keyFile ?? join(folder, "secrets.key"));
+  return openConnections(connectable, {
+    ...{ clock, redactor, resolveSecret, consoleUrl },
+    place:
+      folder && key ? { file: join(folder, "connections.age"), keyFile: key, environment: process.env } : undefined,
+    note: async (type, summary, person, data) => {
+      const isLost = type === "connection.lost"; // by nobody
+      const by = isLost ? {} : defined({ by: person?.user, via: person?.via });
+      const outcome = isLost ? "failure" : "success";
+      const lost = (error: unknown): void => log(`${summary}, but the audit log has no record: ${messageOf(error)}`);
+      await parts.note(type, summary, { ...defined({ tenant: person?.tenant }), ...by, outcome, data }).catch(lost);
+    },
+  });
+}
+
 /** Loads the MCP SDK only if a server is configured. */
 export async function connect(
   servers: Readonly<Record<string, ServerConfig>>,
   parts: Parts & {
+    readonly connections: OpenConnections | undefined;
     readonly registry: Registry;
     readonly pins: Pins;
     readonly store: Store;
@@ -43,6 +89,7 @@ export async function connect(
   return connectServers(servers, {
     registry: parts.registry,
     pins: parts.pins,
+    connections: parts.connections,
     revisions: new Revisions(parts.store, parts.clock),
     openApi: async (address, options) => {
       const { OpenApiUpstream } = await import("../openapi/openapi-upstream.ts");

@@ -4,6 +4,7 @@ import { type Principal, SystemClock } from "@postern/core";
 import { recordIndexed } from "../builtin/skills/indexed.ts";
 import { type Limits, limitsOf, limitsWarning } from "../call/session.ts";
 import { chainToolName } from "../code-mode/names.ts";
+import type { OpenConnections } from "../connections/open-connections.ts";
 import type { Servers } from "../mcp/client/servers.ts";
 import { openAlarms, secretAlarms } from "../observe/alarms/open-alarms.ts";
 import type { AlarmRepository } from "../observe/alarms/repository.ts";
@@ -27,7 +28,7 @@ import type { OpenChains } from "./api/chains.ts";
 import { RunningRuntime } from "./api/running.ts";
 import { openBase, type RuntimeBase } from "./base.ts";
 import { openDependencies, type RuntimeDependencies } from "./dependencies.ts";
-import { connect, openArchive, openChannelsIn } from "./on-demand.ts";
+import { connect, openArchive, openChannelsIn, openConnectionsTo } from "./on-demand.ts";
 import { checkOptions, type RuntimeOptions } from "./options/options.ts";
 import { CallFactory } from "./services/call-factory.ts";
 import { InFlight } from "./services/in-flight.ts";
@@ -55,13 +56,13 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const path = await openPath(options, closing);
     const observers = await openObservers(options, path);
     const chains = await offerTools(options, path);
-    const servers = await openServers(options, path);
+    const { servers, connections } = await openServers(options, path);
     const policy = policyService(options, path, servers);
     const { parts, secondLayer } = path;
     const agentRuns = closing.use(
       new StoredAgentRuns({ ...path, redactor: secondLayer.written, policyVersion: parts.policy.version }),
     );
-    return new RunningRuntime({ ...path, ...observers, chains, servers, policy, agentRuns });
+    return new RunningRuntime({ ...path, ...observers, chains, servers, connections, policy, agentRuns });
   } catch (error) {
     await closing.disposeAsync();
     throw error;
@@ -184,17 +185,18 @@ async function offerTools(options: RuntimeOptions, path: OpenPath): Promise<Open
 const schemaWaitMs = 2_000;
 
 async function openServers(
-  { servers, serverWaitMs: waitMs }: RuntimeOptions,
+  { servers, serverWaitMs: waitMs, connections: given = {} }: RuntimeOptions,
   path: OpenPath,
-): Promise<Servers | undefined> {
-  if (servers === undefined) return undefined;
-  const connected = await connect(servers, { ...path, ...path.parts, waitMs });
+): Promise<{ readonly servers: Servers | undefined; readonly connections: OpenConnections | undefined }> {
+  if (servers === undefined) return { servers, connections: undefined };
+  const connections = await openConnectionsTo(servers, given, { ...path, ...path.parts });
+  const connected = await connect(servers, { ...path, ...path.parts, connections, waitMs });
   const read = path.registry.ready().catch(() => undefined); // health names each schema that cannot be used
   const { promise: waited, resolve } = Promise.withResolvers<void>();
   const cancelWait = new SystemClock().in(schemaWaitMs, resolve);
   await Promise.race([read, waited]);
   cancelWait();
-  return connected;
+  return { servers: connected, connections };
 }
 
 function policyService(options: RuntimeOptions, path: OpenPath, connected: Servers | undefined): PolicyService {

@@ -1,5 +1,6 @@
 import { defined, type Json, messageOf, shortened } from "@postern/core";
 import { rpcDetailsOf } from "./rpc-error.ts";
+import { SignInNeeded } from "./sign-in-needed.ts";
 
 /** How a tool failed. */
 export interface Failure {
@@ -11,6 +12,8 @@ export interface Failure {
   readonly unknown: boolean;
   /** The tool certainly did not run. Nothing happened, and an approval is not used. */
   readonly notExecuted: boolean;
+  /** A person has to connect first. It is no fault of the tool. */
+  readonly needsSignIn?: true;
   /** Wall clock, milliseconds: until then the other side takes no calls. */
   readonly rateLimitResetsAt?: number;
   /** The code and the data of a server's JSON-RPC error. */
@@ -32,12 +35,14 @@ const droppedCodes: ReadonlySet<unknown> = new Set([
 /** Accepts any thrown value. Never throws, also not for `null`, cycles and throwing getters. */
 export function failureOf(error: unknown): Failure {
   const resetsAt = read(error, "rateLimitResetsAt");
-  const details = rpcDetailsOf(error);
+  const needed = error instanceof SignInNeeded ? error : undefined;
+  const details = needed?.details ?? rpcDetailsOf(error);
   const limited = typeof resetsAt === "number" && Number.isFinite(resetsAt);
   return {
     message: shortened(describe(error), maxMessageLength),
     retryable: limited || read(error, "retryable") === true,
     notExecuted: read(error, "notExecuted") === true,
+    ...(needed !== undefined && { needsSignIn: true }),
     unknown:
       read(error, "unknown") === true ||
       droppedCodes.has(read(error, "code")) ||

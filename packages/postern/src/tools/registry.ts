@@ -7,6 +7,7 @@ import { TakenNames } from "./names.ts";
 import { deferredOf, type OfferOptions, schemaNamed, schemasFor, type ToolSchema } from "./offers.ts";
 import { type RegisteredTool, type RegisterOptions, registeredTool, type ToolBlock } from "./registered.ts";
 import { JsonSchemas, type SchemaGuard } from "./schema/json-schema.ts";
+import { missingOf } from "./sign-in-needed.ts";
 import { ToolStatistics } from "./statistics.ts";
 import type { Action, Offer, ToolHealth, Tools } from "./tool.ts";
 import { isToolset, type Toolset, takeTools } from "./toolsets/toolset.ts";
@@ -86,6 +87,7 @@ export class Registry implements AsyncDisposable {
     unavailable: (action) => this.unavailable(action),
     missing: (tool) => this.#missing.get(tool) ?? this.#serverAway(tool),
     setMissing: (tool, why) => void this.#missing.set(tool, why),
+    missingFor: (tool, principal) => missingOf(this.#entries.get(tool)?.tool)?.(principal),
     serverArriving: (tool) => this.#serverArriving(tool),
     report: (action, went) => this.#report(action, went),
     toolNamed: (name) => this.#entries.get(name)?.tool,

@@ -247,6 +247,11 @@ export interface Tools {
   unavailable(action: Pick<Action, "tool" | "facts">): string | undefined;
   /** The reason if a tool is not there yet: its server is not connected, or its engine cannot run. Returns undefined for an unknown tool. */
   missing?(tool: string): string | undefined;
+  /** What the person of a call has to do first. Returns undefined if nothing is missing. */
+  missingFor?(
+    tool: string,
+    principal: Principal,
+  ): { readonly message: string; readonly details: JsonObject } | undefined;
   /** Resolves after the first attempt to connect the tool's server. Returns undefined when it is over, and for other tools. */
   serverArriving?(tool: string): Promise<void> | undefined;
   /** Records how a call ended, for the tool's health. */

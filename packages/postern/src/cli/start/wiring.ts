@@ -114,6 +114,7 @@ async function optionsOf(parts: WiringParts): Promise<RuntimeOptions> {
     secretPatterns: settings.secretSettings.patterns,
     log: (problem) => log.problem(problem),
     ...(needs.tools === true && (await toolsOf(parts))),
+    connections: { consoleUrl: consoleAt(parts), keyFile: settings.secretSettings.keyFile },
     ...(needs.servesAtOnce === true && { serverWaitMs: 0 }),
     ...(runs.enabled && { archive: { folder: runs.folder, config: configSnapshot(settings) } }),
     ...(needs.channels === true &&

@@ -5,6 +5,7 @@ import { LostAnswer } from "../../results/raw-result.ts";
 import { learnIn } from "../../secrets/lend.ts";
 import { blockOf } from "../../tools/blocks.ts";
 import type { AnyTool, LocalTool } from "../../tools/kinds.ts";
+import { type MissingFor, withMissing } from "../../tools/sign-in-needed.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
 import { readsUi, type UiPage } from "../../tools/ui.ts";
 import { localToolName } from "./listed-tools.ts";
@@ -34,12 +35,18 @@ export interface AdaptOptions {
   readonly config: ServerConfig;
   readonly call: CallUpstream;
   readonly readUi?: ReadUi;
+  /** What a person has to do before a call can go out. */
+  readonly missing?: MissingFor | undefined;
   /** Secrets of its server that the runtime does not know. */
   readonly known?: Iterable<string>;
 }
 
 /** Turns an MCP tool into a local tool, with the same gates and the same outcome. */
-export function adapt(name: string, tool: UpstreamTool, { config, call, readUi, known = [] }: AdaptOptions): LocalTool {
+export function adapt(
+  name: string,
+  tool: UpstreamTool,
+  { config, call, readUi, missing, known = [] }: AdaptOptions,
+): LocalTool {
   const uri = uiUriOf(tool);
   const { risk, effects, openWorld, idempotent, scopes, timeoutMs, description, annotations } = termsOf(tool, config);
   const adapted: LocalTool = {
@@ -61,7 +68,7 @@ export function adapt(name: string, tool: UpstreamTool, { config, call, readUi, 
     ...(timeoutMs !== undefined && { timeoutMs }),
     execute: async (input: unknown, context: ToolContext): Promise<ToolAnswer> => {
       const { signal, idempotencyKey } = context;
-      const caller = ToolCallContext.inside(context)?.caller;
+      const inside = ToolCallContext.inside(context);
       learnIn(context.secrets, known);
       const given = asJson(input) as JsonObject; // arguments are an object before and after their schema
       const answer = await call(tool.name, given, {
@@ -69,8 +76,9 @@ export function adapt(name: string, tool: UpstreamTool, { config, call, readUi, 
         idempotencyKey,
         caller: () => callerOf(context),
         onProgress: (content, fraction, count) => context.progress(content, fraction, count),
-        meta: caller?.requestMeta,
-        client: caller?.client,
+        principal: inside?.call.authority.principal,
+        meta: inside?.caller.requestMeta,
+        client: inside?.caller.client,
       });
       if (answer instanceof LostAnswer) return answer as unknown as ToolAnswer; // `toRawResult` takes it
       const { content, structured, isError } = answer;
@@ -82,6 +90,7 @@ export function adapt(name: string, tool: UpstreamTool, { config, call, readUi, 
     },
   };
   if (uri !== undefined && readUi !== undefined) readsUi(adapted, () => readUi(name, uri));
+  if (missing !== undefined) withMissing(adapted, missing);
   ownNames.set(adapted, nameAmongItsOwn(name, localToolName(tool.name, config)));
   return adapted;
 }

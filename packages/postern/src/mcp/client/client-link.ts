@@ -177,11 +177,11 @@ export class ClientLink {
       import("@modelcontextprotocol/client"),
       import("./http-fetch.ts"),
     ]);
-    const { url, headers } = this.#address;
+    const { url, headers, authorize = unchanged } = this.#address;
     const onWait = (until: number): void => {
       this.#waitUntil = until;
     };
-    const fetch = boundedFetch({ incoming, pending, clock, limitBytes, onWait });
+    const fetch = authorize(boundedFetch({ incoming, pending, clock, limitBytes, onWait }), url.origin);
     this.#http = new StreamableHTTPClientTransport(url, { fetch, requestInit: { headers } });
     return this.#http;
   }
@@ -230,6 +230,10 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
     signal.removeEventListener("abort", onAbort);
     aborted.catch(ignored);
   }
+}
+
+function unchanged(send: typeof fetch): typeof fetch {
+  return send;
 }
 
 /** Closing something that has already ended may fail. */

@@ -25,7 +25,7 @@ import type { RefusedTool } from "./upstream.ts";
 export interface McpServer
   extends Omit<
     ServerConfig,
-    "enabled" | "pin" | "mode" | "openapi" | "baseUrl" | "auth" | "operations" | "allowPrivate"
+    "enabled" | "pin" | "mode" | "oauth" | "openapi" | "baseUrl" | "auth" | "operations" | "allowPrivate"
   > {
   /** The prefix of its tools: `name__tool`. Without it the tools have the server's own names. */
   readonly name?: string;

@@ -1,8 +1,13 @@
 import { type Clock, defined, type JsonObject, messageOf } from "@postern/core";
+import type { ConnectedServer } from "../../connections/connected-server.ts";
+import type { ConnectionOwner } from "../../connections/connection-repository.ts";
+import { personOf } from "../../connections/connections.ts";
 import type { LostAnswer } from "../../results/raw-result.ts";
 import { redactJson } from "../../secrets/redact-json.ts";
+import { signInNeededIn } from "../../tools/sign-in-needed.ts";
 import type { CallUpstream, ReadUi } from "./adapter.ts";
 import { CallLimits } from "./call-limits.ts";
+import { PersonalUpstreams } from "./personal-upstreams.ts";
 import type { Pins } from "./pins.ts";
 import { ServerTools, type ToolRegistrar, type ToolsDiff } from "./server-collection.ts";
 import type { ServerConfig } from "./server-config.ts";
@@ -38,8 +43,14 @@ export interface ConnectionOptions {
   readonly clock: Clock;
   /** From 0 to 1: how far into its spread a delay falls. */
   readonly random: () => number;
-  /** Makes one connection that is not connected yet. Rejects when the configuration cannot be resolved. */
-  readonly open: (events: UpstreamEvents) => Promise<Upstream>;
+  /**
+   * Makes one connection that is not connected yet. Rejects when the configuration cannot be resolved.
+   *
+   * @param owner whose sign-in it uses, at a server that people sign in to
+   */
+  readonly open: (events: UpstreamEvents, owner?: ConnectionOwner) => Promise<Upstream>;
+  /** The sign-ins at the server, if it asks for any. */
+  readonly signIns?: ConnectedServer | undefined;
   /** Masks secrets: a server's output may hold those that it was given. */
   readonly redact: (text: string) => string;
 }
@@ -72,6 +83,11 @@ export class UpstreamConnection {
   #attempt: Promise<void> = Promise.resolve();
   /** The end of the previous connection. The next one waits for it. */
   #ending: Promise<void> = Promise.resolve();
+  /** The connections that calls use if each person has one. This one only lists then. */
+  readonly #personal: PersonalUpstreams | undefined;
+  /** Whose sign-in this connection uses. */
+  #owner: ConnectionOwner | undefined;
+  #signInChanges = 0;
   #listing: Promise<void> | undefined;
   #listAgain = false;
   #cancelWait: (() => void) | undefined;
@@ -82,14 +98,19 @@ export class UpstreamConnection {
     this.#options = options;
     this.#isRemote = config.command === undefined;
     this.#limits = new CallLimits(name, config.limits, options.clock);
-    const { registry, pins } = options;
+    const { registry, pins, clock, signIns } = options;
+    if (signIns?.isPersonal === true) this.#personal = new PersonalUpstreams(name, { clock, open: options.open });
+    signIns?.follow((owner) => this.#signInChanged(owner));
     const readUi: ReadUi = async (tool, uri) => {
       const page = uiPageIn(redactJson(await this.#connected(uri).readResource(uri), options), uri);
       return trustedPage(page, { server: name, tool, uri, strict: config.pin === "strict" }, pins);
     };
     const call: CallUpstream = (tool, given, context) =>
       this.#limits.run(tool, context, () => this.#call(tool, given, context));
-    this.#tools = new ServerTools(name, config, { registry, pins, call, readUi });
+    this.#tools = new ServerTools(name, config, {
+      ...{ registry, pins, call, readUi },
+      missing: signIns && ((principal) => signIns.missing(personOf(principal))),
+    });
     pins.follow(name, async () => {
       const diff = await this.#tools.again();
       if (diff !== undefined) await this.#synced(diff);
@@ -128,7 +149,7 @@ export class UpstreamConnection {
     this.#closed = true;
     this.#cancelWait?.();
     this.#endPause?.();
-    await Promise.all([this.#upstream?.close(), this.#opening?.close()]);
+    await Promise.all([this.#upstream?.close(), this.#opening?.close(), this.#personal?.close()]);
     await this.#attempt; // an open attempt sees `#closed` and closes its connection
     await this.#ending;
     this.#status = "disconnected";
@@ -136,6 +157,7 @@ export class UpstreamConnection {
 
   /** A server that does not know the session did not run the call: it is connected again, and the call is sent again. */
   async #call(tool: string, given: JsonObject, call: UpstreamCall): Promise<UpstreamAnswer | LostAnswer> {
+    if (this.#personal !== undefined) return this.#callFor(this.#personal, tool, given, call);
     const upstream = this.#connected(tool);
     const definition = this.#tools.digestOf(tool);
     try {
@@ -151,6 +173,40 @@ export class UpstreamConnection {
         );
       return await this.#send(next, tool, given, call);
     }
+  }
+
+  async #callFor(
+    personal: PersonalUpstreams,
+    tool: string,
+    given: JsonObject,
+    call: UpstreamCall,
+  ): Promise<UpstreamAnswer | LostAnswer> {
+    const { signIns } = this.#options;
+    const person = call.principal && personOf(call.principal);
+    if (signIns === undefined || person === undefined)
+      throw notSentError(`Tool \`${tool}\`: its server needs to know for whom it is called.`);
+    const missing = signIns.missing(person);
+    if (missing !== undefined) throw missing;
+    return personal.call(signIns.ownerOf(person), tool, given, call);
+  }
+
+  /** Closes what uses the old sign-in. A connection that waits for one is made now. */
+  #signInChanged(owner: ConnectionOwner): void {
+    this.#signInChanges += 1;
+    this.#personal?.forget(owner);
+    if (this.#closed) return;
+    const isOurs = JSON.stringify(owner) === JSON.stringify(this.#owner);
+    if (this.#status === "connected" && isOurs) this.#lost("its sign-in changed");
+    if (this.#status !== "disconnected") return;
+    this.#cancelWait?.();
+    void this.start();
+  }
+
+  /** A personal server is listed with the earliest complete sign-in, or without any. */
+  #lister(): ConnectionOwner | undefined {
+    const { signIns } = this.#options;
+    if (signIns === undefined) return undefined;
+    return signIns.isPersonal ? signIns.owners()[0] : "server";
   }
 
   async #send(
@@ -188,14 +244,19 @@ export class UpstreamConnection {
     let upstream: Upstream | undefined;
     let gone: string | undefined;
     await this.#ending;
+    const changes = this.#signInChanges;
+    this.#owner = this.#lister();
     try {
-      upstream = await this.#options.open({
-        onClose: (why) => {
-          gone = why;
-          if (upstream !== undefined && upstream === this.#upstream) this.#lost(why, upstream.waitUntil);
+      upstream = await this.#options.open(
+        {
+          onClose: (why) => {
+            gone = why;
+            if (upstream !== undefined && upstream === this.#upstream) this.#lost(why, upstream.waitUntil);
+          },
+          onToolsChanged: () => void this.#list(),
         },
-        onToolsChanged: () => void this.#list(),
-      });
+        this.#owner,
+      );
       this.#opening = upstream;
       if (this.#closed) throw new Error("closed");
       const { name, version, revision } = await upstream.connect();
@@ -215,7 +276,10 @@ export class UpstreamConnection {
       if (this.#listAgain) void this.#list();
     } catch (error) {
       await upstream?.close();
-      if (!this.#closed) this.#lost(messageOf(error), upstream?.waitUntil);
+      if (this.#closed) return;
+      const needed = signInNeededIn(error);
+      this.#lost(messageOf(needed ?? error), upstream?.waitUntil);
+      if (needed !== undefined && changes === this.#signInChanges) this.#cancelWait?.(); // a sign-in starts the next attempt
     } finally {
       this.#opening = undefined;
     }

@@ -25,7 +25,14 @@ class ServerRecords {
   }
 }
 
-function addressDigest({ command = "", args = [], cwd = "", url = "", openapi, baseUrl = "" }: ServerConfig): string {
+export function addressDigest({
+  command = "",
+  args = [],
+  cwd = "",
+  url = "",
+  openapi,
+  baseUrl = "",
+}: ServerConfig): string {
   if (openapi !== undefined) return digestOf(["openapi", openapi, baseUrl]);
   return digestOf([command, [...args], cwd, url]);
 }

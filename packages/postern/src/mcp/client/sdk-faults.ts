@@ -1,5 +1,6 @@
 import { messageOf } from "@postern/core";
 import type { UpstreamRpcError } from "../../tools/rpc-error.ts";
+import { signInNeededIn } from "../../tools/sign-in-needed.ts";
 import type { Exchange } from "./exchange.ts";
 import { lostCall, notSentError, rateLimitedError, refusedCall, sessionLostError } from "./upstream.ts";
 
@@ -40,6 +41,8 @@ type CallFacts = Pick<Exchange, "refused" | "unreadable" | "resetsAt" | "asText"
  * error that the server sent is a refusal.
  */
 export function callFault(tool: string, error: unknown, facts: CallFacts): Error {
+  const notSent = withoutRun(error);
+  if (notSent !== undefined) return notSent;
   const reason = reasonOf(error);
   const code = fieldOf(error, "code");
   const { refused, unreadable, sent } = facts;
@@ -58,6 +61,12 @@ export function callFault(tool: string, error: unknown, facts: CallFacts): Error
       error,
     );
   return lostCall(`Tool \`${tool}\`: the connection to its server was lost after the call was sent: ${reason}`, error);
+}
+
+/** A token was missing: the error is our own, also if the SDK wrapped it. */
+function withoutRun(error: unknown): Error | undefined {
+  const own = signInNeededIn(error) ?? error;
+  return own instanceof Error && "notExecuted" in own ? own : undefined;
 }
 
 function refusal(refused: UpstreamRpcError, { hasSession, asText }: CallFacts, cause: unknown): Error {

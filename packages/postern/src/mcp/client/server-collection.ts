@@ -2,6 +2,7 @@ import { messageOf, RuntimeFault } from "@postern/core";
 import type { RiskGuess } from "../../policy/policy.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
 import type { ToolBlock } from "../../tools/registered.ts";
+import type { MissingFor } from "../../tools/sign-in-needed.ts";
 import { adapt, type CallUpstream, type ReadUi } from "./adapter.ts";
 import {
   changedBlock,
@@ -62,6 +63,7 @@ export interface ServerToolsOptions {
   readonly pins: TrustedDefinitions;
   readonly call: CallUpstream;
   readonly readUi: ReadUi;
+  readonly missing?: MissingFor | undefined;
   /** Default: among the tools of the configured servers. */
   readonly place?: ToolsPlace;
   /** Secrets of the server that the runtime does not know. */
@@ -276,8 +278,8 @@ export class ServerTools {
     const isAssumed = this.#assumed.delete(name);
     if (before === digest && !isAssumed) return; // icons and pages are not pinned, so an assumed tool is registered again
     const { riskSource, guess } = termsOf(tool, this.#config);
-    const { registry, call, readUi, known = [] } = this.#options;
-    registry.register(adapt(name, tool, { config: this.#config, call, readUi, known }), {
+    const { registry, call, readUi, missing, known = [] } = this.#options;
+    registry.register(adapt(name, tool, { config: this.#config, call, readUi, missing, known }), {
       server: this.#server,
       riskSource,
       ...(guess !== undefined && { guess }),

@@ -20,17 +20,23 @@ function server() {
       "`args`, `env` and `cwd` go with `command`, not with `url` or `openapi`.",
     )
     .refine(
-      ({ command, headers, transport }) => command === undefined || (headers ?? transport) === undefined,
-      "`headers` and `transport` go with `url`, not with `command`.",
+      ({ command, headers, transport, oauth: given }) =>
+        command === undefined || (headers ?? transport ?? given) === undefined,
+      "`headers`, `oauth` and `transport` go with `url`, not with `command`.",
     )
     .refine(
-      ({ openapi, transport, revision }) => openapi === undefined || (transport ?? revision) === undefined,
-      "`transport` and `revision` go with an MCP server, not with `openapi`.",
+      ({ openapi, transport, revision, oauth: given }) =>
+        openapi === undefined || (transport ?? revision ?? given) === undefined,
+      "`transport`, `revision` and `oauth` go with an MCP server, not with `openapi`.",
     )
     .refine(
-      ({ openapi, base_url, auth, operations, allow_private }) =>
-        openapi !== undefined || (base_url ?? auth ?? operations ?? allow_private) === undefined,
-      "`base_url`, `auth`, `operations` and `allow_private` go with `openapi`.",
+      ({ openapi, base_url, auth, operations }) =>
+        openapi !== undefined || (base_url ?? auth ?? operations) === undefined,
+      "`base_url`, `auth` and `operations` go with `openapi`.",
+    )
+    .refine(
+      ({ openapi, oauth: given, allow_private }) => (openapi ?? given) !== undefined || allow_private === undefined,
+      "`allow_private` goes with `openapi` or `oauth`.",
     );
 }
 
@@ -53,7 +59,12 @@ function openApiMembers() {
       .strictObject({ include: patterns.exactOptional(), exclude: patterns.exactOptional() })
       .exactOptional()
       .describe("Operations by `operationId` or `METHOD /path`, with `*` for any characters."),
-    allow_private: z.boolean().exactOptional().describe("Whether it may be a machine of this network, over http too."),
+    allow_private: z
+      .boolean()
+      .exactOptional()
+      .describe(
+        "Whether it, or with `oauth` its authorization server, may be a machine of this network, over http too.",
+      ),
   };
 }
 
@@ -81,12 +92,37 @@ function addressMembers() {
       .describe(
         "`http`: Streamable HTTP. `sse`: HTTP+SSE of revision 2024-11-05. Without it both are tried, `sse` first when the path of `url` ends in `/sse`.",
       ),
+    oauth: oauth().exactOptional(),
     headers: texts
       .exactOptional()
       .describe(
-        "Sent with every request. Values may be `secret://connector/key` and name variables of Postern's own environment: docs/reference/mcp.md.",
+        "Sent with every request. Values may be `secret://connector/key`, `secret://person/key` for a key that each person enters, and name variables of Postern's own environment: docs/reference/mcp.md.",
       ),
   };
+}
+
+function oauth() {
+  return z
+    .strictObject({
+      client_id: z
+        .string()
+        .min(1)
+        .exactOptional()
+        .describe("Of a client registered by hand; else Postern registers itself."),
+      client_secret: z.string().min(1).exactOptional().describe("`secret://connector/key`."),
+      scopes: z.array(z.string().min(1)).min(1).exactOptional().describe("Those the server asks for by default."),
+      per: z
+        .enum(["user", "server"])
+        .exactOptional()
+        .describe(
+          "`user` (default): each person signs in, and only its own calls use that. `server`: one sign-in for all.",
+        ),
+      grant: z
+        .enum(["authorization_code", "client_credentials"])
+        .exactOptional()
+        .describe("`client_credentials`: no person signs in. Default: `authorization_code`."),
+    })
+    .describe("The server asks for OAuth: docs/reference/connections.md.");
 }
 
 function trustMembers() {

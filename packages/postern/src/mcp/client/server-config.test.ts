@@ -65,7 +65,8 @@ it("resolves an OpenAPI document, and learns every value of its schemes", async 
 
 it.each([
   [{ command: "x", openapi: "y" }, "has both `command` and `openapi`"],
-  [{ url: "https://h", allowPrivate: true }, "`allowPrivate` goes with `openapi`, not with `url`"],
+  [{ url: "https://h", allowPrivate: true }, "`allowPrivate` goes with `openapi` or `oauth`"],
+  [{ command: "x", allowPrivate: true }, "`allowPrivate` goes with `openapi` or `url`, not with `command`"],
   [{ openapi: "y", transport: "http" as const }, "`transport` goes with `url`, not with `openapi`"],
   [{ openapi: "ftp://h/x" }, "`openapi` is not an http or https address"],
   [{ openapi: "y", baseUrl: "h" }, "`base_url` is not an http or https address"],

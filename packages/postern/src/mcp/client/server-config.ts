@@ -1,6 +1,7 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, resolve as resolvePath } from "node:path";
 import { type Risk, RuntimeFault } from "@postern/core";
+import type { OAuthConfig } from "../../connections/connections.ts";
 import { credentialsIn, secretsInVariable, secretsUnder } from "../../secrets/configured-values.ts";
 import type { ResolveSecret } from "../../secrets/lend.ts";
 import { referencesIn, withSecrets } from "../../secrets/secret-reference.ts";
@@ -52,6 +53,8 @@ export interface ServerConfig {
    */
   readonly transport?: "http" | "sse";
   readonly headers?: Readonly<Record<string, string>>;
+  /** With `url`: the server asks for OAuth. */
+  readonly oauth?: OAuthConfig;
   /** A file or an address of an OpenAPI document (3.1, 3.0) or Swagger 2.0. Each of its operations is a tool. */
   readonly openapi?: string;
   /** With `openapi`: where requests go. Default: the first server of the document. */
@@ -59,7 +62,7 @@ export interface ServerConfig {
   /** With `openapi`: values by the names of the document's security schemes; for `basic`, `user:password`. */
   readonly auth?: Readonly<Record<string, string>>;
   readonly operations?: OperationFilter;
-  /** With `openapi`: allows machines of this network, also over http. */
+  /** With `openapi`: allows machines of this network, also over http. With `oauth`: the authorization server may be one. */
   readonly allowPrivate?: boolean;
   readonly enabled?: boolean;
   /** `annotations`: trust the hints that this server gives about its tools. Default: `none`. */
@@ -102,6 +105,8 @@ export type ServerAddress =
       readonly url: URL;
       readonly transport?: "http" | "sse" | undefined;
       readonly headers: Readonly<Record<string, string>>;
+      /** Adds the token of the person who calls. */
+      readonly authorize?: ((send: typeof fetch, origin: string) => typeof fetch) | undefined;
     };
 
 export interface OpenApiAddress {
@@ -150,7 +155,53 @@ export function checkServer(name: string, config: ServerConfig): void {
       throw invalid(
         `Server \`${name}\`: \`${key}\` goes with ${wanted.map((one) => `\`${one}\``).join(" or ")}, not with \`${kind}\`.`,
       );
+  if (kind === "url" && config.allowPrivate !== undefined && config.oauth === undefined)
+    throw invalid(`Server \`${name}\`: \`allowPrivate\` goes with \`openapi\` or \`oauth\`.`);
   checkReferences(name, config);
+  checkOAuth(name, config);
+}
+
+function checkOAuth(name: string, config: ServerConfig): void {
+  const { clientId, clientSecret, grant, per } = config.oauth ?? {};
+  const isForAll = per === "server" || grant === "client_credentials";
+  const place = `Server \`${name}\`: \`oauth.`;
+  if (clientSecret !== undefined && (clientId === undefined || referencesIn(clientSecret).length === 0))
+    throw invalid(`${place}client_secret\` is a reference such as \`secret://${name}/client\`, beside \`client_id\`.`);
+  if (grant === "client_credentials" && (clientSecret === undefined || per === "user"))
+    throw invalid(
+      `${place}grant: client_credentials\` signs in without a person: give \`client_id\` and \`client_secret\`, and no \`per: user\`.`,
+    );
+  if (isForAll && personalKeysIn(config).length > 0)
+    throw invalid(`${place}\` is for all people, and \`secret://person/…\` is a key of each: remove one of them.`);
+}
+
+/** The connector of `secret://person/KEY`: a key that each person enters. */
+const ofPerson = "person";
+
+/** The names of the keys that each person enters. */
+export function personalKeysIn({ headers = {}, auth = {} }: ServerConfig): readonly string[] {
+  const all = [headers, auth].flatMap((one) => Object.values(one)).flatMap(referencesIn);
+  return [...new Set(all.flatMap(({ connector, key }) => (connector === ofPerson ? [key] : [])))];
+}
+
+/** The configuration as a connection for nobody uses it: without what each person enters. */
+export function withoutPersonalKeys(config: ServerConfig): ServerConfig {
+  const shared = (given: ServerConfig["headers"] = {}): Readonly<Record<string, string>> =>
+    Object.fromEntries(Object.entries(given).filter(([, value]) => !isPersonal(value)));
+  return {
+    ...config,
+    ...(config.headers !== undefined && { headers: shared(config.headers) }),
+    ...(config.auth !== undefined && { auth: shared(config.auth) }),
+  };
+}
+
+function isPersonal(value: string): boolean {
+  return referencesIn(value).some(({ connector }) => connector === ofPerson);
+}
+
+/** Resolves `secret://person/KEY` to the key of one person, and other references as ever. */
+export function withPersonalKeys(resolve: ResolveSecret, keyOf: (key: string) => string): ResolveSecret {
+  return async (connector, key) => (connector === ofPerson ? keyOf(key) : resolve(connector, key));
 }
 
 /** A server has one of these. */
@@ -165,7 +216,8 @@ const keysOfKinds: readonly (readonly [keyof ServerConfig, ...(readonly ServerKi
   ["baseUrl", "openapi"],
   ["auth", "openapi"],
   ["operations", "openapi"],
-  ["allowPrivate", "openapi"],
+  ["allowPrivate", "openapi", "url"],
+  ["oauth", "url"],
 ];
 
 /** A secret reaches a child process only through its environment. */
@@ -177,8 +229,9 @@ function checkReferences(
     throw invalid(
       `Server \`${name}\`: a secret in \`args\` can be read by every user of this machine; give it in \`env\`, and let the program read it there.`,
     );
-  for (const value of [url, openapi, baseUrl, ...[env, headers, auth].flatMap((one) => Object.values(one))])
-    referencesIn(value);
+  for (const value of [headers, auth].flatMap((one) => Object.values(one))) referencesIn(value);
+  if ([url, openapi, baseUrl, ...Object.values(env)].some(isPersonal))
+    throw invalid(`Server \`${name}\`: \`secret://person/…\` goes into \`headers\` and \`auth\` only.`);
 }
 
 /**
@@ -241,8 +294,13 @@ export async function addressOf(
     };
   }
   if (config.openapi !== undefined) return openApiAddressOf(name, config.openapi, config, options);
-  const url = await urlOf({ server: name, key: "url" }, config.url, options);
+  const url = await serverUrl(name, config, options);
   return { kind: "http", url, headers: await values("headers"), transport: config.transport };
+}
+
+/** @throws RuntimeFault `options_invalid`, or what `resolve` throws when a secret is missing. */
+export function serverUrl(name: string, { url }: ServerConfig, options: AddressOptions): Promise<URL> {
+  return urlOf({ server: name, key: "url" }, url, options);
 }
 
 async function openApiAddressOf(

@@ -1,4 +1,6 @@
 import { type Clock, SystemClock } from "@postern/core";
+import type { ConnectionOwner } from "../../connections/connection-repository.ts";
+import type { OpenConnections } from "../../connections/open-connections.ts";
 import type { ResolveSecret } from "../../secrets/lend.ts";
 import { checkServerName } from "../../tools/upstream-names.ts";
 import { type NoteEvent, type ServerStatus, UpstreamConnection } from "./connection.ts";
@@ -7,7 +9,15 @@ import { defaultStartTimeoutMs, McpUpstream } from "./mcp-upstream.ts";
 import type { Pins } from "./pins.ts";
 import { SpokenRevision } from "./revision.ts";
 import type { ToolRegistrar } from "./server-collection.ts";
-import { addressOf, checkProgram, checkServer, type OpenApiAddress, type ServerConfig } from "./server-config.ts";
+import {
+  addressOf,
+  checkProgram,
+  checkServer,
+  type OpenApiAddress,
+  type ServerConfig,
+  withoutPersonalKeys,
+  withPersonalKeys,
+} from "./server-config.ts";
 import type { Upstream, UpstreamEvents } from "./upstream.ts";
 
 const mostWaitMs = 8_000;
@@ -21,6 +31,8 @@ export interface ServersOptions {
   readonly revisions?: Revisions;
   /** Records that a server was connected, was lost or changed its tools. */
   readonly note: NoteEvent;
+  /** The sign-ins of people at servers. */
+  readonly connections?: OpenConnections | undefined;
   /** For `secret://connector/key` in a server's configuration. */
   readonly resolveSecret: ResolveSecret;
   /** Called with secret values that a configuration states or takes from the environment. */
@@ -128,16 +140,25 @@ function connectionOf(
 ): UpstreamConnection {
   const { registry, pins, revisions, note, clock, random = Math.random, redact = unchanged, learn = ignored } = options;
   const spoken = new SpokenRevision((isOld) => void revisions?.keep(name, config, isOld));
-  const open = async (events: UpstreamEvents): Promise<Upstream> => {
+  const signIns = options.connections?.server(name);
+  const open = async (events: UpstreamEvents, owner?: ConnectionOwner): Promise<Upstream> => {
     if (!spoken.isKnown && (await revisions?.isOld(name, config)) === true) spoken.assumeOld(clock);
-    const address = await addressOf(name, config, { resolve: options.resolveSecret, learn });
+    const keyOf = owner && ((key: string): string => signIns?.keyOf(owner, key) ?? "");
+    const resolve = keyOf === undefined ? options.resolveSecret : withPersonalKeys(options.resolveSecret, keyOf);
+    const stated = await addressOf(name, keyOf === undefined ? withoutPersonalKeys(config) : config, {
+      resolve,
+      learn,
+    });
+    const access = signIns?.access(owner);
+    const authorize = access && ((send: typeof fetch, origin: string) => access.authorize(send, origin));
+    const address = stated.kind === "http" ? { ...stated, authorize } : stated;
     if (address.kind === "stdio") checkProgram(name, address);
     const { revision, mayAsk, startTimeoutMs = defaultStartTimeoutMs } = config;
     const shared = { events, clock, name, startTimeoutMs, answerBytes: options.answerBytes };
     if (address.kind === "openapi") return options.openApi(address, shared);
     return new McpUpstream(address, { ...shared, spoken, revision, mayAsk });
   };
-  return new UpstreamConnection(name, config, { registry, pins, note, clock, random, redact, open });
+  return new UpstreamConnection(name, config, { registry, pins, note, clock, random, redact, open, signIns });
 }
 
 function unchanged(text: string): string {

@@ -23,7 +23,7 @@ const settleMs = 100;
  * would be lost. Here the connection ends with its stream.
  */
 export function sseTransport(
-  { url, headers }: Extract<ServerAddress, { readonly kind: "http" }>,
+  { url, headers, authorize = (send) => send }: Extract<ServerAddress, { readonly kind: "http" }>,
   options: BoundedFetchOptions,
 ): SSEClientTransport {
   const { pending } = options;
@@ -52,7 +52,10 @@ export function sseTransport(
   };
   const transport = new SSEClientTransport(url, {
     requestInit: { headers: { ...headers } },
-    fetch: (input, init) => (init?.method === "POST" ? post(input, init, options) : listen(input, init)),
+    fetch: authorize(
+      (input, init) => (init?.method === "POST" ? post(input, init, options) : listen(input, init)),
+      url.origin,
+    ),
   });
   return transport;
 }

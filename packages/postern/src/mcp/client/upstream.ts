@@ -6,7 +6,7 @@
  * Next: mcp-upstream.ts (the port over pipes and HTTP), connection.ts (keeps one connected), adapter.ts (an MCP tool as a
  * local one), terms.ts (risk, effects, scopes), pins.ts (trusted definitions), servers.ts (all servers).
  */
-import type { Json, JsonObject, ProgressCount } from "@postern/core";
+import type { Json, JsonObject, Principal, ProgressCount } from "@postern/core";
 import type { ClientOfCall } from "../../call/client-of-call.ts";
 import type { LargeJson } from "../../results/large-json.ts";
 import type { LostAnswer } from "../../results/raw-result.ts";
@@ -52,6 +52,8 @@ export interface UpstreamCall {
   /** Tenant, agent and user. Calls of different callers take turns. */
   readonly caller?: () => string;
   readonly onProgress: (content: string, fraction: number | undefined, count: ProgressCount) => void;
+  /** For whom the call is made. */
+  readonly principal?: Principal | undefined;
   /** What the caller sent beside the arguments, for the server. */
   readonly meta?: JsonObject | undefined;
   /** The client that waits for this call. The server may ask it what `servers.NAME.may_ask` allows. */

@@ -58,7 +58,9 @@ export function lookup(call: CountedCall, parts: LookupParts): FoundCall | Endin
   if (call.authority.fromChain === true && found.notFromChain !== undefined)
     return refuse("tool_not_callable", found.notFromChain);
   const problem = parts.tools.unavailable(found);
-  if (problem !== undefined) return refuse("tool_unavailable", problem);
+  const needed = parts.tools.missingFor?.(call.tool, call.authority.principal);
+  if (problem !== undefined || needed !== undefined)
+    return refuse("tool_unavailable", problem ?? needed?.message, needed?.details);
   return { ...call, found } as FoundCall;
 }
 

@@ -34,6 +34,7 @@ import type { AuditLog } from "../../audit/log.ts";
 import type { Skills } from "../../builtin/skills/skills.ts";
 import type { ClientOfCall } from "../../call/client-of-call.ts";
 import type { Limits, Patience, TraceLine } from "../../call/session.ts";
+import type { Connections } from "../../connections/connections.ts";
 import type { Accounts } from "../../identity/accounts.ts";
 import type { ToolPins } from "../../mcp/client/pins.ts";
 import type { Alarms } from "../../observe/alarms/alarms.ts";
@@ -284,6 +285,8 @@ export interface Runtime extends AsyncDisposable {
   readonly alarms: Alarms;
   /** Undefined without configured channels. */
   readonly channels: OpenChannels | undefined;
+  /** Undefined if no server asks for a sign-in or a key of each person. */
+  readonly connections: Connections | undefined;
   health(): Health;
   /** Like `health`, after a test write: `broken` if the store refuses it. */
   checkHealth(): Promise<Health>;

@@ -28,6 +28,7 @@ import {
 } from "../../call/authority.ts";
 import { type Limits, Session } from "../../call/session.ts";
 import { chainToolName } from "../../code-mode/names.ts";
+import type { Connections } from "../../connections/connections.ts";
 import type { Accounts } from "../../identity/accounts.ts";
 import type { ToolPins } from "../../mcp/client/pins.ts";
 import type { Servers } from "../../mcp/client/servers.ts";
@@ -86,6 +87,7 @@ export interface RunningOptions {
   readonly entrance: ReEntry;
   readonly inFlight: InFlight;
   readonly servers: Servers | undefined;
+  readonly connections: Connections | undefined;
   readonly runs: Runs | undefined;
   readonly chains: OpenChains | undefined;
   readonly approvals: ApprovalsApi;
@@ -126,6 +128,7 @@ export class RunningRuntime implements Runtime {
   readonly channels: OpenChannels | undefined;
   readonly runs: Runs | undefined;
   readonly chains: OpenChains | undefined;
+  readonly connections: Connections | undefined;
   readonly note: Runtime["note"];
   readonly #options: RunningOptions;
   readonly #parts: Parts;
@@ -156,6 +159,7 @@ export class RunningRuntime implements Runtime {
     this.channels = options.channels;
     this.runs = options.runs;
     this.chains = options.chains;
+    this.connections = options.connections;
     this.note = options.note;
     const rows = { store, clock: parts.clock };
     this.calls = { list: (where: CallFilter = {}) => callsWhere(where, rows), get: (id) => callNamed(id, rows) };

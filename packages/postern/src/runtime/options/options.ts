@@ -86,6 +86,11 @@ export interface RuntimeOptions {
   readonly channels?: ChannelsOptions;
   /** Upstream MCP servers by name. */
   readonly servers?: Readonly<Record<string, ServerConfig>>;
+  /**
+   * People's sign-ins at servers: the address of the page where they connect, and the key that seals what they have
+   * (`connections.age` in `folder`; default `secrets.key` beside it). Without a folder they end with the process.
+   */
+  readonly connections?: { readonly consoleUrl?: () => string | undefined; readonly keyFile?: string };
   /** How long `createRuntime` waits for servers, in milliseconds. Default 8,000. Others connect in the background. */
   readonly serverWaitMs?: number;
   /** Folder for keys, artifacts and anchors of the audit log; made with mode 0700 if it is missing. Default: `FILE-files` beside the store file, else memory. */
@@ -149,6 +154,10 @@ const optionsSchema = optionsIn<RuntimeOptions>(z, {
   chains: objectIn<ChainOptions>(z).optional(),
   channels: objectIn<ChannelsOptions>(z).optional(),
   servers: objectIn<Readonly<Record<string, ServerConfig>>>(z).optional(),
+  connections: optionsIn<Given<"connections">>(z, {
+    consoleUrl: verb.optional(),
+    keyFile: text.optional(),
+  }).optional(),
   serverWaitMs: z.number().optional(),
   folder: text.optional(),
   archive: optionsIn<Given<"archive">>(z, { folder: text, config: z.string().optional() }).optional(),

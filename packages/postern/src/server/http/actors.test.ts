@@ -104,6 +104,11 @@ const acts: Readonly<Record<string, (runtime: Runtime) => Request | Promise<Requ
   "put /v1/accounts/{name}/password": () => ["/v1/accounts/bob/password", { password: "another horse battery" }],
   "post /v1/accounts/{name}/sign-out": () => ["/v1/accounts/bob/sign-out"],
   "post /v1/accounts/{name}/link": () => ["/v1/accounts/bob/link"],
+  "put /v1/connections/{server}": () => ["/v1/connections/keyed", { keys: { token: "a key of ann" } }],
+  "delete /v1/connections/{server}": async ({ connections }) => {
+    await connections?.enter("keyed", { tenant: "default", user: "ann" }, { token: "a key of ann" });
+    return ["/v1/connections/keyed"];
+  },
   "post /v1/tokens": () => ["/v1/tokens", { name: "mine", kind: "person" }],
   "delete /v1/tokens/{id}": async (runtime) => [`/v1/tokens/${await token(runtime)}`],
 };
@@ -117,6 +122,7 @@ const others: ReadonlySet<string> = new Set([
   "put /v1/audit/heads/{name}", // another Postern's act, by a token that may sign: test/stories/audit-outside.test.ts
   "delete /v1/agent-runs/{id}", // the caller's own run: test/stories/agent-limits.test.ts
   "put /v1/agent-runs/{id}", // the state of the caller's own loop: test/stories/agent-run-killed.test.ts
+  "post /v1/connections/{server}/sign-in", // its end is noted: connection-routes.test.ts
   "post /v1/policy/save", // policy-routes.test.ts
   "post /v1/chains/{id}/resume", // chain-routes.test.ts
   ...["post /v1/memory/candidates/{id}/accept", "post /v1/memory/candidates/{id}/reject"], // memory-routes.test.ts
@@ -149,7 +155,10 @@ describe("an act by hand is in the log with person and credential", () => {
         failing("flaky", "safe", () => new Error("down")),
         failing("wire", "medium", () => Object.assign(new Error("reset"), { unknown: true })),
       ],
-      servers: { files: server.config({ pin: "strict" }) },
+      servers: {
+        files: server.config({ pin: "strict" }),
+        keyed: { url: "http://127.0.0.1:1/mcp", headers: { "X-Api-Key": "secret://person/token" } },
+      },
       skills: { folders: [], skills: [defineSkill({ name: "letters", instructions: "x" })] },
       approvals: { patience: "suspend" },
       archive: { folder: ownFolder() },

@@ -26,7 +26,7 @@ const serverProblems = {
   ...each(403, "permission_missing", "page_refused", "run_foreign", "policy_not_editable"),
   ...each(404, "route_unknown", "tool_unknown", "call_unknown", "artifact_unavailable", "run_unknown"),
   ...each(404, "event_unknown", "head_unknown", "alarm_unknown", "grant_unknown"),
-  ...each(404, "candidate_unknown", "skill_unknown"),
+  ...each(404, "candidate_unknown", "skill_unknown", "connection_unknown"),
   ...each(405, "method_not_allowed"),
   ...each(409, "head_behind", "alarm_resolved", "skill_refused", "definition_differs", "not_unknown"),
   ...each(409, "candidate_decided", "candidate_unclear", "still_unknown", "policy_changed"),
@@ -38,7 +38,7 @@ const serverProblems = {
   ...each(500, "internal"),
   ...each(501, "runs_off", "accounts_off", "openid_off", "mcp_not_served", "memory_off", "policy_reading_off"),
   ...each(501, "policy_file_off"),
-  ...each(502, "openid_failed", "memory_failed"),
+  ...each(502, "openid_failed", "memory_failed", "connection_failed"),
   ...each(503, "too_many_readers", "issuer_unreachable"),
 };
 

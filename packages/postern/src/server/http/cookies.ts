@@ -4,11 +4,13 @@
  * thing, and what a cookie says needs its proof (identity/session-repository.ts).
  */
 
-type CookieName = "postern_session" | "postern_openid";
+type CookieName = "postern_session" | "postern_openid" | "postern_connection";
 
 export const sessionCookie: CookieName = "postern_session";
 /** Binds a sign-in elsewhere to the browser that began it; it must survive the way back from another site. */
 export const openIdCookie: CookieName = "postern_openid";
+/** The same for a sign-in at a server. */
+export const connectionCookie: CookieName = "postern_connection";
 
 /** @param origin of this server, as the browser wrote it */
 export function readCookie(headers: Pick<Headers, "get">, name: CookieName, origin: string): string | undefined {

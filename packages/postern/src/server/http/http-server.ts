@@ -8,6 +8,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Clock, SystemClock } from "@postern/core";
+import { connections, openId } from "@postern/core/contract";
 import { Hono } from "hono";
 import type { ResourceServer } from "../../identity/resource-server.ts";
 import { Tries } from "../../identity/tries.ts";
@@ -19,6 +20,7 @@ import { answer, failed, healthz, isGuess, pageHeaders, problem, refuseCaller, s
 import { approvalRoutes } from "./approval-routes.ts";
 import { auditRoutes } from "./audit-routes.ts";
 import { callRoutes, chainRoutes } from "./call-routes.ts";
+import { connectionRoutes } from "./connection-routes.ts";
 import { type CookieOptions, cookieHeader, readCookie, sessionCookie } from "./cookies.ts";
 import { dispatch, type Env } from "./dispatch.ts";
 import { eventRoutes } from "./event-routes.ts";
@@ -84,6 +86,7 @@ export const routes: readonly Route[] = [
   ...alarmRoutes,
   ...channelRoutes,
   ...secretRoutes,
+  ...connectionRoutes,
 ];
 
 const usualMaxBodyBytes = 10 * 1024 * 1024;
@@ -178,7 +181,7 @@ function admission(
   const identities = { credentials, accounts, clock, oauth };
   return async (request, address) => {
     const { pathname } = new URL(request.url);
-    const foreign = refusePage(request, names(), pathname === "/v1/session/openid/callback");
+    const foreign = refusePage(request, names(), isWayBack(pathname));
     if (foreign !== undefined) return { refused: foreign };
     if (pathname === "/healthz") return { refused: await healthz(request, runtime) };
     // Clients look here for a way to sign in before they have a token. This does not count as a wrong token.
@@ -195,6 +198,11 @@ function admission(
     if (isGuess(found)) wrongTokens.count(address);
     return { refused: refuseCaller(found, isTooMany, oauth && endpoint && challengeAt(oauth, origin, endpoint)) };
   };
+}
+
+/** A browser comes here from another site. */
+function isWayBack(pathname: string): boolean {
+  return pathname === openId.finish.path || pathname === connections.finish.path;
 }
 
 /** Paths of the API, known or not: the console has no page there. */
