@@ -38,7 +38,7 @@ const compileOptions: Known<CompileOptions> = {
 };
 const registerOptions: Known<RegisterOptions> = {
   ...compileOptions,
-  ...{ replace: true, connectorId: true, configRef: true },
+  ...{ replace: true, unlisted: true, connectorId: true, configRef: true },
 };
 
 /** Each part of a declaration: what it is called in a refusal, and its members. */

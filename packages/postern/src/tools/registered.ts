@@ -8,6 +8,8 @@ export interface RegisterOptions extends CompileOptions {
   readonly replace?: boolean | undefined;
   /** The connector that asks for secrets. Default: the server, else the tool. */
   readonly connectorId?: string | undefined;
+  /** It can be called by its name, and no list has it. */
+  readonly unlisted?: boolean | undefined;
   /** A reference into the configuration, never a credential. */
   readonly configRef?: string | undefined;
 }

@@ -253,7 +253,7 @@ export class Registry implements AsyncDisposable {
   }
 
   get size(): number {
-    return this.#entries.size;
+    return this.#listed().length;
   }
 
   /** In alphabetical order. */
@@ -345,8 +345,12 @@ export class Registry implements AsyncDisposable {
     return this.#sorted().map(({ tool }) => tool);
   }
 
+  #listed(): RegistryEntry[] {
+    return [...this.#entries.values()].filter(({ options }) => options.unlisted !== true);
+  }
+
   #sorted(): readonly RegistryEntry[] {
-    return [...this.#entries.values()].sort((one, other) => (one.tool.name < other.tool.name ? -1 : 1));
+    return this.#listed().sort((one, other) => (one.tool.name < other.tool.name ? -1 : 1));
   }
 
   /** A tool that is blocked or whose server is down shows as unavailable, whatever its own health is. */

@@ -67,19 +67,9 @@ export function adapt(
     scopes,
     ...(timeoutMs !== undefined && { timeoutMs }),
     execute: async (input: unknown, context: ToolContext): Promise<ToolAnswer> => {
-      const { signal, idempotencyKey } = context;
-      const inside = ToolCallContext.inside(context);
       learnIn(context.secrets, known);
       const given = asJson(input) as JsonObject; // arguments are an object before and after their schema
-      const answer = await call(tool.name, given, {
-        signal,
-        idempotencyKey,
-        caller: () => callerOf(context),
-        onProgress: (content, fraction, count) => context.progress(content, fraction, count),
-        principal: inside?.call.authority.principal,
-        meta: inside?.caller.requestMeta,
-        client: inside?.caller.client,
-      });
+      const answer = await call(tool.name, given, upstreamCallOf(context));
       if (answer instanceof LostAnswer) return answer as unknown as ToolAnswer; // `toRawResult` takes it
       const { content, structured, isError } = answer;
       return {
@@ -93,6 +83,21 @@ export function adapt(
   if (missing !== undefined) withMissing(adapted, missing);
   ownNames.set(adapted, nameAmongItsOwn(name, localToolName(tool.name, config)));
   return adapted;
+}
+
+/** A call of an upstream server, as the tool that stands for it was called. */
+export function upstreamCallOf(context: ToolContext): UpstreamCall {
+  const { signal, idempotencyKey } = context;
+  const inside = ToolCallContext.inside(context);
+  return {
+    signal,
+    idempotencyKey,
+    caller: () => callerOf(context),
+    onProgress: (content, fraction, count) => context.progress(content, fraction, count),
+    principal: inside?.call.authority.principal,
+    meta: inside?.caller.requestMeta,
+    client: inside?.caller.client,
+  };
 }
 
 function callerOf({ principal }: ToolContext): string {

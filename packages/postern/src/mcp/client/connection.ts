@@ -11,6 +11,7 @@ import { PersonalUpstreams } from "./personal-upstreams.ts";
 import type { Pins } from "./pins.ts";
 import { ServerTools, type ToolRegistrar, type ToolsDiff } from "./server-collection.ts";
 import type { ServerConfig } from "./server-config.ts";
+import { ServerRequests } from "./server-requests.ts";
 import { trustedPage, uiPageIn } from "./ui.ts";
 import {
   isWorthResending,
@@ -71,6 +72,7 @@ export class UpstreamConnection {
   readonly #options: ConnectionOptions;
   readonly #tools: ServerTools;
   readonly #limits: CallLimits;
+  readonly #requests: ServerRequests;
   readonly #isRemote: boolean;
   #upstream: Upstream | undefined;
   #opening: Upstream | undefined;
@@ -107,6 +109,7 @@ export class UpstreamConnection {
     };
     const call: CallUpstream = (tool, given, context) =>
       this.#limits.run(tool, context, () => this.#call(tool, given, context));
+    this.#requests = new ServerRequests(name, config, { registry, call });
     this.#tools = new ServerTools(name, config, {
       ...{ registry, pins, call, readUi },
       missing: signIns && ((principal) => signIns.missing(personOf(principal))),
@@ -223,6 +226,12 @@ export class UpstreamConnection {
     }
   }
 
+  /** Secrets of the server may be in a name or a description. */
+  async #listOf(method: string, member: string): Promise<readonly JsonObject[]> {
+    const items = (await this.#connected(method).list?.(method, member)) ?? [];
+    return redactJson(items, this.#options);
+  }
+
   #connected(what: string): Upstream {
     if (this.#upstream !== undefined && this.#status === "connected") return this.#upstream;
     const why = this.#problem === undefined ? "" : `: ${this.#problem}`;
@@ -266,6 +275,10 @@ export class UpstreamConnection {
       if (gone !== undefined) throw new Error(gone);
       if (this.#closed) return void (await upstream.close());
       this.#upstream = upstream;
+      this.#requests.follow({
+        capabilities: upstream.capabilities,
+        ...(upstream.list !== undefined && { list: (...asked) => this.#listOf(...asked) }),
+      });
       this.#up();
       await this.#note("mcp.connected", `Server \`${this.name}\` is connected.`, {
         server: this.name,

@@ -98,6 +98,17 @@ export class McpUpstream implements Upstream {
     return this.#link.waitUntil;
   }
 
+  get capabilities(): JsonObject | undefined {
+    return this.#link.peer?.capabilities;
+  }
+
+  readonly list = async (method: string, member: string): Promise<readonly JsonObject[]> => {
+    const items: JsonObject[] = [];
+    for await (const page of this.#pages(this.#connected(method), method, member))
+      items.push(...page.filter(isJsonObject));
+    return items;
+  };
+
   connect(): Promise<ServerFacts> {
     return this.#link.connect();
   }
@@ -137,10 +148,12 @@ export class McpUpstream implements Upstream {
       throw notSentError(`Tool \`${name}\`: the call was cancelled before anything was sent.`, call.signal.reason);
     let more: JsonObject = {};
     for (let round = 0; round < mostRounds; round += 1) {
-      const answer = await this.#sent(peer, { name, arguments: given, ...more }, call);
+      const params = call.method === undefined ? { name, arguments: given } : given;
+      const answer = await this.#sent(peer, name, { ...params, ...more }, call);
       if (answer instanceof LostAnswer) return answer;
       const { result = {} } = answer;
-      if (peer.isOld || result["resultType"] !== "input_required") return answerIn(name, answer, !peer.isOld);
+      if (peer.isOld || result["resultType"] !== "input_required")
+        return call.method === undefined ? answerIn(name, answer, !peer.isOld) : wholeOf(answer);
       more = await this.#answers(name, result, call);
     }
     throw new Error(`Tool \`${name}\`: its server asked for input ${mostRounds} times, and got no further.`);
@@ -161,11 +174,7 @@ export class McpUpstream implements Upstream {
   }
 
   /** One request, and its answer or why it cannot be used. */
-  async #sent(
-    peer: ServerPeer,
-    given: { readonly name: string; readonly arguments: JsonObject },
-    call: UpstreamCall,
-  ): Promise<Exchange | LostAnswer> {
+  async #sent(peer: ServerPeer, name: string, given: JsonObject, call: UpstreamCall): Promise<Exchange | LostAnswer> {
     const { promise: broken, reject: breakOff } = Promise.withResolvers<never>();
     const exchange = new Exchange(
       this.#clock,
@@ -173,18 +182,18 @@ export class McpUpstream implements Upstream {
       () => breakOff(new Error("the answer's stream broke off")),
       call.client,
     );
-    const { name } = given;
     const onGone = (why: string): void => breakOff(new Error(why));
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     this.#underWay.set(onGone, ended);
     const params = { ...given, _meta: { ...call.meta, "postern/idempotency-key": call.idempotencyKey } };
-    const schema = peer.isOld ? undefined : this.#schemas.get(name);
+    const { method = "tools/call" } = call;
+    const schema = peer.isOld || call.method !== undefined ? undefined : this.#schemas.get(name);
     const options = {
       ...{ signal: call.signal, exchange, onProgress: (at: JsonObject) => reportProgress(at, call) },
-      ...(schema !== undefined && { headers: parameterHeaders(schema, given.arguments) }),
+      ...(schema !== undefined && { headers: parameterHeaders(schema, given["arguments"]) }),
     };
     try {
-      await Promise.race([peer.request("tools/call", params, options), broken]);
+      await Promise.race([peer.request(method, params, options), broken]);
       return exchange;
     } catch (error) {
       if (exchange.tooLarge) return new LostAnswer(`it has ${tooManyBytes(this.#answerBytes)}`);
@@ -259,6 +268,16 @@ export class McpUpstream implements Upstream {
     if (this.#address.kind === "stdio") for (const breakOff of this.#underWay.keys()) breakOff(why);
     this.#events.onClose(why);
   }
+}
+
+/** The result of a request that calls no tool, without what belongs to the protocol and the connection. */
+function wholeOf({ result = {}, asText }: Exchange): UpstreamAnswer {
+  const { resultType: _, ttlMs: _ttl, cacheScope: _scope, _meta: stated, ...own } = result;
+  const meta = Object.entries(isJsonObject(stated) ? stated : {}).filter(
+    ([key]) => !key.startsWith("io.modelcontextprotocol/"),
+  );
+  const structured: JsonObject = meta.length === 0 ? own : { ...own, _meta: Object.fromEntries(meta) };
+  return { content: [], structured, isError: false, asText };
 }
 
 /** What a server needs of a client and was not told of, because it may not ask for it. */

@@ -18,7 +18,11 @@ export function assumedOf(revision: Revision | undefined): KnownServer | undefin
   return revision === newest ? { isOld: false, discovered: assumed } : { isOld: true };
 }
 
-const assumed: JsonObject = { supportedVersions: [newest], capabilities: { tools: { listChanged: true } } };
+/** It may have less: its lists then fail, and add nothing. */
+const assumed: JsonObject = {
+  supportedVersions: [newest],
+  capabilities: { tools: { listChanged: true }, resources: {}, prompts: {}, completions: {} },
+};
 
 /** A server that spoke an old revision may learn the new one, so it is asked again after this time. */
 const lifeMs = 3_600_000;

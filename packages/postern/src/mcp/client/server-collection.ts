@@ -31,6 +31,7 @@ export interface ToolRegistrar {
       readonly guess?: RiskGuess;
       readonly observe?: boolean;
       readonly replace?: boolean;
+      readonly unlisted?: boolean;
     },
   ): void;
   unregister(name: string): void;

@@ -54,6 +54,8 @@ export interface UpstreamCall {
   readonly onProgress: (content: string, fraction: number | undefined, count: ProgressCount) => void;
   /** For whom the call is made. */
   readonly principal?: Principal | undefined;
+  /** The request that is sent instead of `tools/call`, with the arguments as its parameters. Its answer is its whole result. */
+  readonly method?: string;
   /** What the caller sent beside the arguments, for the server. */
   readonly meta?: JsonObject | undefined;
   /** The client that waits for this call. The server may ask it what `servers.NAME.may_ask` allows. */
@@ -76,6 +78,10 @@ export interface Upstream {
   listTools(): Promise<UpstreamList>;
   /** @throws Error with `notExecuted: true` when the tool was not run, `unknown: true` when it may have run, neither when the server refused. */
   callTool(name: string, given: JsonObject, call: UpstreamCall): Promise<UpstreamAnswer | LostAnswer>;
+  /** What the server declares. Undefined for one that is no MCP server. */
+  readonly capabilities?: JsonObject | undefined;
+  /** The items of one of its lists, of all pages: `resources/list`, for example. */
+  readonly list?: (method: string, member: string) => Promise<readonly JsonObject[]>;
   /** The contents of one resource. */
   readResource(uri: string): Promise<readonly JsonObject[]>;
   /** Rejects when the server does not answer; then `onClose` follows. */

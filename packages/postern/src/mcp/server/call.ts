@@ -4,6 +4,7 @@ import {
   type Clock,
   faultStatus,
   isJsonObject,
+  type Json,
   type JsonObject,
   type ProgressCount,
   RuntimeFault,
@@ -12,58 +13,47 @@ import {
 import type { ClientOfCall } from "../../call/client-of-call.ts";
 import { line } from "../../results/describe.ts";
 import { readable } from "../../results/readable.ts";
-import type { CallContext, Runtime } from "../../runtime/api/api.ts";
-import type { Windows } from "../../runtime/services/windows.ts";
 import { isMessageId, type MessageId, RpcFault, rpcCodes } from "../protocol/peer.ts";
-import { answerOf, type Places, relayedError } from "./answer.ts";
+import { answerOf, relayedError } from "./answer.ts";
+import { type CallParts, callOptions, sessionOf } from "./call-parts.ts";
 import { withBytes } from "./media.ts";
-import { promisesStructure, targetOf } from "./offer.ts";
-import { callerKey, type McpCaller, type McpRequest } from "./request-source.ts";
+import { type OfferTarget, promisesStructure, targetOf } from "./offer.ts";
+import { linkHere, serversAt } from "./relay.ts";
+import type { McpRequest } from "./request-source.ts";
 
 /** A client that reads progress waits longer than others, but most give up after 60 s. */
 const listenerWaitMs = 45_000;
 const heartbeatMs = 10_000;
 
-export interface CallParts {
-  readonly runtime: Runtime;
-  readonly windows: Windows;
-  readonly clock: Clock;
-  readonly approvalWaitMs: number;
-  /** Where people reach the console, once it listens. */
-  readonly console: Places["console"];
-}
-
 /** Runs one `tools/call` through the gates. It answers before the client gives up. */
 export async function callTool(request: McpRequest, parts: CallParts, client?: ClientOfCall): Promise<CallToolResult> {
-  const { source, meta, signal, isOld } = request;
+  const { source, meta, isOld } = request;
   const { name, arguments: given } = request.params as { readonly name: string; readonly arguments?: JsonObject }; // checked
-  const { runtime, windows, clock, approvalWaitMs, console } = parts;
-  const idempotencyKey = metaText(meta, "postern/idempotency-key", 256);
-  const reason = metaText(meta, "postern/reason", 2_000);
+  const { runtime, clock, approvalWaitMs, console } = parts;
   const { progressToken } = meta;
   const listener = isMessageId(progressToken) ? new Heartbeat(request, progressToken, clock) : undefined;
   const target = targetOf(runtime, source, name);
   const how = {
+    ...callOptions(request, client),
     // A tool that can suspend its work (a script) does so when the wait is over.
     patience: runtime.tools.offer(target.tool, target.action)?.suspends === true ? "suspend" : "wait",
-    signal,
     approvalWaitMs: listener === undefined ? approvalWaitMs : Math.max(listenerWaitMs, approvalWaitMs),
-    ...(idempotencyKey !== undefined && { idempotencyKey }),
-    ...(reason !== undefined && { reason }),
     ...(listener !== undefined && { onProgress: (step: AgentProgress) => listener.take(step) }),
-    requestMeta: metaForServers(meta),
-    ...(client !== undefined && { client }),
   } as const;
   try {
-    const budgetKey = `${callerKey(source.caller)}\n${windows.today}`; // another session of the client has the same budget
-    return await windows.use(budgetKey, contextOf(source.caller), async (session) => {
+    return await sessionOf(source, parts, async (session) => {
       const outcome = await session.invoke({ ...target, arguments: given ?? {} }, how);
       const relayed = relayedError(outcome);
       if (relayed !== undefined) throw relayed;
       const content = await withBytes(outcome.content, runtime.artifacts, source.caller.principal);
       const promises = promisesStructure(runtime.tools.offer(target.tool, target.action), isOld);
       const readsArtifacts = runtime.tools.has(readArtifactName);
-      const answer = answerOf({ ...outcome, content }, name, { console, readsArtifacts });
+      const answer = linksHere(
+        answerOf({ ...outcome, content }, name, { console, readsArtifacts }),
+        target,
+        request,
+        parts,
+      );
       return fitted(answer, isOld, promises ? textOf(answer) : undefined);
     });
   } catch (error) {
@@ -73,28 +63,23 @@ export async function callTool(request: McpRequest, parts: CallParts, client?: C
   }
 }
 
+/** A link to a resource of the tool's server can be read at this endpoint. */
+function linksHere(
+  answer: CallToolResult,
+  { tool, action }: OfferTarget,
+  { source }: McpRequest,
+  parts: CallParts,
+): CallToolResult {
+  const { server } = parts.runtime.tools.offer(tool, action)?.facts ?? {};
+  const isLinked = answer.content.some(({ type }) => type === "resource_link" || type === "resource");
+  if (!isLinked || server === undefined || source.server !== undefined || serversAt(server, parts).length === 0)
+    return answer;
+  const content = answer.content.map((block) => linkHere(block as unknown as Json, server, source)); // plain JSON
+  return { ...answer, content: content as unknown as CallToolResult["content"] };
+}
+
 function invalidParams({ code, message }: RuntimeFault): RpcFault {
   return new RpcFault(rpcCodes.invalidParams, message, { code });
-}
-
-/** A caller whose rights have changed gets a new session at once. */
-function contextOf({ principal, scopes, autonomy }: McpCaller): CallContext {
-  return { principal, scopes, ...(autonomy !== undefined && { autonomy }) };
-}
-
-/** A text that the caller sends beside the arguments: its idempotency key, or its reason. */
-function metaText(meta: JsonObject, name: string, most: number): string | undefined {
-  const given = meta[name];
-  if (given === undefined || (typeof given === "string" && given !== "" && given.length <= most)) return given;
-  throw new RpcFault(rpcCodes.invalidParams, `\`_meta["${name}"]\` must be a text of 1 to ${most} characters.`);
-}
-
-/** A trace and the client's own keys. Keys of this connection and of Postern are not for other servers. */
-function metaForServers(meta: JsonObject): JsonObject {
-  const own = Object.entries(meta).filter(
-    ([name]) => name !== "progressToken" && !/^(?:postern|io\.modelcontextprotocol)\//.test(name),
-  );
-  return Object.fromEntries(own);
 }
 
 /**

@@ -2,10 +2,12 @@ import { isJsonObject, type JsonObject } from "@postern/core";
 import type { ClientOfCall } from "../../call/client-of-call.ts";
 import { type PeerRequest, RpcFault, rpcCodes } from "../protocol/peer.ts";
 import { metaKeys, newest, oldRevisions } from "../protocol/revisions.ts";
-import { type CallParts, callTool } from "./call.ts";
+import { callTool } from "./call.ts";
+import type { CallParts } from "./call-parts.ts";
 import { pushingClient } from "./client-capabilities.ts";
 import type { HeldCalls } from "./held-calls.ts";
 import { inMode, listIn } from "./modes.ts";
+import { capabilitiesHere, listed, relayed, serversAt } from "./relay.ts";
 import type { McpRequest, RequestSource } from "./request-source.ts";
 import { artifactTemplate, readResource } from "./resources.ts";
 import type { Subscriptions } from "./subscriptions.ts";
@@ -25,19 +27,26 @@ type AskingMethod = (request: McpRequest, parts: DispatchParts, client: ClientOf
 
 const both = {
   "tools/list": ({ source, isOld }, { runtime }) => ({ tools: listIn(source.mode, runtime, source, isOld) }),
-  "resources/list": () => ({ resources: [] }),
-  "resources/templates/list": () => ({ resourceTemplates: [artifactTemplate] }),
-  "resources/read": ({ params, source }, { runtime }) => readResource(String(params["uri"]), runtime, source),
+  "resources/list": async ({ source }, parts) => ({ resources: await listed("resources/list", source, parts) }),
+  "resources/templates/list": async ({ source }, parts) => ({
+    resourceTemplates: [artifactTemplate, ...(await listed("resources/templates/list", source, parts))],
+  }),
+  "prompts/list": async ({ source }, parts) => ({ prompts: await listed("prompts/list", source, parts) }),
 } as const satisfies Readonly<Record<string, McpMethod>>;
 
-const asking: ReadonlyMap<string, AskingMethod> = new Map([["tools/call", callInMode]]);
+const asking: ReadonlyMap<string, AskingMethod> = new Map<string, AskingMethod>([
+  ["tools/call", callInMode],
+  ["resources/read", read],
+  ["prompts/get", relayed],
+  ["completion/complete", relayed],
+]);
 
 const ofRevisions: { readonly [revision in "old" | "new"]: ReadonlyMap<string, McpMethod> } = {
   old: new Map<string, McpMethod>([...Object.entries(both), ["initialize", initialize], ["ping", () => ({})]]),
   new: new Map<string, McpMethod>([
     ...Object.entries(both),
-    ["server/discover", () => ({ supportedVersions: [newest], capabilities, instructions })],
-    ["subscriptions/listen", (request, { subscriptions }) => subscriptions.listen(request, capabilities)],
+    ["server/discover", ({ source }, parts) => ({ supportedVersions: [newest], ...described(source, parts) })],
+    ["subscriptions/listen", (request, { subscriptions }) => subscriptions.listen(request, tools)],
   ]),
 };
 
@@ -56,6 +65,14 @@ async function callInMode(request: McpRequest, parts: DispatchParts, client: Cli
   if (request.source.mode === undefined) return callTool(request, parts, client);
   const meant = await inMode(request, parts);
   return "method" in meant ? callTool(meant as McpRequest, parts, client) : meant;
+}
+
+/** Artifacts and pages of tools are Postern's own; any other resource is a server's. */
+async function read(request: McpRequest, parts: DispatchParts, client: ClientOfCall): Promise<object> {
+  const { params, source } = request;
+  const uri = String(params["uri"]);
+  const isOwn = /^(?:artifact|ui):/.test(uri) || serversAt(source.server, parts).length === 0;
+  return isOwn ? readResource(uri, parts.runtime, source) : relayed(request, parts, client);
 }
 
 export function hasMethod(method: string, isOld: boolean): boolean {
@@ -111,18 +128,20 @@ export function noMethod(method: string): RpcFault {
   return new RpcFault(rpcCodes.methodNotFound, `There is no method \`${method.slice(0, 100).toWellFormed()}\` here.`);
 }
 
-const capabilities = { tools: { listChanged: true }, resources: {} };
+const tools = { tools: { listChanged: true } };
 const instructions =
   "Every tool call passes Postern. A call may need a person's approval: then the result says `approval_pending`; tell the user, and later send the same call again.";
 
 function initialize({ params, source }: McpRequest, parts: DispatchParts): JsonObject {
   const protocolVersion = oldRevisions.find((revision) => revision === params["protocolVersion"]) ?? oldRevisions[0];
   return {
-    protocolVersion: String(protocolVersion),
-    capabilities,
-    instructions,
-    serverInfo: identity(source.server, parts),
+    ...{ protocolVersion: String(protocolVersion), serverInfo: identity(source.server, parts) },
+    ...described(source, parts),
   };
+}
+
+function described(source: RequestSource, parts: DispatchParts): JsonObject {
+  return { capabilities: { ...tools, ...capabilitiesHere(source, parts) }, instructions };
 }
 
 /** @param server the upstream server whose tools are served; undefined: the tools of all */

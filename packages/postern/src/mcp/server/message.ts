@@ -33,6 +33,8 @@ const members: Readonly<Record<string, Readonly<Record<string, MemberKind>>>> = 
   "tools/list": { cursor: "a text" },
   "resources/read": { uri: "a text" },
   "resources/list": { cursor: "a text" },
+  "prompts/get": { name: "a text", arguments: "an object" },
+  "completion/complete": { ref: "an object", argument: "an object", context: "an object" },
 };
 
 /** What is wrong with the parameters of a request, in a sentence: the SDK would answer with the JSON of its schema's issues. */
@@ -44,7 +46,8 @@ function paramsProblem(message: Json): string | undefined {
   const wrong = read.find(([name, kind]) => params[name] !== undefined && kindOf(params[name]) !== kind);
   if (wrong !== undefined)
     return `\`${wrong[0]}\` of \`${method}\` is ${shown(params[wrong[0]])}; it must be ${wrong[1]}.`;
-  const needed = method === "tools/call" ? "name" : method === "resources/read" ? "uri" : undefined;
+  const needed =
+    method === "resources/read" ? "uri" : /^(?:tools\/call|prompts\/get)$/.test(method) ? "name" : undefined;
   if (needed === undefined || params[needed] !== undefined) return undefined;
   return `\`${method}\` needs \`${needed}\`, a text.`;
 }

@@ -273,7 +273,7 @@ export class RunningRuntime implements Runtime {
 
   health(): Health {
     const { store, alarms, servers } = this.#options;
-    return healthOf(store, alarms.storeAlarm.alarm, servers, this.tools.names().length);
+    return healthOf(store, alarms.storeAlarm.alarm, servers, this.tools.size);
   }
 
   async checkHealth(): Promise<Health> {

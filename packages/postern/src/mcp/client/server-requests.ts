@@ -1,0 +1,117 @@
+import type { Json, JsonObject } from "@postern/core";
+import { LostAnswer } from "../../results/raw-result.ts";
+import type { AnyTool, LocalTool } from "../../tools/kinds.ts";
+import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
+import { publicName } from "../../tools/upstream-names.ts";
+import { type CallUpstream, upstreamCallOf } from "./adapter.ts";
+import type { ToolRegistrar } from "./server-collection.ts";
+import type { ServerConfig } from "./server-config.ts";
+import { termsOf } from "./terms.ts";
+import type { Upstream } from "./upstream.ts";
+
+/** What a server has beside tools. Lists are read as its list of tools is; every other request is a call. */
+export interface ServerFeatures {
+  /** What it declares. */
+  readonly capabilities: JsonObject;
+  list(method: string, member: string): Promise<readonly JsonObject[]>;
+}
+
+const featuresOfTools = new WeakMap<AnyTool, ServerFeatures>();
+
+export function featuresOf(tool: AnyTool | undefined): ServerFeatures | undefined {
+  return tool && featuresOfTools.get(tool);
+}
+
+/** The tool that stands for a server's resources, prompts and completions. It is not listed. */
+export function requestsToolName(server: string): string {
+  return publicName(server, ownName);
+}
+
+const ownName = "requests";
+const text = { type: "string" };
+const object = { type: "object" };
+
+/** The requests by the actions that stand for them. */
+const requests = {
+  read_resource: { method: "resources/read", properties: { uri: text }, required: ["uri"] },
+  get_prompt: { method: "prompts/get", properties: { name: text, arguments: object }, required: ["name"] },
+  complete: {
+    method: "completion/complete",
+    properties: { ref: object, argument: object, context: object },
+    required: ["ref", "argument"],
+  },
+} as const;
+
+export const actionOf: ReadonlyMap<string, string> = new Map(
+  Object.entries(requests).map(([action, { method }]) => [method, action]),
+);
+
+/**
+ * Registers one unlisted tool for a server that has resources, prompts or completions, so that a request for them passes the
+ * same gates as a call of a tool.
+ */
+export class ServerRequests {
+  readonly #server: string;
+  readonly #config: ServerConfig;
+  readonly #registry: ToolRegistrar;
+  readonly #call: CallUpstream;
+  #isRegistered = false;
+
+  constructor(
+    server: string,
+    config: ServerConfig,
+    { registry, call }: { readonly registry: ToolRegistrar; readonly call: CallUpstream },
+  ) {
+    this.#server = server;
+    this.#config = config;
+    this.#registry = registry;
+    this.#call = call;
+  }
+
+  /** The server is connected, and declares what it has. */
+  follow({ capabilities = {}, list }: Pick<Upstream, "capabilities" | "list">): void {
+    const hasSome = ["resources", "prompts", "completions"].some((name) => capabilities[name] !== undefined);
+    if (!hasSome || list === undefined) {
+      if (this.#isRegistered) this.#registry.unregister(requestsToolName(this.#server));
+      this.#isRegistered = false;
+      return;
+    }
+    const tool = this.#tool();
+    featuresOfTools.set(tool, { capabilities, list });
+    const { riskSource } = this.#terms();
+    this.#registry.register(tool, { server: this.#server, riskSource, unlisted: true, replace: this.#isRegistered });
+    this.#isRegistered = true;
+  }
+
+  #terms(): ReturnType<typeof termsOf> {
+    const annotations = { readOnlyHint: true };
+    return termsOf({ name: ownName, inputSchema: object, annotations }, this.#config);
+  }
+
+  #tool(): LocalTool {
+    const { risk, effects, openWorld, scopes, timeoutMs } = this.#terms();
+    return {
+      name: requestsToolName(this.#server),
+      description: `Resources and prompts of the server ${this.#server}.`,
+      toolType: "MCP",
+      ...{ risk, effects, openWorld, scopes, idempotent: true },
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      actions: Object.fromEntries(
+        Object.entries(requests).map(([action, { method, properties, required }]) => [
+          action,
+          {
+            description: `\`${method}\` of the server ${this.#server}.`,
+            input: { type: "object", properties, required: [...required] },
+            execute: (given: unknown, context: ToolContext) => this.#send(method, given as JsonObject, context), // checked
+          },
+        ]),
+      ),
+    };
+  }
+
+  async #send(method: string, given: JsonObject, context: ToolContext): Promise<ToolAnswer> {
+    const answer = await this.#call(method, given, { ...upstreamCallOf(context), method });
+    if (answer instanceof LostAnswer) return answer as unknown as ToolAnswer; // `toRawResult` takes it
+    return { content: [], structured: answer.structured as Json }; // `toRawResult` takes a `LargeJson` too
+  }
+}

@@ -1,0 +1,177 @@
+/** Resources, prompts and completions of upstream servers: lists are read, everything else is one call through the gates. */
+import { isJsonObject, type Json, type JsonObject, type ToolOutcome } from "@postern/core";
+import type { ClientOfCall } from "../../call/client-of-call.ts";
+import { isStandIn } from "../../results/cut.ts";
+import { openRequestOf } from "../../results/render.ts";
+import { collected } from "../../results/streams.ts";
+import { internalsOf } from "../../tools/registry.ts";
+import { actionOf, featuresOf, requestsToolName, type ServerFeatures } from "../client/server-requests.ts";
+import { RpcFault, rpcCodes } from "../protocol/peer.ts";
+import { type CallParts, callOptions, sessionOf } from "./call-parts.ts";
+import type { McpRequest, RequestSource } from "./request-source.ts";
+
+interface ServerHere {
+  readonly server: string;
+  readonly features: ServerFeatures;
+}
+
+const lists = {
+  "resources/list": { items: "resources", capability: "resources", named: "uri" },
+  "resources/templates/list": { items: "resourceTemplates", capability: "resources", named: "uriTemplate" },
+  "prompts/list": { items: "prompts", capability: "prompts", named: "name" },
+} as const;
+
+export type ListMethod = keyof typeof lists;
+
+/** The items of this list of all servers at the endpoint that the caller may ask. A server that fails adds none. */
+export async function listed(
+  method: ListMethod,
+  source: RequestSource,
+  parts: CallParts,
+): Promise<readonly JsonObject[]> {
+  const { items, capability, named } = lists[method];
+  const found = (await serversFor(source, parts)).filter(({ features }) =>
+    isJsonObject(features.capabilities[capability]),
+  );
+  const pages = await Promise.all(
+    found.map(async ({ server, features }) => {
+      const own = await features.list(method, items).catch((): readonly JsonObject[] => []);
+      return own.map((item) => ({ ...item, [named]: nameHere(String(item[named]), named, server, source) }));
+    }),
+  );
+  return pages.flat();
+}
+
+/** What the servers at an endpoint have beside tools, as this server's own capabilities. */
+export function capabilitiesHere({ server }: RequestSource, parts: CallParts): JsonObject {
+  const all = serversAt(server, parts).map(({ features }) => features.capabilities);
+  const has = (name: string): boolean => all.some((one) => one[name] !== undefined);
+  return { resources: {}, ...(has("prompts") && { prompts: {} }), ...(has("completions") && { completions: {} }) };
+}
+
+/**
+ * One request as a call of its server.
+ *
+ * @throws RpcFault the server's own error, or why it was not asked
+ */
+export async function relayed(request: McpRequest, parts: CallParts, client: ClientOfCall): Promise<JsonObject> {
+  const { method, params, source } = request;
+  const ref = isJsonObject(params["ref"]) ? params["ref"] : {};
+  const isPrompt = method === "prompts/get" || ref["type"] === "ref/prompt";
+  const named = isPrompt ? "name" : "uri";
+  const value = String(params[named] ?? ref[named] ?? "");
+  const target = targetOf(value, named, source, parts);
+  if (target === undefined)
+    throw new RpcFault(
+      rpcCodes.invalidParams,
+      `There is no ${isPrompt ? "prompt" : "resource"} \`${value.slice(0, 200)}\` here.`,
+    );
+  const { server, own } = target;
+  const given: JsonObject = {
+    ...params,
+    ...(params[named] !== undefined && { [named]: own }),
+    ...(params["ref"] !== undefined && { ref: { ...ref, [named]: own } }),
+  };
+  const call = { tool: requestsToolName(server), action: actionOf.get(method) ?? "", arguments: given };
+  const outcome = await sessionOf(source, parts, (session) =>
+    session.invoke(call, { ...callOptions(request, client), patience: "wait", approvalWaitMs: parts.approvalWaitMs }),
+  );
+  return withNamesHere(await resultOf(outcome, request, parts), server, source);
+}
+
+async function resultOf(outcome: ToolOutcome, { source }: McpRequest, { runtime }: CallParts): Promise<JsonObject> {
+  if (outcome.status === "ok" && isStandIn(outcome) && outcome.artifact !== undefined) {
+    const { chunks } = await runtime.readArtifact(outcome.artifact, source.caller.principal);
+    const whole = JSON.parse(Buffer.from(await collected(chunks)).toString("utf8")) as Json; // Postern wrote it
+    const structured = isJsonObject(whole) ? (whole["structured"] ?? whole) : {};
+    return isJsonObject(structured) ? structured : {};
+  }
+  if (outcome.status === "ok") return isJsonObject(outcome.structured) ? outcome.structured : {};
+  const details = outcome.refusal?.details;
+  const error = isJsonObject(details) ? details["rpc_error"] : undefined;
+  if (isJsonObject(error)) throw new RpcFault(Number(error["code"]), String(error["message"]), error["data"]);
+  throw new RpcFault(rpcCodes.invalidRequest, outcome.text, {
+    status: openRequestOf(outcome) === undefined ? outcome.status : "approval_pending",
+    code: outcome.refusal?.code ?? "",
+    ...(outcome.approvalId !== undefined && { approval_id: outcome.approvalId }),
+  });
+}
+
+/** The links of a result, as they are read at this endpoint. */
+export function withNamesHere(result: JsonObject, server: string, source: RequestSource): JsonObject {
+  if (source.server !== undefined) return result;
+  const { contents, messages } = result;
+  return {
+    ...result,
+    ...(Array.isArray(contents) && { contents: contents.map((one) => withUri(one as Json, server, source)) }),
+    ...(Array.isArray(messages) && {
+      messages: messages.map((message) =>
+        isJsonObject(message) ? { ...message, content: linkHere(message["content"] as Json, server, source) } : message,
+      ),
+    }),
+  };
+}
+
+/** A block with a link to a resource of the server. */
+export function linkHere(block: Json, server: string, source: RequestSource): Json {
+  if (!isJsonObject(block)) return block;
+  if (block["type"] === "resource_link") return withUri(block, server, source);
+  if (block["type"] !== "resource" || block["resource"] === undefined) return block;
+  return { ...block, resource: withUri(block["resource"], server, source) };
+}
+
+function withUri(value: Json, server: string, source: RequestSource): Json {
+  if (!isJsonObject(value) || typeof value["uri"] !== "string") return value;
+  return { ...value, uri: nameHere(value["uri"], "uri", server, source) };
+}
+
+/** Links that every client can follow by itself, and those that Postern makes. */
+const everywhere = /^(?:https?|artifact|ui):/i;
+
+/** At `/mcp` a prompt is `server__prompt` and an address `server+address`; at a server's own endpoint they are its own. */
+function nameHere(own: string, named: "uri" | "uriTemplate" | "name", server: string, source: RequestSource): string {
+  if (source.server !== undefined || (named === "uri" && everywhere.test(own))) return own;
+  return named === "name" ? `${server}__${own}` : `${server}+${own}`;
+}
+
+interface RelayTarget {
+  readonly server: string;
+  /** The server's own name. */
+  readonly own: string;
+}
+
+/** Finds the server by comparing names. */
+function targetOf(
+  value: string,
+  named: "name" | "uri",
+  source: RequestSource,
+  parts: CallParts,
+): RelayTarget | undefined {
+  const here = serversAt(source.server, parts);
+  if (source.server !== undefined) return here.length === 0 ? undefined : { server: source.server, own: value };
+  const mark = named === "name" ? "__" : "+";
+  const found = here.find(({ server }) => value.startsWith(server + mark));
+  return found && { server: found.server, own: value.slice(found.server.length + mark.length) };
+}
+
+/** The servers at an endpoint that have something beside tools. */
+export function serversAt(at: string | undefined, { runtime }: CallParts): readonly ServerHere[] {
+  return runtime.health().servers.flatMap(({ name: server }) => {
+    if (at !== undefined && at !== server) return [];
+    const features = featuresOf(internalsOf(runtime.tools).toolNamed(requestsToolName(server)));
+    return features === undefined ? [] : [{ server, features }];
+  });
+}
+
+/** Those that the policy lets this caller ask. */
+async function serversFor(source: RequestSource, parts: CallParts): Promise<readonly ServerHere[]> {
+  const { caller } = source;
+  const asked = serversAt(source.server, parts).map(async (one) => {
+    const request = { tool: requestsToolName(one.server), action: "read_resource", arguments: { uri: "" } };
+    const { principal, scopes } = caller;
+    const explained = await parts.runtime.explain(request, { principal, scopes });
+    const isRefused = explained.reached === "refused" || ["DENY", "BLOCK"].includes(explained.decision.verdict);
+    return isRefused ? [] : [one];
+  });
+  return (await Promise.all(asked)).flat();
+}
