@@ -1,4 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { once } from "node:events";
+import { type IncomingMessage, request as sendRequest } from "node:http";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import type { McpHandler } from "../../../packages/postern/src/server/http/mcp-entry.ts";
+import { listen } from "../../../packages/postern/src/server/http/serve.ts";
 import { type HttpFixture, host, httpFixture, inSession } from "../../fakes/http-fixture.ts";
 import { cheap, entered, goodPassword, here, holder } from "../../fakes/people.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
@@ -26,7 +30,7 @@ async function byToken(): Promise<Readonly<Record<string, string>>> {
 }
 
 /** Sends the head of a request and half its body, and returns a function that sends the rest. */
-function begin(path: string, headers: Readonly<Record<string, string>>, from = http): () => Promise<Response> {
+function begin(path: string, headers: Readonly<Record<string, string>>): () => Promise<Response> {
   const text = new TextEncoder();
   let finish = (): void => {};
   const body = new ReadableStream<Uint8Array>({
@@ -44,7 +48,7 @@ function begin(path: string, headers: Readonly<Record<string, string>>, from = h
     body,
     duplex: "half",
   } as RequestInit);
-  const answered = from.server.fetch(request);
+  const answered = http.server.fetch(request);
   return () => {
     finish();
     return answered;
@@ -80,21 +84,38 @@ describe.each([
   });
 });
 
+/** As `begin`, over a socket: resolves when the server has the head. */
+async function beginMcp(port: number, authorization: string): Promise<() => Promise<number | undefined>> {
+  const headers = { authorization, host, "content-type": "application/json", expect: "100-continue" };
+  const sent = sendRequest({ port, path: "/mcp", method: "POST", headers });
+  const answered = once(sent, "response") as Promise<[IncomingMessage]>;
+  sent.flushHeaders();
+  await once(sent, "continue");
+  sent.write('{"reason":');
+  return async () => {
+    sent.end('"mine"}');
+    const [answer] = await answered;
+    answer.resume();
+    return answer.statusCode;
+  };
+}
+
 it("an MCP message whose body arrives slowly does nothing once its token is revoked", async () => {
   let seen = 0;
-  const mcp = async (): Promise<Response> => {
+  const mcp: McpHandler = (exchange) => {
     seen += 1;
-    return Response.json({});
+    exchange.answer(200, {}, "{}");
   };
   await using other = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock, mcp });
+  const listening = await listen({ handler: other.server, port: 0 });
+  onTestFinished(() => listening.close(0));
   await h.runtime.accounts.add({ name: "olga", roles: ["operator"] }, holder);
   const owner = await h.runtime.accounts.get("olga", holder);
   const { text, token } = await h.runtime.accounts.makeToken({ name: "bot", kind: "agent" }, owner, holder);
-  const headers = { authorization: `Bearer ${text}` };
-  expect((await begin("/mcp", headers, other)()).status).toBe(200);
-  const finish = begin("/mcp", headers, other);
+  expect(await (await beginMcp(listening.port, `Bearer ${text}`))()).toBe(200);
+  const finish = await beginMcp(listening.port, `Bearer ${text}`);
   await readSoFar();
   await h.runtime.accounts.revokeToken(token.id, holder);
-  expect((await finish()).status).toBe(401);
+  expect(await finish()).toBe(401);
   expect(seen).toBe(1);
 });

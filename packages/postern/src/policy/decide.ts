@@ -121,12 +121,12 @@ class LayeredPolicy implements Policy {
     return this.#observing || tool.observe === true;
   }
 
-  #denyFor(error: unknown, { tool }: Facts): Decision {
+  /** @param facts of a broken question: they may be anything */
+  #denyFor(error: unknown, facts: Partial<Facts> | null | undefined): Decision {
     const reasons = Object.freeze([{ rule: `policy error: ${messageOf(error)}`, effect: "DENY" as const }]);
     const decision = { verdict: "DENY", risk: "critical", reasons, policyVersion: this.version } as const;
-    return Object.freeze(
-      this.#observing || tool?.observe === true ? { ...decision, observed: "DENY" as const } : decision,
-    );
+    const isObserved = this.#observing || facts?.tool?.observe === true;
+    return Object.freeze(isObserved ? { ...decision, observed: "DENY" as const } : decision);
   }
 }
 

@@ -102,7 +102,7 @@ it("garbage, batches and wrong types are answered with errors, and the next line
   expect(
     await say('{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"hello","arguments":[]}}'),
   ).toMatchObject({ id: 3, error: { code: -32_602 } });
-  expect(await say('{"jsonrpc":"2.0","id":4,"method":"prompts/list"}')).toMatchObject({
+  expect(await say('{"jsonrpc":"2.0","id":4,"method":"tasks/list"}')).toMatchObject({
     id: 4,
     error: { code: -32_601 },
   });
