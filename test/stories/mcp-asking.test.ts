@@ -123,11 +123,30 @@ describe("a client of 2026-07-28 that is asked", () => {
       [{ inputResponses, requestState: "" }, "one__name"],
     ] as const)
       expect(await call(served, more, tool)).toMatchObject({ error: { code: -32_602 } });
+    expect(await call(served, { inputResponses: {}, requestState })).toMatchObject({
+      result: { resultType: "input_required" },
+    });
     expect(await call(served, { inputResponses, requestState })).toMatchObject({
       result: { content: [{ text: "accept Ada" }] },
     });
     expect(await call(served, { inputResponses, requestState })).toMatchObject({ error: { code: -32_602 } });
     expect(ran()).toEqual(["accept Ada"]);
+  });
+
+  it("leaves a record of what it was asked and that it answered, without its answer", async () => {
+    const { served, runtime } = await open("2026-07-28", all);
+    const { result } = await call(served);
+    await call(served, { inputResponses, requestState: result?.requestState ?? "" });
+    const events = await runtime.audit.query({ limit: 100 });
+    const noted = events.filter(({ type }) => /^mcp\.(asked|answered)$/.test(type));
+    expect(noted).toMatchObject([
+      {
+        type: "mcp.asked",
+        data: { server: "one", questions: [{ method: "elicitation/create", message: "Who are you?" }] },
+      },
+      { type: "mcp.answered", data: { server: "one", tool: "name", answers: [{ action: "accept" }] } },
+    ]);
+    expect(JSON.stringify(noted)).not.toContain("Ada");
   });
 
   it("may begin anew: a call that only waited for input has failed, and is not in the way", async () => {

@@ -9,6 +9,7 @@ import type { CallUpstream, ReadUi } from "./adapter.ts";
 import { CallLimits } from "./call-limits.ts";
 import { PersonalUpstreams } from "./personal-upstreams.ts";
 import type { Pins } from "./pins.ts";
+import { recordedClient } from "./questions.ts";
 import { ServerTools, type ToolRegistrar, type ToolsDiff } from "./server-collection.ts";
 import type { ServerConfig } from "./server-config.ts";
 import { ServerRequests } from "./server-requests.ts";
@@ -108,7 +109,7 @@ export class UpstreamConnection {
       return trustedPage(page, { server: name, tool, uri, strict: config.pin === "strict" }, pins);
     };
     const call: CallUpstream = (tool, given, context) =>
-      this.#limits.run(tool, context, () => this.#call(tool, given, context));
+      this.#limits.run(tool, context, () => this.#call(tool, given, this.#recorded(tool, context)));
     this.#requests = new ServerRequests(name, config, { registry, call });
     this.#tools = new ServerTools(name, config, {
       ...{ registry, pins, call, readUi },
@@ -176,6 +177,15 @@ export class UpstreamConnection {
         );
       return await this.#send(next, tool, given, call);
     }
+  }
+
+  /** A text of a question may hold a secret of the server. */
+  #recorded(tool: string, call: UpstreamCall): UpstreamCall {
+    const { client, idempotencyKey: key } = call;
+    if (client === undefined) return call;
+    const note: Parameters<typeof recordedClient>[2] = (type, summary, data) =>
+      this.#note(type, summary, redactJson(data, this.#options));
+    return { ...call, client: recordedClient(client, { server: this.name, tool, key }, note) };
   }
 
   async #callFor(

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from "@postern/core";
+import { isJsonObject, type Json, type JsonObject, messageOf } from "@postern/core";
 import type { ClientOfCall, Named, ServerQuestion } from "../../call/client-of-call.ts";
 import { RpcFault, rpcCodes } from "../protocol/peer.ts";
 
@@ -70,3 +70,41 @@ export function questionsIn({ inputRequests = {} }: JsonObject): Named<ServerQue
     }),
   );
 }
+
+export interface QuestionedCall {
+  readonly server: string;
+  readonly tool: string;
+  /** Of the call. */
+  readonly key: string;
+}
+
+/** The same client. What it is asked, and that it answered, is recorded; what it answered is not. */
+export function recordedClient(
+  client: ClientOfCall,
+  call: QuestionedCall,
+  note: (type: string, summary: string, data: JsonObject) => Promise<void>,
+): ClientOfCall {
+  const { server, tool } = call;
+  return {
+    ...client,
+    ask: async (questions, hasBegun) => {
+      const asked = Object.entries(questions).map(([name, { method, params }]) => {
+        const { message } = params;
+        return { name, method, ...(typeof message === "string" && { message: message.slice(0, mostShown) }) };
+      });
+      await note("mcp.asked", `Server \`${server}\` asks the client of \`${tool}\`.`, { ...call, questions: asked });
+      const answered = async (answers: Json): Promise<void> =>
+        note("mcp.answered", `The client of \`${tool}\` has answered \`${server}\`.`, { ...call, answers });
+      try {
+        const answers = await client.ask(questions, hasBegun);
+        await answered(Object.entries(answers).map(([name, { action = "answered" }]) => ({ name, action })));
+        return answers;
+      } catch (error) {
+        await answered([{ problem: messageOf(error) }]);
+        throw error;
+      }
+    },
+  };
+}
+
+const mostShown = 500;

@@ -61,9 +61,11 @@ export class HeldCalls {
     };
     if (requestState !== undefined) {
       const call = this.#found(requestState, whose());
-      const { open } = call;
+      const open = call.open as OpenQuestions; // it was found by its question
+      const answers = answersIn(inputResponses, open.questions);
+      if (answers === undefined) return this.#asking(call, open);
       this.#waitFor(call, request);
-      open?.answer(isJsonObject(inputResponses) ? (inputResponses as Named<JsonObject>) : {});
+      open.answer(answers);
       return this.#answered(call);
     }
     const before = [...this.#held.values()].find((held) => held.open !== undefined && held.whose() === whose());
@@ -172,6 +174,18 @@ export class HeldCalls {
     if (call?.open?.round !== round || expiresAt <= this.#clock.now()) throw wrongState();
     return call;
   }
+}
+
+/** The answers to these questions, and nothing else that a client sends. Returns undefined if one is missing. */
+function answersIn(given: Json | undefined, questions: Named<ServerQuestion>): Named<JsonObject> | undefined {
+  const all = isJsonObject(given) ? given : {};
+  const answers = Object.keys(questions).map((name): [string, Json | undefined] => [
+    name,
+    Object.hasOwn(all, name) ? all[name] : undefined,
+  ]);
+  return answers.every((one): one is [string, JsonObject] => isJsonObject(one[1]))
+    ? Object.fromEntries(answers)
+    : undefined;
 }
 
 let rounds = 0;
