@@ -44,7 +44,12 @@ it("uses only syntax that Node 12 can read", () => {
 
 function launchedWithCacheIn(path: string) {
   // The test runner switches the cache off while it counts what is covered.
-  const env = { ...process.env, NODE_COMPILE_CACHE: undefined, NODE_DISABLE_COMPILE_CACHE: undefined, XDG_CACHE_HOME: path };
+  const env = {
+    ...process.env,
+    NODE_COMPILE_CACHE: undefined,
+    NODE_DISABLE_COMPILE_CACHE: undefined,
+    XDG_CACHE_HOME: path,
+  };
   return spawnSync(process.execPath, [launcher, "--version"], { encoding: "utf8", env });
 }
 
