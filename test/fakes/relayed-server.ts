@@ -2,7 +2,11 @@
 import { ProtocolError, Server } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 
-const notes: Readonly<Record<string, string>> = { "note://1": "first", "note://big": "x".repeat(300_000) };
+const notes: Readonly<Record<string, string>> = {
+  "note://1": "first",
+  "https://example.com/page": "page",
+  "note://big": "x".repeat(300_000),
+};
 
 serveStdio(() => {
   const capabilities = { tools: {}, resources: {}, prompts: {}, completions: {} };
@@ -20,7 +24,12 @@ serveStdio(() => {
   server.setRequestHandler("resources/list", ({ params }) =>
     params?.cursor === undefined
       ? { resources: [{ uri: "note://1", name: "one" }], nextCursor: "2" }
-      : { resources: [{ uri: "note://big", name: "big" }] },
+      : {
+          resources: [
+            { uri: "note://big", name: "big" },
+            { uri: "https://example.com/page", name: "page" },
+          ],
+        },
   );
   server.setRequestHandler("resources/templates/list", () => ({
     resourceTemplates: [{ uriTemplate: "note://{id}", name: "note" }],

@@ -17,7 +17,11 @@ describe.each(eras.flatMap((client) => eras.map((server) => [client, server] as 
       const served = await open(serverEra);
       const client = await served.connect("/mcp", clientEra);
       const { resources } = await client.listResources();
-      expect(resources.map(({ uri }) => uri)).toEqual(["one+note://1", "one+note://big"]);
+      expect(resources.map(({ uri }) => uri)).toEqual([
+        "one+note://1",
+        "one+note://big",
+        "one+https://example.com/page",
+      ]);
       const { resourceTemplates } = await client.listResourceTemplates();
       expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toContain("one+note://{id}");
       const { content } = await client.callTool({ name: "one__link", arguments: {} });
@@ -29,6 +33,8 @@ describe.each(eras.flatMap((client) => eras.map((server) => [client, server] as 
       expect((await client.readResource({ uri: "one+note://1" })).contents).toMatchObject([
         { uri: "one+note://1", text: "first" },
       ]);
+      const page = await client.readResource({ uri: "one+https://example.com/page" });
+      expect(page.contents).toMatchObject([{ uri: "one+https://example.com/page", text: "page" }]);
       const { contents } = await client.readResource({ uri: "one+note://big" });
       expect(contents).toMatchObject([{ text: "x".repeat(300_000) }]);
     });
@@ -47,7 +53,11 @@ describe.each(eras.flatMap((client) => eras.map((server) => [client, server] as 
 
 it("at a server's own endpoint names and addresses are its own", async () => {
   const client = await (await open("2026-07-28")).connect("/mcp/one");
-  expect((await client.listResources()).resources.map(({ uri }) => uri)).toEqual(["note://1", "note://big"]);
+  expect((await client.listResources()).resources.map(({ uri }) => uri)).toEqual([
+    "note://1",
+    "note://big",
+    "https://example.com/page",
+  ]);
   expect((await client.readResource({ uri: "note://1" })).contents).toMatchObject([{ uri: "note://1", text: "first" }]);
   expect((await client.listPrompts()).prompts.map(({ name }) => name)).toEqual(["greet"]);
 });

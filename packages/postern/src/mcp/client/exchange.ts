@@ -132,7 +132,11 @@ export class PendingRequests {
   }
 
   /** The request was not sent, or was answered or cancelled. */
-  readonly end = (id: number | string): void => void this.#requests.delete(this.#sentId(id));
+  readonly end = (id: number | string): void => {
+    const lastEventId = this.exchange(id)?.lastEventId;
+    if (lastEventId !== undefined) this.#byEvent.delete(lastEventId);
+    this.#requests.delete(this.#sentId(id));
+  };
 
   readonly only = (): number | string | undefined =>
     this.#requests.size === 1 ? [...this.#requests.keys()][0] : undefined;
@@ -153,10 +157,6 @@ export class PendingRequests {
     if (exchange.lastEventId !== undefined) this.#byEvent.delete(exchange.lastEventId);
     exchange.lastEventId = eventId;
     this.#byEvent.set(eventId, exchange);
-  }
-
-  forget({ lastEventId }: Exchange): void {
-    if (lastEventId !== undefined) this.#byEvent.delete(lastEventId);
   }
 
   /** A server may answer `"7"` to 7. */

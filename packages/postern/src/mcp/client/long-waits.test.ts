@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { rawHttp } from "../../../../../test/fakes/raw-http.ts";
 import { FakeClock } from "../../../../core/src/testing/clock.ts";
 import { createRuntime } from "../../index.ts";
-import { Exchange } from "./exchange.ts";
+import { Exchange, PendingRequests } from "./exchange.ts";
 
 /** As the five minutes of the library, in a hundredth of a second. */
 function shortLimits(): void {
@@ -86,4 +86,18 @@ it("a stream without ids that breaks off ends its call at once", async () => {
   await ended(exchange);
   await clock.advance(100);
   expect(broken).toBe(1);
+});
+
+it("nothing is kept of a call that was answered, also when its stream had ids", () => {
+  const pending = new PendingRequests();
+  const exchange = new Exchange(
+    new FakeClock(),
+    () => {},
+    () => {},
+  );
+  pending.begin(1, exchange);
+  pending.resumable(exchange, "event");
+  pending.end(1);
+  expect(pending.resumed("event")).toBeUndefined();
+  expect(pending.isAwaited(1)).toBe(false);
 });

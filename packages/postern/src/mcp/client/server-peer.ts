@@ -129,9 +129,9 @@ export class ServerPeer {
 
   /** What the server asks while a call runs. */
   async #answer({ id, method, params }: PeerRequest<undefined>): Promise<JsonObject> {
-    if (method === "ping") return {};
     const { pending, server, mayAsk } = this.#options;
     const { client } = pending.askingCall(id) ?? {};
+    if (method === "ping") return {};
     const { only } = await answersTo({ only: { method, params } }, { mayAsk, server, client, hasBegun: true });
     return only ?? {};
   }
@@ -156,9 +156,9 @@ export class ServerPeer {
   /** A server may answer `"7"` to 7. */
   #settle(message: JsonObject): void {
     const { id } = message;
-    const sent = typeof id === "string" ? Number(id) : (id as number); // a message id
-    this.#options.pending.end(sent);
-    this.#peer.receive({ ...message, id: sent }, undefined);
+    const read = typeof id === "string" ? { ...message, id: Number(id) } : message;
+    this.#options.pending.end(read["id"] as number); // a message id
+    this.#peer.receive(read, undefined);
   }
 
   /** Sends what belongs to one request. An error of sending is the request's end. */

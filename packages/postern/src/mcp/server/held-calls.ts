@@ -25,7 +25,7 @@ interface HeldCall {
 }
 
 interface OpenQuestions {
-  /** The number of times the call has asked; a state answers one of them. */
+  /** A number that no other question has: a state answers this one. */
   readonly round: number;
   readonly questions: Named<ServerQuestion>;
   readonly hasBegun: boolean;
@@ -46,6 +46,7 @@ export class HeldCalls {
   readonly #clock: Clock;
   readonly #held = new Map<string, HeldCall>();
   readonly #key = randomBytes(32);
+  #rounds = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -144,8 +145,8 @@ export class HeldCalls {
       throw new RpcFault(rpcCodes.internal, `${mostHeld} calls wait for their clients already; try again later.`);
     this.#held.set(call.id, call);
     const { promise, resolve, reject } = Promise.withResolvers<Named<JsonObject>>();
-    rounds += 1;
-    call.open = { round: rounds, questions, hasBegun, answer: resolve, giveUp: reject };
+    this.#rounds += 1;
+    call.open = { round: this.#rounds, questions, hasBegun, answer: resolve, giveUp: reject };
     call.cancelWait = this.#clock.in(holdMs, () =>
       reject(givenUp(`Nobody answered within ${holdMs / 60_000} minutes.`)),
     );
@@ -187,8 +188,6 @@ function answersIn(given: Json | undefined, questions: Named<ServerQuestion>): N
     ? Object.fromEntries(answers)
     : undefined;
 }
-
-let rounds = 0;
 
 function wrongState(): RpcFault {
   return new RpcFault(

@@ -21,7 +21,7 @@ const lists = {
   "prompts/list": { items: "prompts", capability: "prompts", named: "name" },
 } as const;
 
-export type ListMethod = keyof typeof lists;
+type ListMethod = keyof typeof lists;
 
 /** The items of this list of all servers at the endpoint that the caller may ask. A server that fails adds none. */
 export async function listed(
@@ -60,7 +60,7 @@ export async function relayed(request: McpRequest, parts: CallParts, client: Cli
   const isPrompt = method === "prompts/get" || ref["type"] === "ref/prompt";
   const named = isPrompt ? "name" : "uri";
   const value = String(params[named] ?? ref[named] ?? "");
-  const target = targetOf(value, named, source, parts);
+  const target = relayTarget(value, named, source, parts);
   if (target === undefined)
     throw new RpcFault(
       rpcCodes.invalidParams,
@@ -98,7 +98,7 @@ async function resultOf(outcome: ToolOutcome, { source }: McpRequest, { runtime 
 }
 
 /** The links of a result, as they are read at this endpoint. */
-export function withNamesHere(result: JsonObject, server: string, source: RequestSource): JsonObject {
+function withNamesHere(result: JsonObject, server: string, source: RequestSource): JsonObject {
   if (source.server !== undefined) return result;
   const { contents, messages } = result;
   return {
@@ -112,25 +112,25 @@ export function withNamesHere(result: JsonObject, server: string, source: Reques
   };
 }
 
-/** A block with a link to a resource of the server. */
+/** A block with a link to a resource of the server. Links that every client can follow by itself, and Postern's own, stay. */
 export function linkHere(block: Json, server: string, source: RequestSource): Json {
   if (!isJsonObject(block)) return block;
-  if (block["type"] === "resource_link") return withUri(block, server, source);
-  if (block["type"] !== "resource" || block["resource"] === undefined) return block;
-  return { ...block, resource: withUri(block["resource"], server, source) };
+  const { type, uri, resource } = block;
+  if (type === "resource_link" && !everywhere.test(String(uri))) return withUri(block, server, source);
+  if (type !== "resource" || !isJsonObject(resource) || everywhere.test(String(resource["uri"]))) return block;
+  return { ...block, resource: withUri(resource, server, source) };
 }
+
+const everywhere = /^(?:https?|artifact|ui):/i;
 
 function withUri(value: Json, server: string, source: RequestSource): Json {
   if (!isJsonObject(value) || typeof value["uri"] !== "string") return value;
   return { ...value, uri: nameHere(value["uri"], "uri", server, source) };
 }
 
-/** Links that every client can follow by itself, and those that Postern makes. */
-const everywhere = /^(?:https?|artifact|ui):/i;
-
 /** At `/mcp` a prompt is `server__prompt` and an address `server+address`; at a server's own endpoint they are its own. */
 function nameHere(own: string, named: "uri" | "uriTemplate" | "name", server: string, source: RequestSource): string {
-  if (source.server !== undefined || (named === "uri" && everywhere.test(own))) return own;
+  if (source.server !== undefined) return own;
   return named === "name" ? `${server}__${own}` : `${server}+${own}`;
 }
 
@@ -141,7 +141,7 @@ interface RelayTarget {
 }
 
 /** Finds the server by comparing names. */
-function targetOf(
+function relayTarget(
   value: string,
   named: "name" | "uri",
   source: RequestSource,
