@@ -125,7 +125,7 @@ function KeyForm({ connection: { server, keys } }: { readonly connection: Connec
     const given = Object.fromEntries(Object.entries(entered).filter(([, text]) => text !== ""));
     if (!(await send(() => ask("PUT /v1/connections/{server}", { server, keys: given })))) return;
     setEntered({});
-    toast("Kept. Nobody can read it here again.");
+    toast("The key is stored. The console does not show it again.");
   };
   return (
     <form onSubmit={(event) => void submit(event)} className="grid gap-3">

@@ -34,7 +34,7 @@ export const connections = {
     answer: connection,
   }),
   revoke: route("delete", "/v1/connections/{server}", "tokens:own", {
-    summary: "End a connection: what was kept for it is deleted.",
+    summary: "End a connection: its token and keys are deleted.",
     answer: z.object({ revoked: flag.describe("False: there was none.") }),
   }),
   finish: route("get", "/v1/connections/callback", "nothing", {

@@ -93,7 +93,7 @@ export class ConnectionRepository {
   }
 
   /**
-   * @param next gets what is kept now, and returns what is kept from then on; the same object changes nothing
+   * @param next gets the stored connection and returns the one to store; the same object changes nothing
    */
   async change(
     server: string,

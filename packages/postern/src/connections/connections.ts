@@ -32,7 +32,7 @@ export interface ConnectionPerson {
 
 /**
  * For whom a call is made: its user, else the person who made the agent's token, else the holder of the data folder. An agent
- * without a user that an authorization server let in is none of these: nobody's connection is used for it.
+ * without a user that an authorization server names is none of these: it uses no connection of a person.
  */
 export function personOf({ tenant, agent, user, owner, via }: Principal): ConnectionPerson {
   const other = via?.startsWith("oauth:") === true ? `agent ${agent}` : builtInName;

@@ -40,7 +40,7 @@ export function commands(group: CommandGroup): void {
     ask: ({ operator }, sent) => operator.connections.enter(sent),
     text: ({ server, connected }) => `${connected ? "Connected to" : "Set for"} ${visible(server)}.\n`,
   });
-  group.answer("revoke <server>", "delete what was kept: token and keys", {
+  group.answer("revoke <server>", "delete its token and keys", {
     needs: tools,
     ask: ({ operator }, sent) => operator.connections.revoke(sent),
     text: ({ revoked }) => (revoked ? "Revoked.\n" : "There was no connection.\n"),

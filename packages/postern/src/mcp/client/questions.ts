@@ -33,7 +33,7 @@ export interface QuestionOptions {
 /**
  * Asks the client of a call.
  *
- * @throws RpcFault when the server may not ask this, or nobody can be asked
+ * @throws RpcFault when the server may not ask this, or the caller is no client that can be asked
  */
 export async function answersTo(
   questions: Named<ServerQuestion>,
