@@ -6,7 +6,7 @@ import { SystemClock } from "@postern/core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { corpus } from "../../../../test/fakes/corpus.ts";
 import { createRedactor } from "../secrets/redactor.ts";
-import { checkedFetch, isOwnMachine } from "./checked-fetch.ts";
+import { checkedFetch, isOwnMachine } from "../system/checked-fetch.ts";
 import { type ConnectableServer, ConnectedServer } from "./connected-server.ts";
 import { ConnectionRepository } from "./connection-repository.ts";
 

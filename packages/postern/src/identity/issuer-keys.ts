@@ -1,8 +1,7 @@
 import { type Clock, isJsonObject, type Json, type JsonObject, messageOf } from "@postern/core";
-import { type Resolve, systemResolve, targetOf } from "@postern/core/system";
+import type { Resolve } from "@postern/core/system";
 import type { JSONWebKeySet, JWTVerifyGetKey } from "jose";
-import { fetch as undiciFetch } from "undici";
-import { checkedAgent } from "../system/checked-agent.ts";
+import { checkedFetch } from "../system/checked-fetch.ts";
 
 export interface IssuerKeysOptions {
   readonly issuer: string;
@@ -24,8 +23,6 @@ const freshMs = 10 * 60_000;
 const usableMs = 60 * 60_000;
 /** Between two requests to the issuer, whatever its tokens say or however it fails. */
 export const pauseMs = 10_000;
-const patienceMs = 10_000;
-const mostBytes = 512 * 1024;
 
 /**
  * The public keys of an issuer, read when the first token needs them.
@@ -108,31 +105,12 @@ export class IssuerKeys {
 
   /** Only the configured origin may be a machine of this network. Redirects are not followed. */
   async #json(address: string): Promise<JsonObject> {
-    const { issuer, resolve = systemResolve } = this.#options;
-    const isOwn = URL.parse(address)?.origin === new URL(issuer).origin;
-    const target = await targetOf(address, isOwn, resolve);
-    if (!target.allowed) throw new Error(`nothing was sent to \`${address}\`. ${target.problem}`);
-    const agent = checkedAgent(target);
-    try {
-      const signal = AbortSignal.timeout(patienceMs);
-      const response = await undiciFetch(target.url, { redirect: "manual", signal, dispatcher: agent });
-      if (response.status !== 200) throw new Error(`\`${address}\` answered ${response.status}.`);
-      const value = JSON.parse(await boundedText(response.body ?? [], address)) as Json; // JSON.parse returns only JSON
-      if (!isJsonObject(value)) throw new Error(`\`${address}\` answered no JSON object.`);
-      return value;
-    } finally {
-      void agent.destroy();
-    }
+    const { issuer, resolve } = this.#options;
+    const allowPrivate = URL.parse(address)?.origin === new URL(issuer).origin;
+    const response = await checkedFetch({ allowPrivate, resolve })(address);
+    if (response.status !== 200) throw new Error(`\`${address}\` answered ${response.status}.`);
+    const value = (await response.json()) as Json; // it is read from JSON
+    if (!isJsonObject(value)) throw new Error(`\`${address}\` answered no JSON object.`);
+    return value;
   }
-}
-
-async function boundedText(body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, address: string): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of body) {
-    bytes += part.byteLength;
-    if (bytes > mostBytes) throw new Error(`\`${address}\` answered more than ${mostBytes} bytes.`);
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString("utf8");
 }

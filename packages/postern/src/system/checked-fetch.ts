@@ -1,6 +1,6 @@
 import { type Resolve, systemResolve, targetOf } from "@postern/core/system";
 import { type Agent, fetch as undiciFetch } from "undici";
-import { checkedAgent } from "../system/checked-agent.ts";
+import { checkedAgent } from "./checked-agent.ts";
 
 /** Metadata and token answers are a few kB. */
 const mostBytes = 1024 * 1024;
