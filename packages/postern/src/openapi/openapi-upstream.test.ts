@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type ApiServer, apiServer } from "../../../../test/fakes/api-server.ts";
 import { corpus } from "../../../../test/fakes/corpus.ts";
 import { FakeClock } from "../../../core/src/testing/clock.ts";
-import type { OpenApiAddress } from "../mcp/client/server-config.ts";
+import type { OpenApiAddress } from "../mcp/client/server-address.ts";
 import type { UpstreamAnswer } from "../mcp/client/upstream.ts";
 import { OpenApiUpstream, type OpenApiUpstreamOptions } from "./openapi-upstream.ts";
 

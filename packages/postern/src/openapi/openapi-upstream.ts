@@ -9,7 +9,7 @@ import { type JsonObject, messageOf, RuntimeFault } from "@postern/core";
 import type { Resolve } from "@postern/core/system";
 import { retryAfterOf } from "../mcp/client/http-fetch.ts";
 import { reasonOf, wasReached } from "../mcp/client/sdk-faults.ts";
-import type { OpenApiAddress } from "../mcp/client/server-config.ts";
+import type { OpenApiAddress } from "../mcp/client/server-address.ts";
 import type { OpenApiOptions } from "../mcp/client/servers.ts";
 import {
   lostCall,

@@ -6,7 +6,7 @@ import type { ProcessTransport } from "./process-transport.ts";
 import type { Askable } from "./questions.ts";
 import { assumedOf, type KnownServer, type Revision, type SpokenRevision } from "./revision.ts";
 import { reasonOf, statusOf, wasReached } from "./sdk-faults.ts";
-import type { ServerAddress } from "./server-config.ts";
+import type { ServerAddress } from "./server-address.ts";
 import { ServerPeer } from "./server-peer.ts";
 
 const probeTimeoutMs = 10_000;

@@ -12,8 +12,9 @@ import type { Definition, Pin, TrustedDefinitions } from "./definition.ts";
 import type { ToolsPlace } from "./listed-tools.ts";
 import { McpUpstream } from "./mcp-upstream.ts";
 import { SpokenRevision } from "./revision.ts";
+import { addressOf } from "./server-address.ts";
 import { ServerTools, type ToolRegistrar } from "./server-collection.ts";
-import { addressOf, type ServerConfig } from "./server-config.ts";
+import type { ServerConfig } from "./server-config.ts";
 import { uiPageIn } from "./ui.ts";
 import type { RefusedTool } from "./upstream.ts";
 

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from "vitest";
 import { createRuntime, type ServerConfig } from "../../index.ts";
-import { addressOf } from "./server-config.ts";
+import { addressOf } from "./server-address.ts";
 
 const learn = (): void => undefined;
 

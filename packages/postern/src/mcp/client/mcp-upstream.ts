@@ -9,7 +9,7 @@ import { Exchange } from "./exchange.ts";
 import { type Askable, answersTo, askable, questionsIn } from "./questions.ts";
 import type { Revision, SpokenRevision } from "./revision.ts";
 import { callFault, isConnectionLost, reasonOf } from "./sdk-faults.ts";
-import type { ServerAddress } from "./server-config.ts";
+import type { ServerAddress } from "./server-address.ts";
 import type { ServerPeer } from "./server-peer.ts";
 import { ToolList } from "./tool-list.ts";
 import {

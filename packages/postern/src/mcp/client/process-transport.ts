@@ -9,7 +9,7 @@ import type { PendingRequests } from "./exchange.ts";
 import type { IncomingMessages } from "./incoming-messages.ts";
 import { largeBytes } from "./large-message.ts";
 import { ProcessGroup } from "./process-group.ts";
-import type { ServerAddress } from "./server-config.ts";
+import type { ServerAddress } from "./server-address.ts";
 import { answeredIn } from "./server-message.ts";
 
 export interface ProcessTransportOptions {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { addressOf } from "./server-config.ts";
+import { addressOf } from "./server-address.ts";
 import { serverSchema } from "./server-config-schema.ts";
 
 const learn = (): void => undefined;

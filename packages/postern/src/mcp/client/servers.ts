@@ -8,16 +8,9 @@ import type { Revisions } from "./known-servers.ts";
 import { defaultStartTimeoutMs, McpUpstream } from "./mcp-upstream.ts";
 import type { Pins } from "./pins.ts";
 import { SpokenRevision } from "./revision.ts";
+import { addressOf, checkProgram, type OpenApiAddress } from "./server-address.ts";
 import type { ToolRegistrar } from "./server-collection.ts";
-import {
-  addressOf,
-  checkProgram,
-  checkServer,
-  type OpenApiAddress,
-  type ServerConfig,
-  withoutPersonalKeys,
-  withPersonalKeys,
-} from "./server-config.ts";
+import { checkServer, type ServerConfig, withoutPersonalKeys, withPersonalKeys } from "./server-config.ts";
 import type { Upstream, UpstreamEvents } from "./upstream.ts";
 
 const mostWaitMs = 8_000;

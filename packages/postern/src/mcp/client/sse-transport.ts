@@ -9,7 +9,7 @@ import {
   requestIn,
   retryAfterOf,
 } from "./http-fetch.ts";
-import type { ServerAddress } from "./server-config.ts";
+import type { ServerAddress } from "./server-address.ts";
 
 /** The most that is read of a refusal. */
 const mostRefusalBytes = 64 * 1024;
