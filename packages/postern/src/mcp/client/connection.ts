@@ -10,6 +10,7 @@ import { CallLimits } from "./call-limits.ts";
 import { PersonalUpstreams } from "./personal-upstreams.ts";
 import type { Pins } from "./pins.ts";
 import { recordedClient } from "./questions.ts";
+import { Relisting } from "./relisting.ts";
 import { ServerTools, type ToolRegistrar, type ToolsDiff } from "./server-collection.ts";
 import type { ServerConfig } from "./server-config.ts";
 import { ServerRequests } from "./server-requests.ts";
@@ -33,8 +34,6 @@ const longestAskedMs = 3_600_000;
 const steadyMs = 30_000;
 /** A server behind a URL may be lost without a sign. That must be noticed within 30 s. */
 const pingEveryMs = 20_000;
-/** The tools of a server are listed at most this often. */
-const relistEveryMs = 200;
 
 export type NoteEvent = (type: string, summary: string, data: JsonObject) => void | Promise<void>;
 
@@ -91,15 +90,14 @@ export class UpstreamConnection {
   /** Whose sign-in this connection uses. */
   #owner: ConnectionOwner | undefined;
   #signInChanges = 0;
-  #listing: Promise<void> | undefined;
-  #listAgain = false;
+  readonly #relisting: Relisting;
   #cancelWait: (() => void) | undefined;
-  #endPause: (() => void) | undefined;
 
   constructor(name: string, config: ServerConfig, options: ConnectionOptions) {
     this.name = name;
     this.#options = options;
     this.#isRemote = config.command === undefined;
+    this.#relisting = new Relisting(options.clock, () => this.#relist());
     this.#limits = new CallLimits(name, config.limits, options.clock);
     const { registry, pins, clock, signIns } = options;
     if (signIns?.isPersonal === true) this.#personal = new PersonalUpstreams(name, { clock, open: options.open });
@@ -152,7 +150,7 @@ export class UpstreamConnection {
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelWait?.();
-    this.#endPause?.();
+    this.#relisting.close();
     await Promise.all([this.#upstream?.close(), this.#opening?.close(), this.#personal?.close()]);
     await this.#attempt; // an open attempt sees `#closed` and closes its connection
     await this.#ending;
@@ -272,14 +270,14 @@ export class UpstreamConnection {
             gone = why;
             if (upstream !== undefined && upstream === this.#upstream) this.#lost(why, upstream.waitUntil);
           },
-          onToolsChanged: () => void this.#list(),
+          onToolsChanged: () => this.#relisting.changed(),
         },
         this.#owner,
       );
       this.#opening = upstream;
       if (this.#closed) throw new Error("closed");
       const { name, version, revision } = await upstream.connect();
-      this.#listAgain = false;
+      this.#relisting.reset();
       // Before anything can be called, so that tools that changed in the meantime are blocked.
       const diff = await this.#tools.sync(this.#masked(await upstream.listTools()));
       if (gone !== undefined) throw new Error(gone);
@@ -296,7 +294,7 @@ export class UpstreamConnection {
         serves: `${name} ${version}`.trim(),
       });
       await this.#synced(diff);
-      if (this.#listAgain) void this.#list();
+      if (this.#relisting.isStale) this.#relisting.changed();
     } catch (error) {
       await upstream?.close();
       if (this.#closed) return;
@@ -356,43 +354,18 @@ export class UpstreamConnection {
     return redactJson(list, this.#options);
   }
 
-  /** Lists the tools. A change during a listing leads to another one. */
-  #list(): Promise<void> {
-    if (this.#listing !== undefined) this.#listAgain = true;
-    this.#listing ??= this.#relist().finally(() => {
-      this.#listing = undefined;
-    });
-    return this.#listing;
-  }
-
-  async #relist(): Promise<void> {
-    do {
-      const upstream = this.#upstream;
-      this.#listAgain = upstream === undefined; // a server that is being connected is asked again later
-      if (upstream === undefined) return;
-      try {
-        const list = await upstream.listTools();
-        if (upstream === this.#upstream) await this.#synced(await this.#tools.sync(this.#masked(list)));
-      } catch (error) {
-        await this.#note(
-          "mcp.tools_synced",
-          `The tools of server \`${this.name}\` could not be listed: ${this.#options.redact(messageOf(error))}`,
-          { server: this.name, problem: this.#options.redact(messageOf(error)) },
-        );
-      }
-      await this.#pause();
-    } while (this.#listAgain && !this.#closed);
-  }
-
-  #pause(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#options.clock.in(relistEveryMs, resolve, false);
-    this.#endPause = () => {
-      cancel();
-      resolve();
-    };
-    if (this.#closed) this.#endPause();
-    return promise;
+  async #relist(): Promise<boolean> {
+    const upstream = this.#upstream;
+    if (upstream === undefined) return false;
+    try {
+      const list = await upstream.listTools();
+      if (upstream === this.#upstream) await this.#synced(await this.#tools.sync(this.#masked(list)));
+    } catch (error) {
+      const problem = this.#options.redact(messageOf(error));
+      const summary = `The tools of server \`${this.name}\` could not be listed: ${problem}`;
+      await this.#note("mcp.tools_synced", summary, { server: this.name, problem });
+    }
+    return true;
   }
 
   async #synced(diff: ToolsDiff): Promise<void> {
