@@ -102,23 +102,33 @@ export class ServerPeer {
   }
 
   async request(method: string, params: JsonObject, options: RequestOptions = {}): Promise<JsonObject> {
-    const { timeoutMs, signal, onProgress } = options;
+    const { timeoutMs, onProgress } = options;
+    if (timeoutMs !== undefined) return this.#within(timeoutMs, method, params, options);
+    const { signal } = options;
+    return this.#peer.ask(method, this.#isOld ? params : this.#withEnvelope(params, options.exchange), {
+      send: this.#sender(options),
+      ...(signal !== undefined && { signal }),
+      ...(onProgress !== undefined && { onProgress }),
+    });
+  }
+
+  async #within(
+    timeoutMs: number,
+    method: string,
+    params: JsonObject,
+    { timeoutMs: _, signal, ...options }: RequestOptions,
+  ): Promise<JsonObject> {
     const ending = new AbortController();
-    const cancelWait =
-      timeoutMs === undefined
-        ? undefined
-        : this.#options.clock.in(timeoutMs, () => ending.abort(new Error(`Request timed out after ${timeoutMs} ms`)));
+    const cancelWait = this.#options.clock.in(timeoutMs, () =>
+      ending.abort(new Error(`Request timed out after ${timeoutMs} ms`)),
+    );
     const leave = (): void => ending.abort(signal?.reason);
     if (signal?.aborted === true) leave();
     signal?.addEventListener("abort", leave, { once: true });
-    const send = this.#sender({ ...options, signal: ending.signal });
     try {
-      return await this.#peer.ask(method, this.#isOld ? params : this.#withEnvelope(params, options.exchange), {
-        ...{ send, signal: ending.signal },
-        ...(onProgress !== undefined && { onProgress }),
-      });
+      return await this.request(method, params, { ...options, signal: ending.signal });
     } finally {
-      cancelWait?.();
+      cancelWait();
       signal?.removeEventListener("abort", leave);
     }
   }
