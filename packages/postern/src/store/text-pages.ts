@@ -12,7 +12,8 @@ export class TextPages {
     const most = text.length * 3; // UTF-8 takes at most three bytes for a UTF-16 unit
     let page = this.#pages.length - 1;
     let used = this.#used[page] ?? pageBytes;
-    if (used + most > pageBytes) {
+    // A page is left before it is full: the end of one page is the same place as the start of the next.
+    if (used + most >= pageBytes) {
       page = this.#pages.push(Buffer.allocUnsafeSlow(Math.max(most, pageBytes))) - 1;
       used = 0;
     }
