@@ -114,3 +114,29 @@ export function missingCollections(): string | undefined {
 export function corpus<Row>(file: CollectionFile): readonly Row[] {
   return missing(file) ? [] : JSON.parse(readFileSync(join(folder, file), "utf8")); // an array of the table's rows
 }
+
+interface JsonText {
+  readonly name: string;
+  /** A reader accepts it, must not accept it, or may do either. */
+  readonly expect: "y" | "n" | "i";
+  readonly bytes: Buffer;
+}
+
+/** The texts of JSONTestSuite, and none if they are missing. */
+export function jsonTexts(): readonly JsonText[] {
+  interface Row {
+    readonly name: string;
+    readonly expect: JsonText["expect"];
+    readonly b64?: string;
+    readonly repeat_b64?: string;
+    readonly times?: number;
+    readonly tail_b64?: string;
+  }
+  return corpus<Row>("json-test-suite/parsing.dev.json").map((row) => {
+    const repeated = Buffer.from(row.repeat_b64 ?? "", "base64")
+      .toString("latin1")
+      .repeat(row.times ?? 0);
+    const rest = Buffer.from(row.tail_b64 ?? row.b64 ?? "", "base64");
+    return { name: row.name, expect: row.expect, bytes: Buffer.concat([Buffer.from(repeated, "latin1"), rest]) };
+  });
+}

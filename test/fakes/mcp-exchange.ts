@@ -10,20 +10,20 @@ export async function handled(
   path: { readonly server?: string } = {},
 ): Promise<Response> {
   const { promise, resolve } = Promise.withResolvers<Response>();
-  const exchange = new ResponseExchange(request, await request.text(), resolve);
+  const exchange = new ResponseExchange(request, Buffer.from(await request.arrayBuffer()), resolve);
   gateway.handle(exchange, caller, path);
   return promise;
 }
 
 class ResponseExchange implements HttpExchange {
   readonly method: string;
-  readonly body: string;
+  readonly body: Uint8Array;
   readonly #request: Request;
   readonly #onResponse: (response: Response) => void;
   readonly #gone: (() => void)[] = [];
   #stream: ReadableStreamDefaultController<Uint8Array> | undefined;
 
-  constructor(request: Request, body: string, onResponse: (response: Response) => void) {
+  constructor(request: Request, body: Uint8Array, onResponse: (response: Response) => void) {
     this.method = request.method;
     this.body = body;
     this.#request = request;

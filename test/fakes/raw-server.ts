@@ -3,7 +3,7 @@
  * `onProbe` what it does with a message before `initialize` (`error`, `silent`, `exit`), `startAfterMs`, `declares` its
  * capabilities, `starts` a file to which each start appends, `child` a file for the id of a process that it leaves behind.
  *
- * `raw` writes `text` and what `$ID` stands for, `shaped` answers with a text though it has an output schema, `flood`
+ * `raw` writes `text`, or the bytes of `latin1`, and what `$ID` stands for, `shaped` answers with a text though it has an output schema, `flood`
  * writes `count` lines of `line` before it answers, `grow` adds a tool and tells of it.
  */
 import { spawn } from "node:child_process";
@@ -26,7 +26,12 @@ interface Message {
   readonly params?: {
     readonly name?: string;
     readonly cursor?: string;
-    readonly arguments?: { readonly text?: string; readonly line?: string; readonly count?: number };
+    readonly arguments?: {
+      readonly text?: string;
+      readonly latin1?: string;
+      readonly line?: string;
+      readonly count?: number;
+    };
     readonly _meta?: { readonly progressToken?: number };
   };
 }
@@ -72,9 +77,10 @@ function page(cursor = "0"): object {
 }
 
 function call({ id, params }: Message): void {
-  const { text = "", line = "", count = 0 } = params?.arguments ?? {};
+  const { text = "", latin1, line = "", count = 0 } = params?.arguments ?? {};
   const answer = { id, result: { content: [{ type: "text", text: "done" }] } };
-  if (params?.name === "raw") process.stdout.write(`${filled(text, id)}\n`);
+  if (params?.name === "raw" && latin1 !== undefined) process.stdout.write(`${filled(latin1, id)}\n`, "latin1");
+  else if (params?.name === "raw") process.stdout.write(`${filled(text, id)}\n`);
   else if (params?.name === "flood") {
     const token = String(params._meta?.progressToken);
     const lines = Array.from({ length: count }, (_, i) => line.replaceAll("$TOKEN", token).replaceAll("$N", String(i)));

@@ -2,7 +2,7 @@
 export interface HttpExchange {
   readonly method: string;
   /** Empty if there is none. */
-  readonly body: string;
+  readonly body: Uint8Array;
   /** @param name in lower case */
   header(name: string): string | undefined;
   /** Calls back when the connection ends before the answer is whole. */

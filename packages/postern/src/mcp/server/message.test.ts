@@ -2,8 +2,8 @@ import fastCheck from "fast-check";
 import { expect, it } from "vitest";
 import { readMessage } from "./message.ts";
 
-const refusedId = (text: string | Uint8Array): unknown => {
-  const read = readMessage(text);
+const refusedId = (text: string): unknown => {
+  const read = readMessage(Buffer.from(text));
   return "refused" in read ? read.refused.id : "read";
 };
 
@@ -22,7 +22,6 @@ it.each([
   ['{"id":7}', "read"],
 ])("a refusal goes to the request it is about, where that can be told: %s", (text, id) => {
   expect(refusedId(text)).toBe(id);
-  expect(refusedId(Buffer.from(text))).toBe(id);
 });
 
 it("bytes that are no text are refused as such", () => {
@@ -49,6 +48,6 @@ it.each([
   ["tools/list", { _meta: "x" }, '`_meta` of `tools/list` is "x"; it must be an object.'],
   ["resources/read", {}, "`resources/read` needs `uri`, a text."],
 ])("refuses parameters of %s in a sentence: %j", (method, params, message) => {
-  const read = readMessage(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }));
+  const read = readMessage(Buffer.from(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params })));
   expect(read).toEqual({ refused: { jsonrpc: "2.0", id: 1, error: { code: -32_602, message } } });
 });

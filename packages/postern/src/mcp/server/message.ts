@@ -11,8 +11,8 @@ export type RpcError = {
 export type ReadMessage = { readonly message: Json } | { readonly refused: RpcError };
 
 /** Reads one message, over HTTP or pipes: unambiguous JSON, and no batch. */
-export function readMessage(bytes: Uint8Array | string): ReadMessage {
-  const text = typeof bytes === "string" ? bytes : decoded(bytes);
+export function readMessage(bytes: Uint8Array): ReadMessage {
+  const text = decoded(bytes);
   if (text === undefined) return { refused: rpcError(-32_700, "The message is not UTF-8.") };
   const read = parseStrict(text);
   if ("problem" in read) return { refused: rpcError(-32_700, read.problem, idIn(text)) };
@@ -77,9 +77,11 @@ export function idUnderWay(id: string | number): RpcError {
   return rpcError(-32_600, "A request with this `id` is under way; give every request its own.", id);
 }
 
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
 function decoded(bytes: Uint8Array): string | undefined {
   try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    return utf8.decode(bytes);
   } catch {
     return undefined; // the decoder gives no reason
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { corpus } from "../../../../../test/fakes/corpus.ts";
+import { corpus, jsonTexts } from "../../../../../test/fakes/corpus.ts";
 import { httpFixture } from "../../../../../test/fakes/http-fixture.ts";
 import { anOutcome, stubRuntime } from "../../../../../test/fakes/stub-runtime.ts";
 import type { CallRequest, Runtime } from "../../runtime/api/api.ts";
@@ -58,29 +58,15 @@ describe("a hostile body", () => {
     expect((await http.ask("/v1/calls", { as: "agent", raw })).status).toBe(400);
   });
 
-  const suite = corpus<{
-    name: string;
-    expect: "y" | "n" | "i";
-    b64?: string;
-    repeat_b64?: string;
-    times?: number;
-  }>("json-test-suite/parsing.dev.json");
+  const suite = jsonTexts();
   it.skipIf(suite.length === 0)(
     "of JSONTestSuite is read as arguments or refused by a code, and the next call goes on",
     async () => {
       const { runtime } = echoing();
       await using http = await httpFixture(runtime);
       for (const row of suite) {
-        const text = Buffer.concat([
-          Buffer.from(row.b64 ?? "", "base64"),
-          Buffer.from(
-            Buffer.from(row.repeat_b64 ?? "", "base64")
-              .toString("latin1")
-              .repeat(row.times ?? 0),
-          ),
-        ]);
         const raw = new Uint8Array(
-          Buffer.concat([Buffer.from('{"tool":"echo","arguments":{"it":'), text, Buffer.from("}}")]),
+          Buffer.concat([Buffer.from('{"tool":"echo","arguments":{"it":'), row.bytes, Buffer.from("}}")]),
         );
         const response = await http.ask("/v1/calls", { as: "agent", raw });
         const isEither = row.expect === "i" || row.name.includes("duplicated_key");
@@ -136,7 +122,13 @@ describe("what is handed on to MCP", () => {
     const got: unknown[] = [];
     await using http = await httpFixture(stubRuntime().runtime, {
       mcp: (exchange, by, path) => {
-        got.push([exchange.method, by.kind, path, exchange.body, exchange.header("mcp-session-id") ?? null]);
+        got.push([
+          exchange.method,
+          by.kind,
+          path,
+          String(Buffer.from(exchange.body)),
+          exchange.header("mcp-session-id") ?? null,
+        ]);
         exchange.answer(202, {});
       },
     });

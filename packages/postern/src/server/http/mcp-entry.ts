@@ -67,8 +67,10 @@ export async function passToMcp(
   } else {
     const ended = endedMeanwhile(by);
     const bytes = await bodyOf(incoming, maxBodyBytes);
-    const refused = ended() ?? (bytes === undefined ? tooLarge(maxBodyBytes) : exchange.read(bytes));
-    if (refused !== undefined) return refuse(refused);
+    const gone = ended();
+    if (gone !== undefined) return refuse(gone);
+    if (bytes === undefined) return refuse(tooLarge(maxBodyBytes));
+    exchange.body = bytes;
   }
   mcp(exchange, by, path);
 }
@@ -97,10 +99,12 @@ export async function send(outgoing: ServerResponse, response: Response): Promis
   outgoing.end(body);
 }
 
+const noBytes = new Uint8Array();
+
 /** Node's own request and response. */
 class NodeExchange implements HttpExchange {
   readonly method: string;
-  body = "";
+  body: Uint8Array = noBytes;
   readonly #incoming: IncomingMessage;
   readonly #outgoing: ServerResponse;
 
@@ -108,16 +112,6 @@ class NodeExchange implements HttpExchange {
     this.method = incoming.method ?? "";
     this.#incoming = incoming;
     this.#outgoing = outgoing;
-  }
-
-  /** Returns the refusal of a body that is no text. */
-  read(bytes: Buffer): Response | undefined {
-    try {
-      this.body = utf8.decode(bytes);
-      return undefined;
-    } catch {
-      return problem("json_invalid", "The body is not UTF-8."); // the decoder says no more than that
-    }
   }
 
   readonly header = (name: string): string | undefined => {
@@ -151,5 +145,3 @@ class NodeExchange implements HttpExchange {
     this.#outgoing.end();
   }
 }
-
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
