@@ -12,6 +12,7 @@ import { callFault, isConnectionLost, reasonOf } from "./sdk-faults.ts";
 import type { ServerAddress } from "./server-address.ts";
 import type { ServerPeer } from "./server-peer.ts";
 import { ToolList } from "./tool-list.ts";
+import { ownTurn } from "./turns.ts";
 import {
   notSentError,
   refusedCall,
@@ -117,7 +118,10 @@ export class McpUpstream implements Upstream {
     const list = new ToolList();
     const peer = this.#connected("tools/list");
     try {
-      for await (const tools of this.#pages(peer, "tools/list", "tools")) list.add(tools);
+      for await (const tools of this.#pages(peer, "tools/list", "tools")) {
+        await ownTurn(); // many servers are listed at once when Postern starts
+        list.add(tools);
+      }
     } catch (error) {
       if (!isJsonObject(peer.capabilities["tools"]) && codeOf(error) === methodNotFound)
         return { tools: [], malformed: [] };

@@ -19,6 +19,7 @@ import { changedFields } from "./differences.ts";
 import { configuredPlace, listedTools, localToolName, type ToolsPlace } from "./listed-tools.ts";
 import type { ServerConfig } from "./server-config.ts";
 import { termsOf } from "./terms.ts";
+import { ownTurn } from "./turns.ts";
 import type { RefusedTool, UpstreamList, UpstreamTool } from "./upstream.ts";
 
 /** The part of the registry that is used here. */
@@ -70,6 +71,9 @@ export interface ServerToolsOptions {
   /** Secrets of the server that the runtime does not know. */
   readonly known?: Iterable<string>;
 }
+
+/** Few milliseconds of work. */
+const toolsATurn = 50;
 
 /** One tool as its server lists it now. */
 interface Listed {
@@ -182,7 +186,10 @@ export class ServerTools {
     const listed = [...wanted].flatMap(([name, tool]) => this.#read(name, tool, diff) ?? []);
     for (const { name, definition } of listed) this.#blockChanged(name, definition);
     const isFirst = await this.#isFirst();
-    await Promise.all(listed.map((one) => this.#put(one, isFirst, diff)));
+    for (let start = 0; start < listed.length; start += toolsATurn) {
+      await ownTurn();
+      await Promise.all(listed.slice(start, start + toolsATurn).map((one) => this.#put(one, isFirst, diff)));
+    }
     if (isFirst) await this.#pinDisabled(off);
     return diff;
   }

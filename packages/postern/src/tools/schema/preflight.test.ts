@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import { readArtifact } from "../../builtin/read-artifact.ts";
+import { createRuntime } from "../../runtime/create.ts";
 import { preflight, schemaLimits } from "./preflight.ts";
 
 const refused = (schema: unknown, why: RegExp): void => {
@@ -145,4 +147,10 @@ it("takes what looks like a keyword inside data for data", () => {
 it("refuses a pattern that is no regular expression, and says which", () => {
   refused({ properties: { a: { pattern: "(" } } }, /its pattern `\(` is not a regular expression/);
   refused({ patternProperties: { "[z-a]": {} } }, /its pattern `\[z-a\]` is not a regular expression/);
+});
+
+it("a tool that every server has is checked in the process: a thread takes 20 MB and a tenth of a second", async () => {
+  await using runtime = await createRuntime({ tools: [readArtifact] });
+  const [offer] = runtime.offered();
+  expect(preflight(offer?.inputSchema, "t").inProcess).toBe(true);
 });
