@@ -28,6 +28,8 @@ export interface GatewayOptions {
   /** How long the connection stays open for a call that needs a person. */
   readonly holdMs?: number;
   readonly ttlSeconds?: number;
+  /** Servers beside those of the sample, or more members of those. */
+  readonly servers?: Readonly<Record<string, object>>;
 }
 
 /** The sample gateway as a real process with real servers in its own folder, where it can be killed and started again. */
@@ -37,10 +39,10 @@ export class Gateway implements AsyncDisposable {
   readonly #clients: Client[] = [];
   #running: { readonly child: ChildProcess; readonly end: Promise<Ended>; readonly url: string } | undefined;
 
-  constructor({ holdMs = 200, ttlSeconds = 3600 }: GatewayOptions = {}) {
+  constructor(options: GatewayOptions = {}) {
     mkdirSync(join(this.folder, "workspace"));
     writeFileSync(join(this.folder, "tools.ts"), toolsModule(this.#diary, this.folder));
-    writeFileSync(join(this.folder, "postern.yaml"), sampleHere(holdMs, ttlSeconds));
+    writeFileSync(join(this.folder, "postern.yaml"), sampleHere(options));
   }
 
   static async started(options: GatewayOptions = {}): Promise<Gateway> {
@@ -114,20 +116,26 @@ export class Gateway implements AsyncDisposable {
     return ended(this.#spawn(inspector, [...to, "--format", "json", "--quiet", ...words]));
   }
 
+  get endpoint(): URL {
+    return new URL("/mcp", this.url);
+  }
+
+  /** What a client over HTTP sends with each request. */
+  async asAgent(): Promise<{ readonly requestInit: { readonly headers: { authorization: string } } }> {
+    return { requestInit: { headers: { authorization: `Bearer ${await this.#token("agent")}` } } };
+  }
+
+  /** The command of a client over pipes. */
+  get stdio(): { readonly command: string; readonly args: string[]; readonly cwd: string } {
+    return { command: process.execPath, args: [bin, "start", "--stdio"], cwd: this.folder };
+  }
+
   async connect(era: McpRevision): Promise<Client> {
-    const requestInit = { headers: { authorization: `Bearer ${await this.#token("agent")}` } };
-    return this.#connected(era, new StreamableHTTPClientTransport(new URL("/mcp", this.url), { requestInit }));
+    return this.#connected(era, new StreamableHTTPClientTransport(this.endpoint, await this.asAgent()));
   }
 
   connectStdio(era: McpRevision): Promise<Client> {
-    const words = [bin, "start", "--stdio"];
-    const transport = new StdioClientTransport({
-      command: process.execPath,
-      args: words,
-      cwd: this.folder,
-      stderr: "ignore",
-    });
-    return this.#connected(era, transport);
+    return this.#connected(era, new StdioClientTransport({ ...this.stdio, stderr: "ignore" }));
   }
 
   async operator(): Promise<PosternClient> {
@@ -181,7 +189,7 @@ export function approvalOf({ structuredContent }: CallToolResult): string {
 }
 
 /** Returns the sample configuration with test folders, a free port and short waits. */
-function sampleHere(holdMs: number, ttlSeconds: number): string {
+function sampleHere({ holdMs = 200, ttlSeconds = 3600, servers = {} }: GatewayOptions): string {
   const sample = parse(readFileSync(join(root, "postern.yaml"), "utf8"));
   sample.listen.port = 0;
   sample.limits = { approval_wait_ms: holdMs };
@@ -189,6 +197,7 @@ function sampleHere(holdMs: number, ttlSeconds: number): string {
   sample.tools.modules = ["./tools.ts"];
   for (const server of Object.values<{ args: string[] }>(sample.servers))
     server.args = server.args.map((word) => (word.startsWith("node_modules/") ? join(root, word) : word));
+  for (const [name, more] of Object.entries(servers)) sample.servers[name] = { ...sample.servers[name], ...more };
   return stringify(sample);
 }
 
