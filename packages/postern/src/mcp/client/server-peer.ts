@@ -2,7 +2,7 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { type Clock, isJsonObject, type Json, type JsonObject } from "@postern/core";
 import { pageType } from "../../tools/ui.ts";
 import { encoded, type ParameterHeader } from "../protocol/parameter-headers.ts";
-import { isMessageId, Peer, type PeerRequest, RpcFault, type Send } from "../protocol/peer.ts";
+import { isMessageId, Peer, type PeerRequest, RpcFault, rpcCodes, type Send } from "../protocol/peer.ts";
 import { metaKeys, newest, oldRevisions, type Revision } from "../protocol/revisions.ts";
 import type { Exchange, PendingRequests } from "./exchange.ts";
 import { type Askable, answersTo, capabilitiesFor, everyCapability } from "./questions.ts";
@@ -196,7 +196,8 @@ export class ServerPeer {
     };
   }
 
-  async #asked(): Promise<KnownServer> {
+  /** @param isAgain a server of 2026 may refuse a request for its revision and name that revision: it is asked once more */
+  async #asked(isAgain = false): Promise<KnownServer> {
     const { probeTimeoutMs, signal } = this.#options;
     const answered = this.request("server/discover", {}, { signal });
     answered.then(
@@ -211,8 +212,8 @@ export class ServerPeer {
       const result = await Promise.race([answered, late]);
       return result !== undefined && isNewest(result) ? { isOld: false, discovered: result } : { isOld: true };
     } catch (error) {
-      if (error instanceof RpcFault) return { isOld: true };
-      throw error;
+      if (!(error instanceof RpcFault)) throw error;
+      return !isAgain && namesNewest(error) ? await this.#asked(true) : { isOld: true };
     } finally {
       cancelWait();
     }
@@ -233,6 +234,11 @@ export class ServerPeer {
     this.#transport.setProtocolVersion?.(String(spoken));
     this.#peer.tell("notifications/initialized");
   }
+}
+
+function namesNewest({ code, data }: RpcFault): boolean {
+  const { supported } = isJsonObject(data) ? data : ({} as JsonObject);
+  return code === rpcCodes.revisionUnsupported && Array.isArray(supported) && supported.includes(newest as Json);
 }
 
 function isNewest({ supportedVersions, capabilities: stated }: JsonObject): boolean {
