@@ -50,10 +50,6 @@ export class HttpEntry {
     }
   }
 
-  tellSessions(method: string): void {
-    this.#sessions.tell(method);
-  }
-
   close(): void {
     this.#sessions.close();
     for (const reply of this.#open) reply.breakOff(rpcError(-32_000, "Postern stops."));
