@@ -22,7 +22,7 @@ if (!existsSync(installed) || JSON.parse(readFileSync(installed, "utf8")).versio
   });
 
 const { clientLeg, serverLeg } = await import("../test/conformance/legs.ts");
-const { asJson, asPage, problemsOf, warningsOf } = await import("../test/conformance/report.ts");
+const { asJson, asPage, asText, problemsOf, warningsOf } = await import("../test/conformance/report.ts");
 
 const findings = {
   legs: [
@@ -40,14 +40,7 @@ const findings = {
 const made = asPage(findings, wanted);
 if (values.write === true) writeFileSync(page, made);
 if (values.json === true) console.log(asJson(findings));
-else
-  console.table(
-    [...findings.legs, ...findings.mixed].map(({ failed, warned: _, ...row }) => ({
-      ...row,
-      passed: row.required - failed.size,
-      failed: [...failed.keys()].join(", "),
-    })),
-  );
+else console.log(asText(findings));
 
 for (const warning of warningsOf(findings)) console.error(`recommended: ${warning}`);
 const problems = problemsOf(findings);

@@ -25,6 +25,22 @@ export function asJson({ legs, mixed }: Findings): string {
   });
 }
 
+function sumOf({ legs }: Findings): string {
+  const passed = legs.reduce((sum, result) => sum + passedOf(result), 0);
+  return `${passed} of ${legs.reduce((sum, { required }) => sum + required, 0)}`;
+}
+
+const scoreOf = (result: LegResult): string => `${passedOf(result)} of ${result.required}`;
+
+export function asText(findings: Findings): string {
+  const { legs, mixed } = findings;
+  const rows = [
+    ...legs.map((result) => [result.leg, result.revision, scoreOf(result)]),
+    ...mixed.map((result) => [result.leg, `${result.revision}, behind it ${result.upstream}`, scoreOf(result)]),
+  ];
+  return `${table(["leg", "revision", "passed"], rows)}\n${sumOf(findings)} required scenarios pass.`;
+}
+
 /** What makes a run fail, in sentences. */
 export function problemsOf({ legs, mixed }: Findings): readonly string[] {
   const failed = legs.flatMap((result) => lines(result, result.failed));
@@ -60,18 +76,17 @@ const sides = {
 } as const;
 
 /** docs/reference/conformance.md */
-export function asPage({ legs, mixed }: Findings, version: string): string {
-  const passed = legs.reduce((sum, result) => sum + passedOf(result), 0);
-  const required = legs.reduce((sum, result) => sum + result.required, 0);
+export function asPage(findings: Findings, version: string): string {
+  const { legs, mixed } = findings;
   return `# Conformance
 
 <!-- Made by \`npm run conformance -- --write\`. -->
 
-Postern against the [conformance suite](https://github.com/modelcontextprotocol/conformance) of MCP, version ${version}: **${passed} of ${required}** required scenarios pass. \`npm run conformance\` runs it, \`--json\` prints JSON. CI fails if a scenario does not end as this page says.
+Postern against the [conformance suite](https://github.com/modelcontextprotocol/conformance) of MCP, version ${version}: **${sumOf(findings)}** required scenarios pass. \`npm run conformance\` runs it, \`--json\` prints JSON. CI fails if a scenario does not end as this page says.
 
 ${table(
   ["leg", "revision", "what is tested", "passed"],
-  legs.map((result) => [result.leg, result.revision, sides[result.leg], `${passedOf(result)} of ${result.required}`]),
+  legs.map((result) => [result.leg, result.revision, sides[result.leg], scoreOf(result)]),
 )}
 
 In the client leg a gateway has the suite's server behind it, and a client calls what it offers. Where a scenario asks for a sign-in, a person who follows redirects signs in, at most three times.
@@ -82,7 +97,7 @@ The server leg, with a server of the other revision behind Postern.
 
 ${table(
   ["client", "server", "passed"],
-  mixed.map((result) => [result.revision, result.upstream, `${passedOf(result)} of ${result.required}`]),
+  mixed.map((result) => [result.revision, result.upstream, scoreOf(result)]),
 )}
 
 ${table(["does not pass", "why it cannot"], Object.entries(unrepresentable).map(reasonRow))}
