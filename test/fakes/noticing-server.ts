@@ -8,7 +8,7 @@ import { Server } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 
 const [, , folder = ""] = process.argv;
-const names = ["touch", "lists", "log", "steps", "exit"] as const;
+const names = ["touch", "lists", "log", "later", "steps"] as const;
 const levels = ["debug", "info", "error"] as const;
 const stated = join(folder, "instructions");
 const instructions = existsSync(stated) ? { instructions: readFileSync(stated, "utf8") } : {};
@@ -36,7 +36,8 @@ serveStdio(() => {
     }
     if (name === "log") for (const level of levels) await mcpReq.log(level, { text: given["text"] }, "noticing");
     if (name === "steps") await mcpReq.notify({ method: "notifications/example/step", params: { step: 1 } } as never); // of no protocol
-    if (name === "exit") process.exit();
+    const later = { level: "info" as const, data: { text: given["text"] } };
+    if (name === "later") setTimeout(() => void server.sendLoggingMessage(later), 50);
     return { content: [{ type: "text" as const, text: "told" }] };
   });
   return server;

@@ -68,6 +68,7 @@ export class McpUpstream implements Upstream {
   readonly #name: string;
   /** What a server of 2025 was asked for. */
   #logsFrom: LogLevel | undefined;
+  readonly #leaving = new Map<string, Promise<void>>();
   #over = false;
 
   constructor(address: ServerAddress, options: McpUpstreamOptions) {
@@ -225,12 +226,17 @@ export class McpUpstream implements Upstream {
     const options = { timeoutMs: resourceTimeoutMs };
     try {
       if (!peer.isOld) return await this.#link.follow(peer, uri, signal, onMissed);
+      await this.#leaving.get(uri); // over HTTP a later request may arrive first
       await peer.request("resources/subscribe", { uri }, options);
     } catch (error) {
       const rpcError = error instanceof RpcFault ? rpcErrorOf(error) : undefined;
       throw refusedCall(`Resource \`${uri.slice(0, 200)}\`: ${reasonOf(error)}`, rpcError, true, error);
     }
-    const leave = (): void => void peer.request("resources/unsubscribe", { uri }, options).catch(ignored);
+    const leave = (): void => {
+      const left = peer.request("resources/unsubscribe", { uri }, options).then(ignored, ignored);
+      this.#leaving.set(uri, left);
+      void left.finally(() => this.#leaving.delete(uri));
+    };
     if (signal.aborted) leave();
     else signal.addEventListener("abort", leave, { once: true });
   }

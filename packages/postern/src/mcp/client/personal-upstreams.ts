@@ -16,7 +16,7 @@ import {
 
 /** A connection that no call used for this long is closed. */
 const idleMs = 5 * 60_000;
-const reopenMs = 5_000;
+const reopenMs = 10_000;
 
 export interface PersonalUpstreamsOptions {
   readonly clock: Clock;
