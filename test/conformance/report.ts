@@ -82,14 +82,14 @@ export function asPage(findings: Findings, version: string): string {
 
 <!-- Made by \`npm run conformance -- --write\`. -->
 
-Postern against the [conformance suite](https://github.com/modelcontextprotocol/conformance) of MCP, version ${version}: **${sumOf(findings)}** required scenarios pass. \`npm run conformance\` runs it, \`--json\` prints JSON. CI fails if a scenario does not end as this page says.
+Postern against the [conformance suite](https://github.com/modelcontextprotocol/conformance) of MCP, version ${version}: **${sumOf(findings)}** scenarios pass that the two revisions require. \`npm run conformance\` runs it, \`--json\` prints JSON. CI fails if a scenario does not end as this page says.
 
 ${table(
   ["leg", "revision", "what is tested", "passed"],
   legs.map((result) => [result.leg, result.revision, sides[result.leg], scoreOf(result)]),
 )}
 
-In the client leg a gateway has the suite's server behind it, and a client calls what it offers. Where a scenario asks for a sign-in, a person who follows redirects signs in, at most three times.
+In the client leg a gateway has the suite's server behind it, and a client calls what it offers. Where a scenario asks for a sign-in, a person who follows redirects signs in, at most three times; Postern begins none by itself.
 
 ## Mixed revisions
 
