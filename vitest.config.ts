@@ -4,8 +4,11 @@ import { compileCache } from "./test/setup/compile-cache.ts";
 import { apart, inPart, system } from "./test/setup/groups.ts";
 import { fromSources, sourcesInProcesses } from "./test/setup/sources.ts";
 
-/** Of `src` and of what lies beside it; the tests of adapters have a configuration of their own. */
-const all = ["packages/*/src/**/*.test.ts", "test/!(agents)/**/*.test.ts", "test/*.test.ts"];
+/**
+ * Of `src` and of what lies beside it. The tests of adapters have a configuration of their own; in `conformance` only what is
+ * installed there has tests.
+ */
+const all = ["packages/*/src/**/*.test.ts", "test/!(agents|conformance)/**/*.test.ts", "test/*.test.ts"];
 
 export default defineConfig({
   ...fromSources,

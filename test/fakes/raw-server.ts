@@ -67,6 +67,7 @@ function hear(line: string): void {
     say({ id, result: { protocolVersion: "2025-11-25", capabilities: declares, serverInfo } });
   } else if (method === "tools/list") say({ id, result: page(params?.cursor) });
   else if (method === "tools/call") call(message);
+  else if (method === "resources/subscribe") say({ id, result: {} });
   else say({ id, error: { code: -32_601, message: "Method not found" } });
 }
 

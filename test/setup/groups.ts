@@ -31,7 +31,8 @@ export const system: readonly string[] = [
 ];
 
 const root = join(import.meta.dirname, "../..");
-const tests = globSync("{packages/*/src,test}/**/*.test.ts", { cwd: root, exclude: ["test/agents/**"] }).sort();
+const exclude = ["test/{agents,conformance}/**"];
+const tests = globSync("{packages/*/src,test}/**/*.test.ts", { cwd: root, exclude }).sort();
 const share = "test/fakes/share.ts";
 
 /** What a file changes of its process, or measures of it. Text for a child process counts too: that costs a second. */

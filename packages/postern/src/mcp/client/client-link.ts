@@ -1,13 +1,16 @@
 import type { StreamableHTTPClientTransport, Transport } from "@modelcontextprotocol/client";
 import { type Clock, isJsonObject } from "@postern/core";
+import { newest } from "../protocol/revisions.ts";
 import { PendingRequests } from "./exchange.ts";
 import { IncomingMessages } from "./incoming-messages.ts";
+import { listening } from "./listening.ts";
 import type { ProcessTransport } from "./process-transport.ts";
 import type { Askable } from "./questions.ts";
-import { assumedOf, type KnownServer, type Revision, type SpokenRevision } from "./revision.ts";
+import { configuredAs, type KnownServer, type Revision, type SpokenRevision } from "./revision.ts";
 import { reasonOf, statusOf, wasReached } from "./sdk-faults.ts";
 import type { ServerAddress } from "./server-address.ts";
 import { ServerPeer } from "./server-peer.ts";
+import type { UpstreamEvents } from "./upstream.ts";
 
 const probeTimeoutMs = 10_000;
 
@@ -20,8 +23,7 @@ export interface LinkOptions {
   /** The most bytes of one message. */
   readonly limitBytes: number;
   readonly mayAsk: readonly Askable[];
-  readonly onClose: (why: string) => void;
-  readonly onToolsChanged: () => void;
+  readonly events: UpstreamEvents;
 }
 
 export interface ServerFacts {
@@ -35,6 +37,7 @@ export class ClientLink {
   readonly #address: ServerAddress;
   readonly #options: LinkOptions;
   readonly #aborted = new AbortController();
+  readonly #ended = new AbortController();
   #peer: ServerPeer | undefined;
   #process: ProcessTransport | undefined;
   #http: StreamableHTTPClientTransport | undefined;
@@ -95,6 +98,11 @@ export class ClientLink {
     await this.#http?.terminateSession().catch(ignored);
   }
 
+  /** No stream of changes is opened any more. */
+  leave(): void {
+    this.#ended.abort(new Error("The connection is closed."));
+  }
+
   async close(): Promise<void> {
     await this.#peer?.close().catch(ignored);
     await this.#process?.close();
@@ -124,11 +132,11 @@ export class ClientLink {
 
   /**
    * A server of 2025 may answer the question for its revision with a 401, an empty page or silence, or may exit. It is then
-   * connected again as a server of 2025. A server whose revision is configured is not asked.
+   * connected again as a server of 2025. A server that is configured to speak 2025 is not asked.
    */
   async #newestFirst(): Promise<ServerFacts> {
     const { spoken, clock, revision } = this.#options;
-    const known = assumedOf(revision) ?? spoken.recall(clock);
+    const known = configuredAs(revision) ?? spoken.recall(clock);
     try {
       return await this.#attach(known);
     } catch (error) {
@@ -136,7 +144,11 @@ export class ClientLink {
       if (late === undefined) this.forgetRevision();
       else spoken.keep({ isOld: false, discovered: late }, clock);
       const mayBeOld =
-        known === undefined && this.#peer?.beganOld !== true && wasReached(error) && !this.#aborted.signal.aborted;
+        known === undefined &&
+        revision !== newest &&
+        this.#peer?.beganOld !== true &&
+        wasReached(error) &&
+        !this.#aborted.signal.aborted;
       if (!mayBeOld || this.#waitUntil !== undefined) throw error;
       await this.close();
       return await this.#attach({ isOld: true });
@@ -144,7 +156,7 @@ export class ClientLink {
   }
 
   async #attach(known: KnownServer | undefined, over: HttpTransport = "http"): Promise<ServerFacts> {
-    const { clock, spoken, startTimeoutMs, onClose, revision, name, mayAsk } = this.#options;
+    const { clock, spoken, startTimeoutMs, events, revision, name, mayAsk } = this.#options;
     const { signal } = this.#aborted;
     signal.throwIfAborted();
     const pending = new PendingRequests();
@@ -155,15 +167,15 @@ export class ClientLink {
     });
     this.#peer = peer;
     spoken.keep(await unlessAborted(peer.connect(known), signal), clock);
-    peer.onclose = () => onClose(`the connection closed${this.#lastError()}`);
+    peer.onclose = () => events.onClose(`the connection closed${this.#lastError()}`);
     this.#listen(peer);
     const { name: stated, version } = peer.info;
     return { name: String(stated ?? ""), version: String(version ?? ""), revision: peer.revision };
   }
 
   async #transport(over: HttpTransport, pending: PendingRequests): Promise<Transport> {
-    const { clock, limitBytes, onToolsChanged } = this.#options;
-    const incoming = new IncomingMessages(clock, onToolsChanged);
+    const { clock, limitBytes, events } = this.#options;
+    const incoming = new IncomingMessages(clock, events);
     if (this.#address.kind === "stdio") {
       const { ProcessTransport } = await import("./process-transport.ts");
       this.#process = new ProcessTransport(this.#address, { incoming, pending, clock, limitBytes });
@@ -186,11 +198,33 @@ export class ClientLink {
     return this.#http;
   }
 
-  /** A server of 2026 reports changes of its tools only to clients that asked for it. */
+  /** A server of 2026 reports changes of its lists only to clients that asked for it. */
   #listen(peer: ServerPeer): void {
-    const { tools } = peer.capabilities;
-    if (peer.isOld || !isJsonObject(tools) || tools["listChanged"] !== true) return;
-    peer.request("subscriptions/listen", { notifications: { toolsListChanged: true } }).catch(ignored);
+    const { notices, onToolsChanged } = this.#options.events;
+    const lists = ["tools", ...(notices === undefined ? [] : ["prompts", "resources"])].filter((list) => {
+      const declared = peer.capabilities[list];
+      return isJsonObject(declared) && declared["listChanged"] === true;
+    });
+    if (peer.isOld || lists.length === 0) return;
+    const wanted = Object.fromEntries(lists.map((list) => [`${list}ListChanged`, true]));
+    const onMissed = (): void => {
+      onToolsChanged();
+      for (const list of ["prompts", "resources"] as const) notices?.receive({ kind: "list", list });
+    };
+    listening(peer, wanted, { signal: this.#ended.signal, clock: this.#options.clock, onMissed }).catch(ignored);
+  }
+
+  /** Resolves when a server of 2026 tells of changes of this resource, until `signal` is aborted. */
+  async follow(peer: ServerPeer, uri: string, signal: AbortSignal, onMissed: () => void): Promise<void> {
+    const wanted = { resourceSubscriptions: [uri] };
+    const { clock } = this.#options;
+    const honored = await listening(peer, wanted, {
+      signal: AbortSignal.any([signal, this.#ended.signal]),
+      clock,
+      onMissed,
+    });
+    const uris = honored["resourceSubscriptions"];
+    if (!Array.isArray(uris) || !uris.includes(uri)) throw new Error("its server does not tell of changes of it");
   }
 
   /** The last line that the server wrote to its error stream, for a message. */

@@ -1,4 +1,5 @@
 import { type Clock, defined, type JsonObject, messageOf } from "@postern/core";
+import type { ClientOfCall } from "../../call/client-of-call.ts";
 import type { ConnectedServer } from "../../connections/connected-server.ts";
 import type { ConnectionOwner } from "../../connections/connection-repository.ts";
 import { personOf } from "../../connections/connections.ts";
@@ -13,6 +14,9 @@ import { recordedClient } from "./questions.ts";
 import { Relisting } from "./relisting.ts";
 import { ServerTools, type ToolRegistrar, type ToolsDiff } from "./server-collection.ts";
 import type { ServerConfig } from "./server-config.ts";
+import { featuresIn } from "./server-features.ts";
+import { ServerInstructions } from "./server-instructions.ts";
+import { ServerNotices } from "./server-notices.ts";
 import { ServerRequests } from "./server-requests.ts";
 import { trustedPage, uiPageIn } from "./ui.ts";
 import {
@@ -73,6 +77,8 @@ export class UpstreamConnection {
   readonly #tools: ServerTools;
   readonly #limits: CallLimits;
   readonly #requests: ServerRequests;
+  readonly #notices: ServerNotices;
+  readonly #instructions: ServerInstructions;
   readonly #isRemote: boolean;
   #upstream: Upstream | undefined;
   #opening: Upstream | undefined;
@@ -100,7 +106,9 @@ export class UpstreamConnection {
     this.#relisting = new Relisting(options.clock, () => this.#relist());
     this.#limits = new CallLimits(name, config.limits, options.clock);
     const { registry, pins, clock, signIns } = options;
-    if (signIns?.isPersonal === true) this.#personal = new PersonalUpstreams(name, { clock, open: options.open });
+    const redact = <Value extends JsonObject>(value: Value): Value => redactJson(value, options);
+    if (signIns?.isPersonal === true)
+      this.#personal = new PersonalUpstreams(name, { clock, redact, open: options.open });
     signIns?.follow((owner) => this.#signInChanged(owner));
     const readUi: ReadUi = async (tool, uri) => {
       const page = uiPageIn(redactJson(await this.#connected(uri).readResource(uri), options), uri);
@@ -108,7 +116,12 @@ export class UpstreamConnection {
     };
     const call: CallUpstream = (tool, given, context) =>
       this.#limits.run(tool, context, () => this.#call(tool, given, this.#recorded(tool, context)));
-    this.#requests = new ServerRequests(name, config, { registry, call });
+    this.#instructions = new ServerInstructions(name, config, pins);
+    this.#notices = new ServerNotices(name, { features: featuresIn(registry), clock, redact });
+    this.#requests = new ServerRequests(name, config, {
+      ...{ registry, call, notices: this.#notices, instructions: this.#instructions, redact: options.redact },
+      list: (...asked) => this.#listOf(...asked),
+    });
     this.#tools = new ServerTools(name, config, {
       ...{ registry, pins, call, readUi },
       missing: signIns && ((principal) => signIns.missing(personOf(principal))),
@@ -151,6 +164,7 @@ export class UpstreamConnection {
     this.#closed = true;
     this.#cancelWait?.();
     this.#relisting.close();
+    this.#notices.close();
     await Promise.all([this.#upstream?.close(), this.#opening?.close(), this.#personal?.close()]);
     await this.#attempt; // an open attempt sees `#closed` and closes its connection
     await this.#ending;
@@ -183,7 +197,11 @@ export class UpstreamConnection {
     if (client === undefined) return call;
     const note: Parameters<typeof recordedClient>[2] = (type, summary, data) =>
       this.#note(type, summary, redactJson(data, this.#options));
-    return { ...call, client: recordedClient(client, { server: this.name, tool, key }, note) };
+    const told: ClientOfCall = {
+      ...client,
+      tell: (method, params) => client.tell(method, redactJson(params, this.#options)),
+    };
+    return { ...call, client: recordedClient(told, { server: this.name, tool, key }, note) };
   }
 
   async #callFor(
@@ -228,7 +246,7 @@ export class UpstreamConnection {
   ): Promise<UpstreamAnswer | LostAnswer> {
     this.#inFlight += 1;
     try {
-      return await upstream.callTool(tool, given, call);
+      return await this.#notices.resources.run(upstream, tool, given, call);
     } finally {
       this.#inFlight -= 1;
     }
@@ -271,6 +289,7 @@ export class UpstreamConnection {
             if (upstream !== undefined && upstream === this.#upstream) this.#lost(why, upstream.waitUntil);
           },
           onToolsChanged: () => this.#relisting.changed(),
+          notices: this.#notices,
         },
         this.#owner,
       );
@@ -278,16 +297,15 @@ export class UpstreamConnection {
       if (this.#closed) throw new Error("closed");
       const { name, version, revision } = await upstream.connect();
       this.#relisting.reset();
+      await this.#instructions.see(upstream.instructions);
       // Before anything can be called, so that tools that changed in the meantime are blocked.
       const diff = await this.#tools.sync(this.#masked(await upstream.listTools()));
       if (gone !== undefined) throw new Error(gone);
       if (this.#closed) return void (await upstream.close());
       this.#upstream = upstream;
-      this.#requests.follow({
-        capabilities: upstream.capabilities,
-        ...(upstream.list !== undefined && { list: (...asked) => this.#listOf(...asked) }),
-      });
+      this.#requests.follow(upstream);
       this.#up();
+      this.#notices.connected(upstream);
       await this.#note("mcp.connected", `Server \`${this.name}\` is connected.`, {
         server: this.name,
         revision,

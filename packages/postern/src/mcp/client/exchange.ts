@@ -122,10 +122,18 @@ export class PendingRequests {
   askingCall(id: number | string): Exchange | undefined {
     const known = this.#asking.get(id);
     this.#asking.delete(id);
-    if (known !== undefined) return known;
-    const calls = [...this.#requests.values()].filter((exchange) => exchange !== undefined);
-    return calls.length === 1 ? calls[0] : undefined;
+    return known ?? this.call();
   }
+
+  readonly call = (): Exchange | undefined => {
+    let only: Exchange | undefined;
+    for (const exchange of this.#requests.values()) {
+      if (exchange === undefined) continue;
+      if (only !== undefined) return undefined;
+      only = exchange;
+    }
+    return only;
+  };
 
   begin(id: number | string, exchange: Exchange | undefined): void {
     this.#requests.set(id, exchange);

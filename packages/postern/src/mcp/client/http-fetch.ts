@@ -60,12 +60,13 @@ export function boundedFetch(options: BoundedFetchOptions): typeof fetch {
     const resetsAt = response.ok ? undefined : retryAfterOf(response, options.clock);
     if (exchange !== undefined) exchange.resetsAt = resetsAt ?? exchange.resetsAt;
     else if (resetsAt !== undefined) options.onWait?.(resetsAt);
+    const { incoming, pending } = options;
     const awaited: AwaitedRequests = {
       only: () => request?.id,
       isAwaited: () => true, // a body that answers another request is unreadable
       exchange: () => exchange,
+      call: () => exchange ?? (request === undefined ? pending.call() : undefined), // the stream that belongs to no request
     };
-    const { incoming, pending } = options;
     return boundedResponse(response, { incoming, pending, awaited, exchange }, options);
   };
 }

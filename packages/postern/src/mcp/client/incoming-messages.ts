@@ -1,9 +1,12 @@
 import { type Clock, isJsonObject, type JsonObject, messageOf } from "@postern/core";
+import { reaches } from "../../call/client-of-call.ts";
 import type { UpstreamRpcError } from "../../tools/rpc-error.ts";
+import { withOwnMeta } from "../protocol/revisions.ts";
 import type { Exchange } from "./exchange.ts";
 import { Inflow } from "./inflow.ts";
 import { type LargeMessage, largeBytes, readLargeMessage } from "./large-message.ts";
 import { answeredIn, readServerMessage, type ServerMessage, scalarMember } from "./server-message.ts";
+import type { UpstreamEvents } from "./upstream.ts";
 
 /** The requests of a connection that have no answer yet. */
 export interface AwaitedRequests {
@@ -12,6 +15,8 @@ export interface AwaitedRequests {
   readonly isAwaited: (id: number | string) => boolean;
   /** The exchange of this request, if the request is a tool call that waits. */
   readonly exchange: (id: number | string) => Exchange | undefined;
+  /** The call that a notification belongs to: over HTTP that of the stream, over pipes the only one that runs. */
+  readonly call: () => Exchange | undefined;
 }
 
 /** The messages of one text. */
@@ -30,8 +35,18 @@ interface MessageBytes {
 const nothing: ParsedMessages = { messages: [], asSent: false };
 
 const toolsChanged = "notifications/tools/list_changed";
-/** The other notifications that are read here. */
-const used = new Set(["notifications/progress", "notifications/cancelled"]);
+/** Notifications that the connection itself needs. */
+const used = new Set(["notifications/progress", "notifications/cancelled", "notifications/subscriptions/acknowledged"]);
+/** Only clients send them. */
+const ofClients = new Set(["notifications/initialized", "notifications/roots/list_changed"]);
+const listsChanged = new Map([
+  ["notifications/prompts/list_changed", "prompts"],
+  ["notifications/resources/list_changed", "resources"],
+] as const);
+const updated = "notifications/resources/updated";
+const logged = "notifications/message";
+/** A larger log message, update or unknown notification is dropped. */
+const mostNoticeBytes = 64 * 1024;
 const previewBytes = 512;
 const edgeBytes = 4_096;
 const methodFirst = new RegExp(String.raw`^\s*\{(?:\s*${scalarMember}\s*,)*?\s*"method"\s*:\s*"([^"\\]*)"`);
@@ -42,17 +57,17 @@ const methodFirst = new RegExp(String.raw`^\s*\{(?:\s*${scalarMember}\s*,)*?\s*"
  */
 export class IncomingMessages {
   readonly inflow: Inflow;
-  readonly #onToolsChanged: () => void;
+  readonly #events: Pick<UpstreamEvents, "onToolsChanged" | "notices">;
 
-  constructor(clock: Clock, onToolsChanged: () => void) {
+  constructor(clock: Clock, events: Pick<UpstreamEvents, "onToolsChanged" | "notices">) {
     this.inflow = new Inflow(clock);
-    this.#onToolsChanged = onToolsChanged;
+    this.#events = events;
   }
 
   /** @param bytes one JSON text, or text that is no message */
   read(bytes: Buffer, awaited: AwaitedRequests): ParsedMessages {
     const method = methodIn(bytes);
-    if (method !== undefined && !this.#isNeeded(method, bytes.length)) return nothing;
+    if (method !== undefined && !this.#isNeeded(method, bytes, awaited)) return nothing;
     return this.#messages(readServerMessage(bytes.toString("utf8")), { bytes, method, awaited });
   }
 
@@ -60,7 +75,7 @@ export class IncomingMessages {
   async readLarge(bytes: Buffer, awaited: AwaitedRequests): Promise<ParsedMessages> {
     if (bytes.length <= largeBytes) return this.read(bytes, awaited);
     const method = methodIn(bytes);
-    if (method !== undefined && !this.#isNeeded(method, bytes.length)) return nothing;
+    if (method !== undefined && !this.#isNeeded(method, bytes, awaited)) return nothing;
     const read = await readLargeMessage(bytes).catch((error: unknown): readonly ServerMessage[] => {
       const edges = [bytes.subarray(0, edgeBytes), bytes.subarray(-edgeBytes)].map((edge) => edge.toString("latin1"));
       const why = `cannot be read: ${messageOf(error)}`;
@@ -69,11 +84,10 @@ export class IncomingMessages {
     return { ...this.#messages(read, { bytes, method, awaited }), asSent: false };
   }
 
-  #messages(read: readonly LargeMessage[], { bytes, method, awaited }: MessageBytes): ParsedMessages {
+  #messages(read: readonly LargeMessage[], given: MessageBytes): ParsedMessages {
+    const { bytes, method } = given;
     if (read.length === 0) this.inflow.count(bytes.length);
-    const messages = read
-      .map((one) => this.#message(one, awaited, method === undefined))
-      .filter((message) => message !== undefined);
+    const messages = read.map((one) => this.#message(one, given)).filter((message) => message !== undefined);
     if (messages.length === 0 && read.length > 0 && method === undefined) this.inflow.count(bytes.length);
     const [first] = read;
     const asSent = read.length === 1 && first?.kind === "message" && first.asSent && messages[0] === first.message;
@@ -81,18 +95,61 @@ export class IncomingMessages {
   }
 
   /** Decides before anything is parsed, because a server may send very many notifications. */
-  #isNeeded(method: string, bytes: number): boolean {
-    this.inflow.count(bytes);
-    if (method === toolsChanged) this.#onToolsChanged();
-    if (method === noise || (method.startsWith("notifications/") && !used.has(method))) return false;
-    return this.inflow.admits();
+  #isNeeded(method: string, bytes: Buffer, awaited: AwaitedRequests): boolean {
+    this.inflow.count(bytes.length);
+    return method !== noise && this.#isWanted(method, bytes, awaited);
   }
 
-  #message(read: LargeMessage, awaited: AwaitedRequests, isUncounted: boolean): JsonObject | undefined {
+  #isWanted(method: string, { length }: Buffer, awaited: AwaitedRequests): boolean {
+    if (used.has(method) || !method.startsWith("notifications/")) return this.inflow.admits();
+    return this.#isTold(method, length <= mostNoticeBytes, awaited);
+  }
+
+  /** Whether a notification is for someone who wants it now. */
+  #isTold(method: string, isSmall: boolean, awaited: AwaitedRequests): boolean {
+    const { onToolsChanged, notices } = this.#events;
+    const list = listsChanged.get(method as "notifications/prompts/list_changed"); // any other name is not found
+    if (method === toolsChanged) onToolsChanged();
+    else if (list !== undefined) notices?.receive({ kind: "list", list });
+    if (method === toolsChanged || list !== undefined || ofClients.has(method)) return false;
+    if (method === updated) {
+      if (notices?.wantsUpdates !== true) return false;
+      if (isSmall && this.inflow.admitsNotice()) return true;
+      notices.receive({ kind: "updated" });
+      return false;
+    }
+    if (!isSmall) return false;
+    const call = awaited.call();
+    const isWanted =
+      method !== logged
+        ? call?.client !== undefined
+        : call === undefined
+          ? notices?.wantsMessages === true
+          : call.client?.logs !== undefined;
+    return isWanted && this.inflow.admitsNotice();
+  }
+
+  /** Passes a notification on that the connection itself does not need. */
+  #tell(method: string, given: JsonObject, awaited: AwaitedRequests): void {
+    const params = withOwnMeta(given);
+    const call = awaited.call();
+    if (method === updated) this.#events.notices?.receive({ kind: "updated", params });
+    else if (method !== logged) call?.client?.tell(method, params);
+    else if (call === undefined) this.#events.notices?.receive({ kind: "message", params });
+    else if (reaches(params["level"], call.client?.logs?.from ?? "emergency")) call.client?.tell(method, params);
+  }
+
+  #message(read: LargeMessage, { bytes, method: seen, awaited }: MessageBytes): JsonObject | undefined {
     if (read.kind === "unreadable") return this.unreadable(read.id ?? awaited.only(), read.why, awaited);
     const { asText } = read;
     const { method, id = awaited.only() } = read.message;
-    if (typeof method === "string") return isUncounted && !this.#isNeeded(method, 0) ? undefined : read.message;
+    if (typeof method === "string") {
+      if (seen === undefined && !this.#isWanted(method, bytes, awaited)) return undefined;
+      const { id: asked, params } = read.message;
+      if (asked !== undefined || used.has(method)) return read.message;
+      if (bytes.length <= mostNoticeBytes) this.#tell(method, isJsonObject(params) ? params : {}, awaited);
+      return undefined;
+    }
     if ((typeof id !== "number" && typeof id !== "string") || !awaited.isAwaited(id)) return undefined;
     const message = read.message["id"] === undefined ? { ...read.message, id } : read.message;
     const exchange = awaited.exchange(id);

@@ -8,15 +8,20 @@ const lineBytes = 64;
 /** Notifications and requests of a server that are read: at once, and in each second after that. The others are dropped. */
 const burstMessages = 100;
 const messagesPerSecond = 50;
+/** Of what a server tells by itself, apart from its questions and progress. */
+const burstNotices = 100;
+const noticesPerSecond = 50;
 
 /** Limits what one server may send unasked, so that it does not slow down the other servers. */
 export class Inflow {
   readonly #bytes: Bucket;
   readonly #messages: Bucket;
+  readonly #notices: Bucket;
 
   constructor(clock: Clock) {
     this.#bytes = new Bucket(clock, burstBytes, bytesPerSecond);
     this.#messages = new Bucket(clock, burstMessages, messagesPerSecond);
+    this.#notices = new Bucket(clock, burstNotices, noticesPerSecond);
   }
 
   /** Counts bytes that no call waits for. */
@@ -27,6 +32,11 @@ export class Inflow {
   /** Whether one more notification or request is read. */
   admits(): boolean {
     return this.#messages.takeIfThere(1);
+  }
+
+  /** Whether one more log message, update or unknown notification is read. */
+  admitsNotice(): boolean {
+    return this.#notices.takeIfThere(1);
   }
 
   /** How long nothing more is read from the server; 0 if reading continues. */

@@ -1,8 +1,10 @@
 import { type Clock, isJsonObject, type Json, type JsonObject } from "@postern/core";
+import { type LogLevel, reaches } from "../../call/client-of-call.ts";
 import { LostAnswer, mostAnswerBytes, tooManyBytes } from "../../results/raw-result.ts";
 import type { UpstreamRpcError } from "../../tools/rpc-error.ts";
 import { parameterHeaders } from "../protocol/parameter-headers.ts";
 import { RpcFault, rpcCodes } from "../protocol/peer.ts";
+import { withOwnMeta } from "../protocol/revisions.ts";
 import { answerIn } from "./call-result.ts";
 import { ClientLink, type ServerFacts } from "./client-link.ts";
 import { Exchange } from "./exchange.ts";
@@ -65,6 +67,9 @@ export class McpUpstream implements Upstream {
   readonly #answerBytes: number;
   readonly #mayAsk: readonly Askable[];
   readonly #name: string;
+  /** What a server of 2025 was asked for. */
+  #logsFrom: LogLevel | undefined;
+  readonly #leaving = new Map<string, Promise<void>>();
   #over = false;
 
   constructor(address: ServerAddress, options: McpUpstreamOptions) {
@@ -86,8 +91,7 @@ export class McpUpstream implements Upstream {
     this.#link = new ClientLink(address, {
       ...{ clock, name, startTimeoutMs, spoken: options.spoken, revision: options.revision, mayAsk },
       limitBytes: answerBytes + envelopeBytes,
-      onClose: (why) => this.#gone(why),
-      onToolsChanged: () => events.onToolsChanged(),
+      events: { ...events, onClose: (why) => this.#gone(why) },
     });
   }
 
@@ -101,6 +105,11 @@ export class McpUpstream implements Upstream {
 
   get capabilities(): JsonObject | undefined {
     return this.#link.peer?.capabilities;
+  }
+
+  get instructions(): string | undefined {
+    const stated = this.#link.peer?.facts?.["instructions"];
+    return typeof stated === "string" ? stated : undefined;
   }
 
   readonly list = async (method: string, member: string): Promise<readonly JsonObject[]> => {
@@ -150,6 +159,7 @@ export class McpUpstream implements Upstream {
     const peer = this.#connected(name);
     if (call.signal.aborted)
       throw notSentError(`Tool \`${name}\`: the call was cancelled before anything was sent.`, call.signal.reason);
+    if (call.client?.logs?.isAsked === true) await this.askForLogs(call.client.logs.from);
     let more: JsonObject = {};
     for (let round = 0; round < mostRounds; round += 1) {
       const params = call.method === undefined ? { name, arguments: given } : given;
@@ -215,6 +225,36 @@ export class McpUpstream implements Upstream {
     return Array.isArray(contents) ? contents.filter(isJsonObject) : [];
   }
 
+  async subscribe(uri: string, signal: AbortSignal, onMissed: () => void): Promise<void> {
+    const peer = this.#connected("resources/subscribe");
+    const options = { timeoutMs: resourceTimeoutMs };
+    try {
+      if (!peer.isOld) return await this.#link.follow(peer, uri, signal, onMissed);
+      await this.#leaving.get(uri); // over HTTP a later request may arrive first
+      await peer.request("resources/subscribe", { uri }, options);
+    } catch (error) {
+      const rpcError = error instanceof RpcFault ? rpcErrorOf(error) : undefined;
+      throw refusedCall(`Resource \`${uri.slice(0, 200)}\`: ${reasonOf(error)}`, rpcError, true, error);
+    }
+    const leave = (): void => {
+      const left = peer.request("resources/unsubscribe", { uri }, options).then(ignored, ignored);
+      this.#leaving.set(uri, left);
+      void left.finally(() => this.#leaving.delete(uri));
+    };
+    if (signal.aborted) leave();
+    else signal.addEventListener("abort", leave, { once: true });
+  }
+
+  async askForLogs(from: LogLevel): Promise<void> {
+    const { peer } = this.#link;
+    if (peer?.isOld !== true || peer.capabilities["logging"] === undefined) return;
+    // Other clients are told from `info` on, whatever this one wants.
+    const level = [from, "info" as const, ...(this.#logsFrom === undefined ? [] : [this.#logsFrom])].reduce(lower);
+    if (level === this.#logsFrom) return;
+    this.#logsFrom = level;
+    await peer.request("logging/setLevel", { level }, { timeoutMs: resourceTimeoutMs }).catch(ignored);
+  }
+
   async ping(): Promise<void> {
     const peer = this.#connected("ping");
     try {
@@ -228,6 +268,7 @@ export class McpUpstream implements Upstream {
 
   async close(): Promise<void> {
     this.#over = true;
+    this.#link.leave();
     this.#link.abort();
     if (this.#underWay.size > 0) await this.#atMost(graceMs, Promise.all([...this.#underWay.values()]));
     for (const breakOff of this.#underWay.keys()) breakOff("the connection was closed");
@@ -269,6 +310,7 @@ export class McpUpstream implements Upstream {
   #gone(why: string): void {
     if (this.#over) return;
     this.#over = true;
+    this.#link.leave();
     if (this.#address.kind === "stdio") for (const breakOff of this.#underWay.keys()) breakOff(why);
     this.#events.onClose(why);
   }
@@ -276,11 +318,8 @@ export class McpUpstream implements Upstream {
 
 /** The result of a request that calls no tool, without what belongs to the protocol and the connection. */
 function wholeOf({ result = {}, asText }: Exchange): UpstreamAnswer {
-  const { resultType: _, ttlMs: _ttl, cacheScope: _scope, _meta: stated, ...own } = result;
-  const meta = Object.entries(isJsonObject(stated) ? stated : {}).filter(
-    ([key]) => !key.startsWith("io.modelcontextprotocol/"),
-  );
-  const structured: JsonObject = meta.length === 0 ? own : { ...own, _meta: Object.fromEntries(meta) };
+  const { resultType: _, ttlMs: _ttl, cacheScope: _scope, ...own } = result;
+  const structured = withOwnMeta(own);
   return { content: [], structured, isError: false, asText };
 }
 
@@ -290,6 +329,10 @@ function withheldFrom(refused: UpstreamRpcError | undefined, mayAsk: readonly As
     refused?.code === rpcCodes.capabilityMissing && isJsonObject(refused.data) && refused.data["requiredCapabilities"];
   if (!isJsonObject(required)) return undefined;
   return askable.find((kind) => required[kind] !== undefined && !mayAsk.includes(kind));
+}
+
+function lower(one: LogLevel, other: LogLevel): LogLevel {
+  return reaches(one, other) ? other : one;
 }
 
 function rpcErrorOf({ code, message, data }: RpcFault): UpstreamRpcError {

@@ -2,9 +2,11 @@ import type { Clock, JsonObject } from "@postern/core";
 import type { ConnectionOwner } from "../../connections/connection-repository.ts";
 import type { LostAnswer } from "../../results/raw-result.ts";
 import { signInNeededIn } from "../../tools/sign-in-needed.ts";
+import { ResourceSubscriptions } from "./resource-subscriptions.ts";
 import { reasonOf } from "./sdk-faults.ts";
 import {
   isWorthResending,
+  type NoticeReceiver,
   notSentError,
   type Upstream,
   type UpstreamAnswer,
@@ -14,9 +16,11 @@ import {
 
 /** A connection that no call used for this long is closed. */
 const idleMs = 5 * 60_000;
+const reopenMs = 10_000;
 
 export interface PersonalUpstreamsOptions {
   readonly clock: Clock;
+  readonly redact: (params: JsonObject) => JsonObject;
   readonly open: (events: UpstreamEvents, owner: ConnectionOwner) => Promise<Upstream>;
 }
 
@@ -34,6 +38,7 @@ export class PersonalUpstreams {
   readonly #server: string;
   readonly #options: PersonalUpstreamsOptions;
   readonly #open = new Map<string, OpenUpstream>();
+  readonly #followed = new Map<string, ResourceSubscriptions>();
   readonly #ending = new Set<Promise<void>>();
   #closed = false;
 
@@ -65,6 +70,7 @@ export class PersonalUpstreams {
     this.#open.delete(key);
     if (open === undefined) return;
     open.cancelIdle();
+    if (this.#isFollowed(key)) this.#openLater(owner);
     const ended: Promise<void> = open.connected
       .then((upstream) => upstream.close(), ignored)
       .finally(() => this.#ending.delete(ended));
@@ -73,6 +79,7 @@ export class PersonalUpstreams {
 
   async close(): Promise<void> {
     this.#closed = true;
+    for (const followed of [...this.#followed.values()]) followed.close();
     for (const key of [...this.#open.keys()]) this.forget(JSON.parse(key) as ConnectionOwner); // the keys are made above
     await Promise.all(this.#ending);
   }
@@ -89,12 +96,36 @@ export class PersonalUpstreams {
     open.cancelIdle();
     try {
       const upstream = await this.#connected(tool, open);
-      return await upstream.callTool(tool, given, call);
+      return await this.#subscriptionsOf(owner).run(upstream, tool, given, call);
     } finally {
       open.inFlight -= 1;
-      if (open.inFlight === 0 && this.#open.get(JSON.stringify(owner)) === open)
-        open.cancelIdle = this.#options.clock.in(idleMs, () => this.forget(owner), false);
+      this.#rest(owner, open);
     }
+  }
+
+  /** A connection that nothing uses is closed after a while. */
+  #rest(owner: ConnectionOwner, open: OpenUpstream): void {
+    const key = JSON.stringify(owner);
+    if (open.inFlight > 0 || this.#open.get(key) !== open || this.#isFollowed(key)) return;
+    open.cancelIdle();
+    open.cancelIdle = this.#options.clock.in(idleMs, () => this.forget(owner), false);
+  }
+
+  /** What the clients of one person follow: updates reach only them. */
+  #subscriptionsOf(owner: ConnectionOwner): ResourceSubscriptions {
+    const key = JSON.stringify(owner);
+    const { clock, redact } = this.#options;
+    const onEmpty = (): void => {
+      const open = this.#open.get(key);
+      if (open !== undefined) this.#rest(owner, open);
+    };
+    const followed = this.#followed.get(key) ?? new ResourceSubscriptions(this.#server, { clock, redact, onEmpty });
+    this.#followed.set(key, followed);
+    return followed;
+  }
+
+  #isFollowed(key: string): boolean {
+    return (this.#followed.get(key)?.size ?? 0) > 0;
   }
 
   async #connected(tool: string, { connected }: OpenUpstream): Promise<Upstream> {
@@ -112,25 +143,55 @@ export class PersonalUpstreams {
     const key = JSON.stringify(owner);
     const found = this.#open.get(key);
     if (found !== undefined) return found;
+    const onGone = (): void => {
+      if (this.#open.get(key) !== open) return;
+      this.#gone(key, open);
+      if (this.#isFollowed(key)) this.#openLater(owner);
+    };
     const open: OpenUpstream = {
-      connected: this.#connect(owner, () => this.#gone(key, open)),
+      connected: this.#connect(owner, onGone),
       inFlight: 0,
       cancelIdle: ignored,
     };
-    open.connected.catch(() => this.#gone(key, open)); // the calls that wait receive the rejection
+    open.connected.catch((error: unknown) => {
+      if (signInNeededIn(error) === undefined) onGone();
+      else this.#gone(key, open);
+    }); // the calls that wait receive the rejection
     this.#open.set(key, open);
     return open;
   }
 
   async #connect(owner: ConnectionOwner, onClose: () => void): Promise<Upstream> {
-    const upstream = await this.#options.open({ onClose, onToolsChanged: ignored }, owner);
+    const followed = this.#subscriptionsOf(owner);
+    const notices: NoticeReceiver = {
+      get wantsUpdates() {
+        return followed.size > 0;
+      },
+      wantsMessages: false,
+      receive: (notice) => {
+        if (notice.kind === "updated") followed.updated(notice.params);
+      },
+    };
+    const upstream = await this.#options.open({ onClose, onToolsChanged: ignored, notices }, owner);
     try {
       await upstream.connect();
+      followed.connected(upstream);
       return upstream;
     } catch (error) {
       await upstream.close();
       throw error;
     }
+  }
+
+  /** What a person's clients follow is followed again, also without a call. */
+  #openLater(owner: ConnectionOwner): void {
+    this.#options.clock.in(
+      reopenMs,
+      () => {
+        if (!this.#closed && this.#isFollowed(JSON.stringify(owner))) this.#opened(owner);
+      },
+      false,
+    );
   }
 
   #gone(key: string, open: OpenUpstream): void {

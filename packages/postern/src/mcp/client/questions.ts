@@ -50,7 +50,10 @@ export async function answersTo(
       );
   }
   if (client === undefined)
-    throw new RpcFault(rpcCodes.internal, "The caller of this call is no client that can be asked.");
+    throw new RpcFault(
+      rpcCodes.internal,
+      "No client is known that can be asked: the caller is none, or several calls run and the question came outside of their streams.",
+    );
   return client.ask(questions, hasBegun);
 }
 

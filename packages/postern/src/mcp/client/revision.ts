@@ -12,13 +12,16 @@ export type KnownServer =
       readonly discovered: JsonObject;
     };
 
-/** What is assumed of a server whose revision is configured: the server is not asked. */
-export function assumedOf(revision: Revision | undefined): KnownServer | undefined {
-  if (revision === undefined) return undefined;
+/** A server that is configured to speak an old revision is not asked: some exit when they are. */
+export function configuredAs(revision: Revision | undefined): KnownServer | undefined {
+  return revision === undefined || revision === newest ? undefined : { isOld: true };
+}
+
+/** What a server is that does not say. It may have less than assumed: its lists then fail, and add nothing. */
+export function assumedOf(revision: Revision | undefined): KnownServer {
   return revision === newest ? { isOld: false, discovered: assumed } : { isOld: true };
 }
 
-/** It may have less: its lists then fail, and add nothing. */
 const assumed: JsonObject = {
   supportedVersions: [newest],
   capabilities: { tools: { listChanged: true }, resources: {}, prompts: {}, completions: {} },

@@ -2,11 +2,11 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { type Clock, isJsonObject, type Json, type JsonObject } from "@postern/core";
 import { pageType } from "../../tools/ui.ts";
 import { encoded, type ParameterHeader } from "../protocol/parameter-headers.ts";
-import { isMessageId, Peer, type PeerRequest, RpcFault, type Send } from "../protocol/peer.ts";
+import { isMessageId, Peer, type PeerRequest, RpcFault, rpcCodes, type Send } from "../protocol/peer.ts";
 import { metaKeys, newest, oldRevisions, type Revision } from "../protocol/revisions.ts";
-import type { Exchange, PendingRequests } from "./exchange.ts";
+import { Exchange, type PendingRequests } from "./exchange.ts";
 import { type Askable, answersTo, capabilitiesFor, everyCapability } from "./questions.ts";
-import type { KnownServer } from "./revision.ts";
+import { assumedOf, type KnownServer } from "./revision.ts";
 
 const clientInfo = { name: "postern", version: "1" };
 /** MCP Apps: a server lists the pages of its tools only to a client that declares this extension. */
@@ -49,12 +49,20 @@ export class ServerPeer {
   /** A late answer to the question which revision the server speaks. */
   discovered: JsonObject | undefined;
   #isOld = false;
+  /** Streams of changes that the server has not confirmed yet, by the ids of their requests. */
+  readonly #unconfirmed = new Map<unknown, (honored: JsonObject) => void>();
   onclose: (() => void) | undefined;
 
   constructor(transport: Transport, options: ServerPeerOptions) {
     this.#transport = transport;
     this.#options = options;
-    this.#peer = new Peer({ send: this.#sender({}), answer: (asked) => this.#answer(asked) });
+    this.#peer = new Peer({
+      send: this.#sender({}),
+      answer: (asked) => this.#answer(asked),
+      onNotification: (method, params) => {
+        if (method === "notifications/subscriptions/acknowledged") this.#confirm(params);
+      },
+    });
     transport.onmessage = (message) => {
       const read = message as unknown as JsonObject; // it was read as one
       if (read["method"] === undefined && isMessageId(read["id"])) this.#settle(read);
@@ -112,6 +120,41 @@ export class ServerPeer {
     });
   }
 
+  /**
+   * Resolves when the server ends the stream.
+   *
+   * @param onBegin called with what the server is going to tell
+   */
+  async listen(notifications: JsonObject, signal: AbortSignal, onBegin: (honored: JsonObject) => void): Promise<void> {
+    const broken = new AbortController();
+    const onBroken = (): void => broken.abort(new Error("the stream of its changes broke off"));
+    // Over pipes the stream ends with the process.
+    const exchange =
+      this.#transport.hasPerRequestStream === true ? new Exchange(this.#options.clock, ignored, onBroken) : undefined;
+    const ended = AbortSignal.any([signal, broken.signal]);
+    const send = this.#sender({ signal: ended, ...(exchange !== undefined && { exchange }) });
+    let id: unknown;
+    try {
+      await this.#peer.ask("subscriptions/listen", this.#withEnvelope({ notifications }, undefined), {
+        signal: ended,
+        send: (message) => {
+          if (message["method"] === "subscriptions/listen") id = message["id"];
+          this.#unconfirmed.set(id, onBegin);
+          send(message);
+        },
+      });
+    } finally {
+      exchange?.end();
+      this.#unconfirmed.delete(id);
+    }
+  }
+
+  #confirm({ notifications, _meta: meta }: JsonObject): void {
+    const id = isJsonObject(meta) ? meta[metaKeys.subscriptionId] : undefined;
+    const confirm = this.#unconfirmed.get(id) ?? this.#unconfirmed.get(Number(id)); // a server may answer `"7"` to 7
+    confirm?.(isJsonObject(notifications) ? notifications : {});
+  }
+
   async #within(
     timeoutMs: number,
     method: string,
@@ -149,6 +192,7 @@ export class ServerPeer {
   /** Since 2026-07-28 every request states its revision and what its client can do. */
   #withEnvelope(params: JsonObject, exchange: Exchange | undefined): JsonObject {
     const { _meta: meta } = params;
+    const logs = this.capabilities["logging"] === undefined ? undefined : exchange?.client?.logs;
     return {
       ...params,
       _meta: {
@@ -159,6 +203,7 @@ export class ServerPeer {
           ...capabilitiesFor(this.#options.mayAsk, exchange?.client?.capabilities ?? {}),
           ...ownCapabilities,
         },
+        ...(logs !== undefined && { [metaKeys.logLevel]: logs.from }),
       },
     };
   }
@@ -196,8 +241,9 @@ export class ServerPeer {
     };
   }
 
-  async #asked(): Promise<KnownServer> {
-    const { probeTimeoutMs, signal } = this.#options;
+  /** @param isAgain a server of 2026 may refuse a request for its revision and name that revision: it is asked once more */
+  async #asked(isAgain = false): Promise<KnownServer> {
+    const { probeTimeoutMs, signal, offered } = this.#options;
     const answered = this.request("server/discover", {}, { signal });
     answered.then(
       (result) => {
@@ -209,9 +255,10 @@ export class ServerPeer {
     const cancelWait = this.#options.clock.in(probeTimeoutMs, () => resolve(undefined));
     try {
       const result = await Promise.race([answered, late]);
-      return result !== undefined && isNewest(result) ? { isOld: false, discovered: result } : { isOld: true };
+      return result !== undefined && isNewest(result) ? { isOld: false, discovered: result } : assumedOf(offered);
     } catch (error) {
-      if (error instanceof RpcFault) return { isOld: true };
+      if (!isAgain && error instanceof RpcFault && namesNewest(error)) return await this.#asked(true);
+      if (error instanceof RpcFault || offered === newest) return assumedOf(offered);
       throw error;
     } finally {
       cancelWait();
@@ -234,6 +281,13 @@ export class ServerPeer {
     this.#peer.tell("notifications/initialized");
   }
 }
+
+function namesNewest({ code, data }: RpcFault): boolean {
+  const { supported } = isJsonObject(data) ? data : ({} as JsonObject);
+  return code === rpcCodes.revisionUnsupported && Array.isArray(supported) && supported.includes(newest as Json);
+}
+
+function ignored(): void {}
 
 function isNewest({ supportedVersions, capabilities: stated }: JsonObject): boolean {
   return Array.isArray(supportedVersions) && supportedVersions.includes(newest as Json) && isJsonObject(stated);

@@ -1,26 +1,16 @@
 import type { Json, JsonObject } from "@postern/core";
 import { LostAnswer } from "../../results/raw-result.ts";
-import type { AnyTool, LocalTool } from "../../tools/kinds.ts";
+import type { LocalTool } from "../../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
 import { publicName } from "../../tools/upstream-names.ts";
 import { type CallUpstream, upstreamCallOf } from "./adapter.ts";
 import type { ToolRegistrar } from "./server-collection.ts";
 import type { ServerConfig } from "./server-config.ts";
+import { featuresIn } from "./server-features.ts";
+import type { ServerInstructions } from "./server-instructions.ts";
+import type { ServerNotices } from "./server-notices.ts";
 import { termsOf } from "./terms.ts";
 import type { Upstream } from "./upstream.ts";
-
-/** What a server has beside tools. Lists are read as its list of tools is; every other request is a call. */
-export interface ServerFeatures {
-  /** What it declares. */
-  readonly capabilities: JsonObject;
-  list(method: string, member: string): Promise<readonly JsonObject[]>;
-}
-
-const featuresOfTools = new WeakMap<AnyTool, ServerFeatures>();
-
-export function featuresOf(tool: AnyTool | undefined): ServerFeatures | undefined {
-  return tool && featuresOfTools.get(tool);
-}
 
 /** The tool that stands for a server's resources, prompts and completions. It is not listed. */
 export function requestsToolName(server: string): string {
@@ -40,47 +30,67 @@ const requests = {
     properties: { ref: object, argument: object, context: object },
     required: ["ref", "argument"],
   },
+  subscribe: { method: "resources/subscribe", properties: { uri: text }, required: ["uri"] },
+  unsubscribe: { method: "resources/unsubscribe", properties: { uri: text }, required: ["uri"] },
 } as const;
 
 export const actionOf: ReadonlyMap<string, string> = new Map(
   Object.entries(requests).map(([action, { method }]) => [method, action]),
 );
 
+export interface ServerRequestsOptions {
+  readonly registry: ToolRegistrar;
+  readonly call: CallUpstream;
+  readonly list: (method: string, member: string) => Promise<readonly JsonObject[]>;
+  readonly notices: ServerNotices;
+  readonly instructions: ServerInstructions;
+  readonly redact: (text: string) => string;
+}
+
 /**
  * Registers one unlisted tool for a server that has resources, prompts or completions, so that a request for them passes the
- * same gates as a call of a tool.
+ * same gates as a call of a tool. Shows the MCP server of the runtime what else the server has.
  */
 export class ServerRequests {
   readonly #server: string;
   readonly #config: ServerConfig;
-  readonly #registry: ToolRegistrar;
-  readonly #call: CallUpstream;
+  readonly #options: ServerRequestsOptions;
   #isRegistered = false;
 
-  constructor(
-    server: string,
-    config: ServerConfig,
-    { registry, call }: { readonly registry: ToolRegistrar; readonly call: CallUpstream },
-  ) {
+  constructor(server: string, config: ServerConfig, options: ServerRequestsOptions) {
     this.#server = server;
     this.#config = config;
-    this.#registry = registry;
-    this.#call = call;
+    this.#options = options;
   }
 
   /** The server is connected, and declares what it has. */
-  follow({ capabilities = {}, list }: Pick<Upstream, "capabilities" | "list">): void {
-    const hasSome = ["resources", "prompts", "completions"].some((name) => capabilities[name] !== undefined);
-    if (!hasSome || list === undefined) {
-      if (this.#isRegistered) this.#registry.unregister(requestsToolName(this.#server));
+  follow({ capabilities }: Pick<Upstream, "capabilities">): void {
+    const { registry } = this.#options;
+    if (capabilities !== undefined) this.#show(capabilities);
+    if (!["resources", "prompts", "completions"].some((name) => capabilities?.[name] !== undefined)) {
+      if (this.#isRegistered) registry.unregister(requestsToolName(this.#server));
       this.#isRegistered = false;
       return;
     }
     const tool = this.#tool();
-    featuresOfTools.set(tool, { capabilities, list });
     const { riskSource } = this.#terms();
-    this.#registry.register(tool, { server: this.#server, riskSource, unlisted: true, replace: this.#isRegistered });
+    registry.register(tool, { server: this.#server, riskSource, unlisted: true, replace: this.#isRegistered });
     this.#isRegistered = true;
+  }
+
+  #show(capabilities: JsonObject): void {
+    const { registry, list, notices, call, instructions, redact } = this.#options;
+    featuresIn(registry).set(this.#server, {
+      ...{ capabilities, list },
+      askForLogs: (from) => notices.askForLogs(from),
+      repeat: async (method, uri, client, principal) => {
+        const { signal } = new AbortController();
+        await call(method, { uri }, { method, client, principal, signal, idempotencyKey: "", onProgress: ignored });
+      },
+      get instructions() {
+        return instructions.trusted && redact(instructions.trusted);
+      },
+    });
   }
 
   #terms(): ReturnType<typeof termsOf> {
@@ -110,8 +120,10 @@ export class ServerRequests {
   }
 
   async #send(method: string, given: JsonObject, context: ToolContext): Promise<ToolAnswer> {
-    const answer = await this.#call(method, given, { ...upstreamCallOf(context), method });
+    const answer = await this.#options.call(method, given, { ...upstreamCallOf(context), method });
     if (answer instanceof LostAnswer) return answer as unknown as ToolAnswer; // `toRawResult` takes it
     return { content: [], structured: answer.structured as Json }; // `toRawResult` takes a `LargeJson` too
   }
 }
+
+function ignored(): void {}

@@ -7,7 +7,7 @@
  * local one), terms.ts (risk, effects, scopes), pins.ts (trusted definitions), servers.ts (all servers).
  */
 import type { Json, JsonObject, Principal, ProgressCount } from "@postern/core";
-import type { ClientOfCall } from "../../call/client-of-call.ts";
+import type { ClientOfCall, LogLevel } from "../../call/client-of-call.ts";
 import type { LargeJson } from "../../results/large-json.ts";
 import type { LostAnswer } from "../../results/raw-result.ts";
 import { type UpstreamRpcError, withRpcError } from "../../tools/rpc-error.ts";
@@ -62,7 +62,22 @@ export interface UpstreamCall {
   readonly client?: ClientOfCall | undefined;
 }
 
+/** What a server tells by itself, and belongs to no call. */
+export type ServerNotice =
+  | { readonly kind: "list"; readonly list: "prompts" | "resources" }
+  /** Without `params` any resource may have changed, because notifications were dropped. */
+  | { readonly kind: "updated"; readonly params?: JsonObject }
+  | { readonly kind: "message"; readonly params: JsonObject };
+
+/** Takes what a server tells by itself. What it does not want is dropped unread. */
+export interface NoticeReceiver {
+  readonly wantsUpdates: boolean;
+  readonly wantsMessages: boolean;
+  receive(notice: ServerNotice): void;
+}
+
 export interface UpstreamEvents {
+  readonly notices?: NoticeReceiver;
   /** Called once when the connection ends without a call of `close`. */
   readonly onClose: (why: string) => void;
   readonly onToolsChanged: () => void;
@@ -84,6 +99,12 @@ export interface Upstream {
   readonly list?: (method: string, member: string) => Promise<readonly JsonObject[]>;
   /** The contents of one resource. */
   readResource(uri: string): Promise<readonly JsonObject[]>;
+  /** Resolves when the server tells of changes of this resource, until `signal` is aborted. `onMissed`: it may have missed some. */
+  subscribe?(uri: string, signal: AbortSignal, onMissed: () => void): Promise<void>;
+  /** Asks the server for log messages from this level on, beside what others asked for. Never rejects. */
+  askForLogs?(from: LogLevel): Promise<void>;
+  /** What it tells models about itself. */
+  readonly instructions?: string | undefined;
   /** Rejects when the server does not answer; then `onClose` follows. */
   ping(): Promise<void>;
   /** Ends the child process or the session, and waits for it. Never rejects. */

@@ -1,3 +1,5 @@
+import { isJsonObject, type JsonObject } from "@postern/core";
+
 /** Newest first. */
 export const revisions = ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const;
 export type Revision = (typeof revisions)[number];
@@ -17,3 +19,11 @@ export const metaKeys = {
   serverInfo: "io.modelcontextprotocol/serverInfo",
   subscriptionId: "io.modelcontextprotocol/subscriptionId",
 } as const;
+
+/** The members without those of `_meta` that belong to the connection. */
+export function withOwnMeta({ _meta: stated, ...own }: JsonObject): JsonObject {
+  const meta = Object.entries(isJsonObject(stated) ? stated : {}).filter(
+    ([key]) => !key.startsWith("io.modelcontextprotocol/"),
+  );
+  return meta.length === 0 ? own : { ...own, _meta: Object.fromEntries(meta) };
+}

@@ -18,8 +18,9 @@ import { answerOf, relayedError } from "./answer.ts";
 import { type CallParts, callOptions, sessionOf } from "./call-parts.ts";
 import { withBytes } from "./media.ts";
 import { type OfferTarget, promisesStructure, targetOf } from "./offer.ts";
-import { linkHere, serversAt } from "./relay.ts";
+import { linkHere } from "./relay.ts";
 import type { McpRequest } from "./request-source.ts";
+import { relayedAt } from "./visible-servers.ts";
 
 /** A client that reads progress waits longer than others, but most give up after 60 s. */
 const listenerWaitMs = 45_000;
@@ -72,7 +73,7 @@ function linksHere(
 ): CallToolResult {
   const { server } = parts.runtime.tools.offer(tool, action)?.facts ?? {};
   const isLinked = answer.content.some(({ type }) => type === "resource_link" || type === "resource");
-  if (!isLinked || server === undefined || source.server !== undefined || serversAt(server, parts).length === 0)
+  if (!isLinked || server === undefined || source.server !== undefined || relayedAt(server, parts.runtime).length === 0)
     return answer;
   const content = answer.content.map((block) => linkHere(block as unknown as Json, server, source)); // plain JSON
   return { ...answer, content: content as unknown as CallToolResult["content"] };

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from "@postern/core";
-import type { ClientOfCall, Named, ServerQuestion } from "../../call/client-of-call.ts";
+import type { ClientOfCall, Named, ResourceListener, ServerQuestion } from "../../call/client-of-call.ts";
 import { type PeerRequest, RpcFault, rpcCodes } from "../protocol/peer.ts";
+import type { RequestSource } from "./request-source.ts";
 
 /**
  * Checks that a client can be asked.
@@ -31,14 +32,16 @@ function nameOf(method: string): string {
   return method === "sampling/createMessage" ? "sampling" : method === "roots/list" ? "roots" : "elicitation";
 }
 
-/** A client of 2025-11-25: it is asked by a request on the stream of its call. */
+/** A client of 2025-11-25: it is asked by a request on the stream of its call. Without a level it is told what is no debugging. */
 export function pushingClient(
-  { ask, tell }: Pick<PeerRequest<unknown>, "ask" | "tell">,
+  { ask, tell, context }: Pick<PeerRequest<RequestSource>, "ask" | "tell" | "context">,
   capabilities: JsonObject,
 ): ClientOfCall {
+  const from = context.session?.logsFrom;
   return {
     capabilities,
     tell,
+    logs: { from: from ?? "info", isAsked: from !== undefined },
     ask: async (questions) => {
       checkCanBeAsked(questions, capabilities);
       const answers = Object.entries(questions).map(
@@ -47,4 +50,12 @@ export function pushingClient(
       return Object.fromEntries(await Promise.all(answers));
     },
   };
+}
+
+/** A client that subscribes. Its call cannot ask it for anything. */
+export function followingClient(listener: ResourceListener | undefined): ClientOfCall {
+  const ask = (): never => {
+    throw new RpcFault(rpcCodes.internal, "A client is asked for nothing while it subscribes.");
+  };
+  return { capabilities: {}, tell: () => undefined, ask, listener };
 }

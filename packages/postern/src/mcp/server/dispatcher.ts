@@ -1,17 +1,19 @@
-import { isJsonObject, type JsonObject } from "@postern/core";
-import type { ClientOfCall } from "../../call/client-of-call.ts";
+import { isJsonObject, type JsonObject, shown } from "@postern/core";
+import { type ClientOfCall, logLevels, type ResourceListener } from "../../call/client-of-call.ts";
 import { type PeerRequest, RpcFault, rpcCodes } from "../protocol/peer.ts";
 import { metaKeys, newest, oldRevisions } from "../protocol/revisions.ts";
 import { callTool } from "./call.ts";
 import type { CallParts } from "./call-parts.ts";
-import { pushingClient } from "./client-capabilities.ts";
+import { followingClient, pushingClient } from "./client-capabilities.ts";
 import type { HeldCalls } from "./held-calls.ts";
+import { instructionsHere } from "./instructions.ts";
 import { inMode, listIn } from "./modes.ts";
-import { capabilitiesHere, listed, relayed, serversAt } from "./relay.ts";
+import { capabilitiesHere, listed, relayed } from "./relay.ts";
 import type { McpRequest, RequestSource } from "./request-source.ts";
 import { artifactTemplate, readResource } from "./resources.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 import type { ToolIndex } from "./tool-index.ts";
+import { relayedAt, serversAt, serversFor } from "./visible-servers.ts";
 
 export interface DispatchParts extends CallParts {
   readonly name: string;
@@ -42,11 +44,21 @@ const asking: ReadonlyMap<string, AskingMethod> = new Map<string, AskingMethod>(
 ]);
 
 const ofRevisions: { readonly [revision in "old" | "new"]: ReadonlyMap<string, McpMethod> } = {
-  old: new Map<string, McpMethod>([...Object.entries(both), ["initialize", initialize], ["ping", () => ({})]]),
+  old: new Map<string, McpMethod>([
+    ...Object.entries(both),
+    ["initialize", initialize],
+    ["ping", () => ({})],
+    ["resources/subscribe", follow],
+    ["resources/unsubscribe", follow],
+    ["logging/setLevel", setLevel],
+  ]),
   new: new Map<string, McpMethod>([
     ...Object.entries(both),
-    ["server/discover", ({ source }, parts) => ({ supportedVersions: [newest], ...described(source, parts) })],
-    ["subscriptions/listen", (request, { subscriptions }) => subscriptions.listen(request, tools)],
+    [
+      "server/discover",
+      async ({ source }, parts) => ({ supportedVersions: [newest], ...(await described(source, parts)) }),
+    ],
+    ["subscriptions/listen", listen],
   ]),
 };
 
@@ -71,7 +83,7 @@ async function callInMode(request: McpRequest, parts: DispatchParts, client: Cli
 async function read(request: McpRequest, parts: DispatchParts, client: ClientOfCall): Promise<object> {
   const { params, source } = request;
   const uri = String(params["uri"]);
-  const isOwn = /^(?:artifact|ui):/.test(uri) || serversAt(source.server, parts).length === 0;
+  const isOwn = /^(?:artifact|ui):/.test(uri) || relayedAt(source.server, parts.runtime).length === 0;
   return isOwn ? readResource(uri, parts.runtime, source) : relayed(request, parts, client);
 }
 
@@ -100,7 +112,7 @@ export function answering(isOld: boolean, parts: DispatchParts) {
     const { id, method, params: given, context: source, signal, tell } = asked;
     const { _meta: stated, ...params } = given;
     const meta = isJsonObject(stated) ? stated : {};
-    const capabilities = source.capabilities ?? capabilitiesIn(meta);
+    const capabilities = source.session?.capabilities ?? capabilitiesIn(meta);
     const request = { id, method, params, meta, source, isOld, capabilities, signal, tell };
     const result = await answerTo(request, asked);
     return isOld ? (result as JsonObject) : finished(method, result as JsonObject, identity(source.server, parts)); // plain JSON, as the protocol has it
@@ -129,19 +141,45 @@ export function noMethod(method: string): RpcFault {
 }
 
 const tools = { tools: { listChanged: true } };
-const instructions =
-  "Every tool call passes Postern. A call may need a person's approval: then the result says `approval_pending`; tell the user, and later send the same call again.";
 
-function initialize({ params, source }: McpRequest, parts: DispatchParts): JsonObject {
+async function initialize({ params, source }: McpRequest, parts: DispatchParts): Promise<JsonObject> {
   const protocolVersion = oldRevisions.find((revision) => revision === params["protocolVersion"]) ?? oldRevisions[0];
   return {
     ...{ protocolVersion: String(protocolVersion), serverInfo: identity(source.server, parts) },
-    ...described(source, parts),
+    ...(await described(source, parts)),
   };
 }
 
-function described(source: RequestSource, parts: DispatchParts): JsonObject {
-  return { capabilities: { ...tools, ...capabilitiesHere(source, parts) }, instructions };
+async function described(source: RequestSource, parts: DispatchParts): Promise<JsonObject> {
+  const capabilities = { ...tools, ...capabilitiesHere(source, parts) };
+  return { capabilities, instructions: await instructionsHere(source, parts.runtime) };
+}
+
+/** Begins or ends a subscription of a session. */
+function follow(request: McpRequest, parts: DispatchParts): Promise<JsonObject> {
+  return relayed(request, parts, followingClient(request.source.session?.listener));
+}
+
+function listen(request: McpRequest, parts: DispatchParts): Promise<JsonObject> {
+  const subscribe = (uri: string, listener: ResourceListener): Promise<JsonObject> =>
+    relayed({ ...request, method: "resources/subscribe", params: { uri }, meta: {} }, parts, followingClient(listener));
+  const capabilities = { ...tools, ...capabilitiesHere(request.source, parts) };
+  return parts.subscriptions.listen(request, { capabilities, subscribe });
+}
+
+async function setLevel({ method, params, source }: McpRequest, parts: DispatchParts): Promise<JsonObject> {
+  const { session } = source;
+  const logging = serversAt(source.server, parts.runtime).filter(({ features }) => "logging" in features.capabilities);
+  if (session === undefined || logging.length === 0) throw noMethod(method);
+  const from = logLevels.find((level) => level === params["level"]);
+  if (from === undefined)
+    throw new RpcFault(
+      rpcCodes.invalidParams,
+      `\`level\` of \`logging/setLevel\` is ${shown(params["level"])}; it must be one of ${logLevels.join(", ")}.`,
+    );
+  parts.subscriptions.setLogs(session, from);
+  for (const { features } of await serversFor(source, logging, parts.runtime)) void features.askForLogs(from);
+  return {};
 }
 
 /** @param server the upstream server whose tools are served; undefined: the tools of all */

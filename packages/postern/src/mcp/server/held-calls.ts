@@ -1,7 +1,8 @@
 import { createHmac, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
 import { type Clock, canonical, isJsonObject, type Json, type JsonObject } from "@postern/core";
-import type { ClientOfCall, Named, ServerQuestion } from "../../call/client-of-call.ts";
+import type { ClientOfCall, LogLevel, Named, ServerQuestion } from "../../call/client-of-call.ts";
 import { RpcFault, rpcCodes } from "../protocol/peer.ts";
+import { metaKeys } from "../protocol/revisions.ts";
 import { checkCanBeAsked } from "./client-capabilities.ts";
 import { callerKey, type McpRequest } from "./request-source.ts";
 
@@ -90,6 +91,7 @@ export class HeldCalls {
     const leave = new AbortController();
     const client: ClientOfCall = {
       capabilities: request.capabilities,
+      logs: logsIn(request.meta),
       ask: (questions, hasBegun) => this.#ask(call, questions, hasBegun),
       tell: (method, params) => call.request?.tell(method, params),
     };
@@ -187,6 +189,12 @@ function answersIn(given: Json | undefined, questions: Named<ServerQuestion>): N
   return answers.every((one): one is [string, JsonObject] => isJsonObject(one[1]))
     ? Object.fromEntries(answers)
     : undefined;
+}
+
+/** Since 2026-07-28 a client asks for log messages in each request. */
+function logsIn(meta: JsonObject): ClientOfCall["logs"] {
+  const from = meta[metaKeys.logLevel] as LogLevel | undefined; // checked when it came
+  return from === undefined ? undefined : { from, isAsked: true };
 }
 
 function wrongState(): RpcFault {

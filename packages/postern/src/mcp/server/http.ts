@@ -50,10 +50,6 @@ export class HttpEntry {
     }
   }
 
-  tellSessions(method: string): void {
-    this.#sessions.tell(method);
-  }
-
   close(): void {
     this.#sessions.close();
     for (const reply of this.#open) reply.breakOff(rpcError(-32_000, "Postern stops."));
@@ -61,7 +57,8 @@ export class HttpEntry {
 
   #receiveNew(exchange: HttpExchange, { message, kind, source, accepted }: NewMessage): void {
     const { params, method } = message;
-    if (kind === "request") checkStated((params as JsonObject)["_meta"] as JsonObject); // it states its revision
+    // A request states its revision.
+    if (kind === "request") checkStated((params as JsonObject)["_meta"] as JsonObject, exchange.header);
     checkHeaders(message, exchange.header);
     if (kind !== "request") return void exchange.answer(202, {}); // nothing here waits for one
     if (!hasMethod(String(method), false)) throw noMethod(String(method));

@@ -1,6 +1,7 @@
 import { type Clock, SystemClock } from "@postern/core";
 import type { Runtime } from "../../runtime/api/api.ts";
 import { Windows } from "../../runtime/services/windows.ts";
+import { featuresIn } from "../client/server-features.ts";
 import type { HttpExchange } from "../protocol/http-exchange.ts";
 import type { DispatchParts } from "./dispatcher.ts";
 import { HeldCalls } from "./held-calls.ts";
@@ -60,7 +61,7 @@ class GatewayEndpoint implements McpGateway {
     this.#parts = {
       ...{ runtime, clock, approvalWaitMs, console, name, version },
       windows: new Windows(runtime, clock),
-      subscriptions: new Subscriptions(),
+      subscriptions: new Subscriptions(runtime),
       held: new HeldCalls(clock),
       index: new ToolIndex(runtime),
     };
@@ -70,7 +71,15 @@ class GatewayEndpoint implements McpGateway {
       if (event.moment === "noted" && changesTools.test(event.type)) changed();
     });
     const unfollow = runtime.tools.follow(changed);
+    const { subscriptions } = this.#parts;
+    const deafen = featuresIn(runtime.tools).follow({
+      get wantsMessages() {
+        return subscriptions.wantsMessages;
+      },
+      told: (server, notice) => void subscriptions.tell(notice, server),
+    });
     this.#stopFollowing = () => {
+      deafen();
       unfollow();
       watching[Symbol.dispose]();
     };
@@ -103,9 +112,7 @@ class GatewayEndpoint implements McpGateway {
 
   #toolsChanged(): void {
     this.#parts.index.forget();
-    this.#parts.subscriptions.tell({ list: "tools" });
-    this.#http.tellSessions("notifications/tools/list_changed");
-    for (const entry of this.#lines) entry.tell("notifications/tools/list_changed");
+    void this.#parts.subscriptions.tell({ kind: "list", list: "tools" });
   }
 }
 

@@ -4,16 +4,12 @@ import type { ClientOfCall } from "../../call/client-of-call.ts";
 import { isStandIn } from "../../results/cut.ts";
 import { openRequestOf } from "../../results/render.ts";
 import { collected } from "../../results/streams.ts";
-import { internalsOf } from "../../tools/registry.ts";
-import { actionOf, featuresOf, requestsToolName, type ServerFeatures } from "../client/server-requests.ts";
+import { featuresIn } from "../client/server-features.ts";
+import { actionOf, requestsToolName } from "../client/server-requests.ts";
 import { RpcFault, rpcCodes } from "../protocol/peer.ts";
 import { type CallParts, callOptions, sessionOf } from "./call-parts.ts";
 import type { McpRequest, RequestSource } from "./request-source.ts";
-
-interface ServerHere {
-  readonly server: string;
-  readonly features: ServerFeatures;
-}
+import { nameHere, relayedAt, serversAt, serversFor } from "./visible-servers.ts";
 
 const lists = {
   "resources/list": { items: "resources", capability: "resources", named: "uri" },
@@ -30,9 +26,10 @@ export async function listed(
   parts: CallParts,
 ): Promise<readonly JsonObject[]> {
   const { items, capability, named } = lists[method];
-  const found = (await serversFor(source, parts)).filter(({ features }) =>
+  const declared = relayedAt(source.server, parts.runtime).filter(({ features }) =>
     isJsonObject(features.capabilities[capability]),
   );
+  const found = await serversFor(source, declared, parts.runtime);
   const pages = await Promise.all(
     found.map(async ({ server, features }) => {
       const own = await features.list(method, items).catch((): readonly JsonObject[] => []);
@@ -44,9 +41,20 @@ export async function listed(
 
 /** What the servers at an endpoint have beside tools, as this server's own capabilities. */
 export function capabilitiesHere({ server }: RequestSource, parts: CallParts): JsonObject {
-  const all = serversAt(server, parts).map(({ features }) => features.capabilities);
+  const all = serversAt(server, parts.runtime).map(({ features }) => features.capabilities);
   const has = (name: string): boolean => all.some((one) => one[name] !== undefined);
-  return { resources: {}, ...(has("prompts") && { prompts: {} }), ...(has("completions") && { completions: {} }) };
+  const members = (name: string, ...wanted: readonly string[]): JsonObject =>
+    Object.fromEntries(
+      wanted
+        .filter((member) => all.some(({ [name]: one }) => isJsonObject(one) && one[member] === true))
+        .map((member) => [member, true]),
+    );
+  return {
+    resources: members("resources", "subscribe", "listChanged"),
+    ...(has("prompts") && { prompts: members("prompts", "listChanged") }),
+    ...(has("completions") && { completions: {} }),
+    ...(has("logging") && { logging: {} }),
+  };
 }
 
 /**
@@ -76,6 +84,9 @@ export async function relayed(request: McpRequest, parts: CallParts, client: Cli
   const outcome = await sessionOf(source, parts, (session) =>
     session.invoke(call, { ...callOptions(request, client), patience: "wait", approvalWaitMs: parts.approvalWaitMs }),
   );
+  // The earlier call that answered this one was of another listener.
+  if (outcome.status === "ok" && outcome.replayed === true && client.listener !== undefined)
+    await featuresIn(parts.runtime.tools).get(server)?.repeat(method, own, client, source.caller.principal);
   return withNamesHere(await resultOf(outcome, request, parts), server, source);
 }
 
@@ -128,12 +139,6 @@ function withUri(value: Json, server: string, source: RequestSource): Json {
   return { ...value, uri: nameHere(value["uri"], "uri", server, source) };
 }
 
-/** At `/mcp` a prompt is `server__prompt` and an address `server+address`; at a server's own endpoint they are its own. */
-function nameHere(own: string, named: "uri" | "uriTemplate" | "name", server: string, source: RequestSource): string {
-  if (source.server !== undefined) return own;
-  return named === "name" ? `${server}__${own}` : `${server}+${own}`;
-}
-
 interface RelayTarget {
   readonly server: string;
   /** The server's own name. */
@@ -147,31 +152,9 @@ function relayTarget(
   source: RequestSource,
   parts: CallParts,
 ): RelayTarget | undefined {
-  const here = serversAt(source.server, parts);
+  const here = relayedAt(source.server, parts.runtime);
   if (source.server !== undefined) return here.length === 0 ? undefined : { server: source.server, own: value };
   const mark = named === "name" ? "__" : "+";
   const found = here.find(({ server }) => value.startsWith(server + mark));
   return found && { server: found.server, own: value.slice(found.server.length + mark.length) };
-}
-
-/** The servers at an endpoint that have something beside tools. */
-export function serversAt(at: string | undefined, { runtime }: CallParts): readonly ServerHere[] {
-  return runtime.health().servers.flatMap(({ name: server }) => {
-    if (at !== undefined && at !== server) return [];
-    const features = featuresOf(internalsOf(runtime.tools).toolNamed(requestsToolName(server)));
-    return features === undefined ? [] : [{ server, features }];
-  });
-}
-
-/** Those that the policy lets this caller ask. */
-async function serversFor(source: RequestSource, parts: CallParts): Promise<readonly ServerHere[]> {
-  const { caller } = source;
-  const asked = serversAt(source.server, parts).map(async (one) => {
-    const request = { tool: requestsToolName(one.server), action: "read_resource", arguments: { uri: "" } };
-    const { principal, scopes } = caller;
-    const explained = await parts.runtime.explain(request, { principal, scopes });
-    const isRefused = explained.reached === "refused" || ["DENY", "BLOCK"].includes(explained.decision.verdict);
-    return isRefused ? [] : [one];
-  });
-  return (await Promise.all(asked)).flat();
 }

@@ -7,6 +7,7 @@
  * offer.ts (listed tools and their names), call.ts (one tools/call), answer.ts (an outcome as a tool result).
  */
 import { type Autonomy, canonical, type Json, type JsonObject, type Principal } from "@postern/core";
+import type { LogLevel, ResourceListener } from "../../call/client-of-call.ts";
 import type { MessageId } from "../protocol/peer.ts";
 
 /** The authenticated caller of a request. */
@@ -32,8 +33,17 @@ export interface RequestSource {
   readonly caller: McpCaller;
   readonly server: string | undefined;
   readonly mode?: EndpointMode | undefined;
-  /** What a client of an old revision stated when its session began. */
-  readonly capabilities?: JsonObject;
+  /** Of a client of an old revision. */
+  readonly session?: ClientSession | undefined;
+}
+
+/** A client of an old revision, from `initialize` until it leaves. */
+export interface ClientSession {
+  /** What it stated when it began. */
+  readonly capabilities: JsonObject;
+  readonly listener: ResourceListener;
+  /** What it asked for with `logging/setLevel`. */
+  logsFrom: LogLevel | undefined;
 }
 
 /** One request of a client, whichever way it came. */

@@ -18,11 +18,13 @@ export function headerIsNew(header: Header): boolean {
 }
 
 /**
- * Checks what a request of 2026-07-28 states in `_meta`.
+ * Checks what a request of 2026-07-28 states in `_meta`. Which other headers it needs depends on its revision, so only the
+ * one with the revision is read here.
  *
- * @throws RpcFault -32602 for a wrong or missing member, -32022 for a revision that is not spoken here
+ * @throws RpcFault -32602 for a wrong or missing member, -32020 for a header with another revision, -32022 for a revision that
+ * is not spoken here
  */
-export function checkStated(meta: JsonObject): void {
+export function checkStated(meta: JsonObject, header: Header = withoutHeaders): void {
   const problem = Object.entries(stated).find(([key, isRight]) => !isRight(meta[key]));
   if (problem !== undefined) {
     const [key] = problem;
@@ -34,6 +36,7 @@ export function checkStated(meta: JsonObject): void {
     );
   }
   const requested = meta[metaKeys.protocolVersion];
+  checkHeader(header, "MCP-Protocol-Version", { stated: requested, isRequired: false });
   if (requested !== newest) throw unsupported(String(requested));
 }
 
@@ -41,6 +44,8 @@ export function unsupported(requested: string): RpcFault {
   const message = `Revision \`${requested.slice(0, 60)}\` is not spoken here; a request may state ${newest}, and \`initialize\` offers the older ones.`;
   return new RpcFault(rpcCodes.revisionUnsupported, message, { supported: [newest], requested });
 }
+
+function withoutHeaders(): undefined {}
 
 function isText(value: unknown): boolean {
   return typeof value === "string";

@@ -5,7 +5,7 @@ import { isMessageId, type MessageKind, Peer } from "../protocol/peer.ts";
 import { answering, type DispatchParts } from "./dispatcher.ts";
 import { idUnderWay, rpcError } from "./message.ts";
 import { type AcceptedForms, acceptedBy, answerJson, EventStream, HttpReply } from "./reply.ts";
-import { callerKey, type RequestSource } from "./request-source.ts";
+import { type ClientSession, callerKey, type RequestSource } from "./request-source.ts";
 import { checkSessionRevision } from "./revision.ts";
 
 const idleMs = 3_600_000;
@@ -18,7 +18,7 @@ interface McpSession {
   readonly peer: Peer<RequestSource>;
   readonly sourceKey: string;
   readonly owner: string;
-  readonly capabilities: JsonObject;
+  readonly client: ClientSession;
   readonly replies: Set<HttpReply>;
   /** What belongs to no request is told here. */
   stream: EventStream | undefined;
@@ -59,7 +59,7 @@ export class McpSessions {
     session.lastSeen = this.#clock.monotonic();
     if (begins) return void refuse(exchange, [400, "The session has begun already; `initialize` is sent once."]);
     checkSessionRevision(exchange.header);
-    const sent = { ...source, capabilities: session.capabilities };
+    const sent = { ...source, session: session.client };
     if (kind !== "request") {
       session.peer.receive(message, sent);
       exchange.answer(202, {});
@@ -83,10 +83,6 @@ export class McpSessions {
       exchange.answer(200, {});
     } else if (exchange.method === "GET") this.#listen(session, exchange);
     else exchange.answer(405, { allow: "POST, GET, DELETE" });
-  }
-
-  tell(method: string): void {
-    for (const { peer } of this.#sessions.values()) peer.tell(method);
   }
 
   close(): void {
@@ -115,8 +111,9 @@ export class McpSessions {
     const owner = ownerOf(source);
     if (!this.#makeRoom(owner))
       return void refuse(exchange, [503, `${atMost} sessions are open, each with a call under way; try again later.`]);
+    const capabilities = (message["params"] as JsonObject)["capabilities"] as JsonObject; // checked
     const session: McpSession = {
-      capabilities: (message["params"] as JsonObject)["capabilities"] as JsonObject, // checked
+      client: this.#parts.subscriptions.begin(source, capabilities, (...told) => session.peer.tell(...told)),
       ...{ id: randomUUID(), sourceKey: keyOf(source), owner, replies: new Set(), stream: undefined },
       lastSeen: this.#clock.monotonic(),
       peer: new Peer({
@@ -154,6 +151,7 @@ export class McpSessions {
 
   #end(session: McpSession | undefined): void {
     if (session === undefined || !this.#sessions.delete(session.id)) return;
+    this.#parts.subscriptions.end(session.client);
     session.peer.close(new Error("The session was closed."));
     session.stream?.end();
     for (const reply of session.replies) reply.breakOff(rpcError(-32_000, "The session was closed."));
