@@ -26,7 +26,17 @@ import type { RefusedTool } from "./upstream.ts";
 export interface McpServer
   extends Omit<
     ServerConfig,
-    "enabled" | "pin" | "mode" | "oauth" | "openapi" | "baseUrl" | "auth" | "operations" | "allowPrivate"
+    | "enabled"
+    | "pin"
+    | "mode"
+    | "start"
+    | "idleStopMs"
+    | "oauth"
+    | "openapi"
+    | "baseUrl"
+    | "auth"
+    | "operations"
+    | "allowPrivate"
   > {
   /** The prefix of its tools: `name__tool`. Without it the tools have the server's own names. */
   readonly name?: string;
@@ -180,6 +190,10 @@ class BoxRegistrar implements ToolRegistrar {
 
   setServer(): void {
     // Calls fail with the reason when the connection is lost.
+  }
+
+  setIdle(): void {
+    // It is connected as long as its box is open.
   }
 
   schemaProblem(name: string): string | undefined {

@@ -9,7 +9,11 @@ class ServerRecords {
   readonly #records: Collection<JsonObject>;
   readonly #clock: Clock;
 
-  constructor(store: Pick<Store, "commit" | "documents">, clock: Clock, kind: "mcp_server" | "mcp_revision") {
+  constructor(
+    store: Pick<Store, "commit" | "documents">,
+    clock: Clock,
+    kind: "mcp_server" | "mcp_list" | "mcp_revision",
+  ) {
     this.#records = new Collection({ store, kind, read: (body) => (isJsonObject(body) ? body : {}) });
     this.#clock = clock;
   }
@@ -37,12 +41,21 @@ export function addressDigest({
   return digestOf([command, [...args], cwd, url]);
 }
 
+/** What a server showed last: the names of its tools, whose definitions are pinned, and what it has beside them. */
+export interface LastList {
+  /** The server's own names. */
+  readonly tools: readonly string[];
+  readonly capabilities: JsonObject;
+}
+
 /** Which servers were connected before. What a server lists at its first connection is trusted; what it adds later is not. */
 export class KnownServers {
   readonly #records: ServerRecords;
+  readonly #lists: ServerRecords;
 
   constructor(store: Pick<Store, "commit" | "documents">, clock: Clock) {
     this.#records = new ServerRecords(store, clock, "mcp_server");
+    this.#lists = new ServerRecords(store, clock, "mcp_list");
   }
 
   async knows(server: string, config: ServerConfig): Promise<boolean> {
@@ -52,6 +65,18 @@ export class KnownServers {
   /** @throws what the store throws; the server's tools are then trusted once more at its next connection */
   keep(server: string, config: ServerConfig): Promise<void> {
     return this.#records.keep(server, config);
+  }
+
+  async lastList(server: string, config: ServerConfig): Promise<LastList | undefined> {
+    const { tools, capabilities } = (await this.#lists.get(server, config)) ?? {};
+    if (!Array.isArray(tools) || !isJsonObject(capabilities)) return undefined;
+    return { tools: tools.map(String), capabilities };
+  }
+
+  async keepList(server: string, config: ServerConfig, { tools, capabilities }: LastList): Promise<void> {
+    const before = await this.lastList(server, config);
+    const text = JSON.stringify({ tools, capabilities });
+    if (JSON.stringify(before) !== text) await this.#lists.keep(server, config, { tools: [...tools], capabilities });
   }
 }
 

@@ -39,6 +39,8 @@ export interface ToolRegistrar {
   block(name: string, block: ToolBlock | undefined): void;
   /** @param attempt the first attempt to connect it; calls of its tools wait for it */
   setServer(name: string, status: "up" | "down", problem?: string, attempt?: Promise<void>): void;
+  /** Its tools can be called, and a call has to start it. `start` does not reject. */
+  setIdle(name: string, start: () => Promise<void>): void;
   /** Why a registered tool's schema cannot be used, as soon as that is known. */
   schemaProblem(name: string): string | undefined;
 }
@@ -126,10 +128,17 @@ export class ServerTools {
     return [...[...this.#refused].map(([tool, why]) => ({ tool, why })), ...unusable];
   }
 
-  /** The definition of a tool in the server's last list. Returns undefined when the tool is not listed. */
+  /** The definition with which a tool is registered. Returns undefined when it is not. */
   digestOf(tool: string): string | undefined {
+    return this.#registered.get(this.#place.nameOf(localToolName(tool, this.#config)));
+  }
+
+  /** Whether a tool is registered with this definition, and the server's last list has the same. */
+  isListedAs(tool: string, definition: string | undefined): boolean {
+    if (this.digestOf(tool) !== definition) return false;
+    if (definition === undefined) return true;
     const listed = this.#listed?.tools.find(({ name }) => name === tool);
-    return listed && definitionOf(listed).digest;
+    return listed !== undefined && definitionOf(listed).digest === definition;
   }
 
   /** The server's own names of all tools it listed last, offered or not. Returns undefined before the first list. */
@@ -141,23 +150,27 @@ export class ServerTools {
 
   /**
    * Registers what is pinned of a server that was connected before, so that a client that comes before the first list sees it.
-   * The first list corrects it before anything can be called.
+   * The first list corrects it before anything can be called. Returns false for a server that was not.
+   *
+   * @param only the server's own names that it listed last; all by default
    */
-  async showPinned(pins: readonly Pin[]): Promise<void> {
-    if (await this.#isFirst()) return;
+  async showPinned(pins: readonly Pin[], only?: readonly string[]): Promise<boolean> {
+    if (await this.#isFirst()) return false;
     const diff = noChanges();
     for (const { tool: name, pinned, offered } of pins) {
       const tool = pinned && toolOf(pinned);
-      if (pinned === undefined || tool === undefined) continue;
+      if (pinned === undefined || tool === undefined || only?.includes(tool.name) === false) continue;
       if (!listedTools(this.#place, this.#config, { tools: [tool], malformed: [] }).wanted.has(name)) continue;
       try {
         this.#register({ name, tool, digest: pinned.digest }, diff);
         this.#assumed.add(name);
         if (offered !== undefined) this.#block(name, this.#changed(name, pinned, offered), diff);
+        else this.#free(name, diff);
       } catch {
         // The first list tells why it cannot be registered.
       }
     }
+    return true;
   }
 
   /** Lists are applied one after the other. */

@@ -36,6 +36,7 @@ async function connect(configs: Record<string, ServerConfig>, clock?: Clock): Pr
       unregister: (name) => void tools.delete(name),
       block: () => {},
       setServer: () => {},
+      setIdle: () => {},
       schemaProblem: () => undefined,
     },
     pins: somePins(clock ?? new SystemClock()),

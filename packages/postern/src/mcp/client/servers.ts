@@ -79,7 +79,8 @@ export async function connectServers(
   }
   const connections = enabled.map(([name, config]) => connectionOf(name, config, { ...options, clock }));
   await Promise.all(connections.map((connection) => connection.showPinned()));
-  const started = connections.map((connection) => {
+  const needed = connections.filter(({ status }) => status.status !== "idle");
+  const started = needed.map((connection) => {
     const attempt = connection.start();
     const { startTimeoutMs = defaultStartTimeoutMs } = configs[connection.name] ?? {};
     const bounded = atMost(startTimeoutMs, attempt, clock);
