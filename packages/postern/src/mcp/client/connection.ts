@@ -7,8 +7,9 @@ import { redactJson } from "../../secrets/redact-json.ts";
 import { signInNeededIn } from "../../tools/sign-in-needed.ts";
 import type { CallUpstream, ReadUi } from "./adapter.ts";
 import { CallLimits } from "./call-limits.ts";
+import type { TrustedDefinitions } from "./definition.ts";
+import type { ToolsPlace } from "./listed-tools.ts";
 import { PersonalUpstreams } from "./personal-upstreams.ts";
-import type { Pins } from "./pins.ts";
 import { recordedClient } from "./questions.ts";
 import { Relisting } from "./relisting.ts";
 import { ServerTools, type ToolRegistrar, type ToolsDiff } from "./server-collection.ts";
@@ -41,7 +42,7 @@ export type NoteEvent = (type: string, summary: string, data: JsonObject) => voi
 
 export interface ConnectionOptions {
   readonly registry: ToolRegistrar;
-  readonly pins: Pins;
+  readonly pins: TrustedDefinitions;
   readonly note: NoteEvent;
   readonly clock: Clock;
   /** From 0 to 1: how far into its spread a delay falls. */
@@ -56,6 +57,10 @@ export interface ConnectionOptions {
   readonly signIns?: ConnectedServer | undefined;
   /** Masks secrets: a server's output may hold those that it was given. */
   readonly redact: (text: string) => string;
+  /** Where its tools are offered. Default: among the tools of the configured servers. */
+  readonly place?: ToolsPlace;
+  /** Secrets of the server that the runtime does not know. */
+  readonly known?: Iterable<string>;
 }
 
 export interface ServerStatus {
@@ -108,7 +113,7 @@ export class UpstreamConnection {
     this.#isRemote = config.command === undefined;
     this.#relisting = new Relisting(options.clock, () => this.#relist());
     this.#limits = new CallLimits(name, config.limits, options.clock);
-    const { registry, pins, clock, signIns } = options;
+    const { registry, pins, clock, signIns, place, known } = options;
     if (signIns?.isPersonal === true) this.#personal = new PersonalUpstreams(name, { clock, open: options.open });
     signIns?.follow((owner) => this.#signInChanged(owner));
     const readUi: ReadUi = async (tool, uri) => {
@@ -123,6 +128,7 @@ export class UpstreamConnection {
     this.#requests = new ServerRequests(name, config, { registry, call });
     this.#tools = new ServerTools(name, config, {
       ...{ registry, pins, call, readUi },
+      ...defined({ place, known }),
       missing: signIns && ((principal) => signIns.missing(personOf(principal))),
     });
     pins.follow(name, async () => {
@@ -395,10 +401,14 @@ export class UpstreamConnection {
   /** An open call shows as much as a ping, and a busy server may not answer a ping. */
   #pingLater(): void {
     this.#cancelWait?.();
-    this.#cancelWait = this.#options.clock.in(pingEveryMs, () => {
-      if (!this.#use.isInUse) this.#upstream?.ping().catch(ignored); // `onClose` reports it
-      this.#pingLater();
-    });
+    this.#cancelWait = this.#options.clock.in(
+      pingEveryMs,
+      () => {
+        if (!this.#use.isInUse) this.#upstream?.ping().catch(ignored); // `onClose` reports it
+        this.#pingLater();
+      },
+      false,
+    );
   }
 
   /** A server knows the secrets that it was given, and may write them into a description. */

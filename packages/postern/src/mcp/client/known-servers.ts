@@ -2,6 +2,7 @@ import { type Clock, isJsonObject, type JsonObject } from "@postern/core";
 import { digestOf } from "@postern/core/system";
 import { Collection } from "../../store/collection.ts";
 import type { Store } from "../../store/store.ts";
+import type { LastList } from "./definition.ts";
 import type { ServerConfig } from "./server-config.ts";
 
 /** What is known of each server over restarts of Postern. Another program or address under the same name is another server. */
@@ -39,13 +40,6 @@ export function addressDigest({
 }: ServerConfig): string {
   if (openapi !== undefined) return digestOf(["openapi", openapi, baseUrl]);
   return digestOf([command, [...args], cwd, url]);
-}
-
-/** What a server showed last: the names of its tools, whose definitions are pinned, and what it has beside them. */
-export interface LastList {
-  /** The server's own names. */
-  readonly tools: readonly string[];
-  readonly capabilities: JsonObject;
 }
 
 /** Which servers were connected before. What a server lists at its first connection is trusted; what it adds later is not. */
