@@ -194,7 +194,7 @@ export class Registry implements AsyncDisposable {
   }
 
   /** Why it cannot be called now: switched off, server gone, rate limited. Returns undefined when it can. */
-  unavailable(action: Pick<Offer, "tool" | "facts">): string | undefined {
+  unavailable(action: { readonly tool: string; readonly facts: Pick<Offer["facts"], "server"> }): string | undefined {
     const { offTools, offServers } = this.#switches();
     if (offTools.includes(action.tool)) return `\`${action.tool}\` is switched off by an operator`;
     const blocked = this.#blocked.get(action.tool);

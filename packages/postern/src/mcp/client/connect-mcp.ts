@@ -195,6 +195,12 @@ class BoxRegistrar implements ToolRegistrar {
     // It is connected as long as its box is open.
   }
 
+  unavailable({ tool }: { readonly tool: string }): string | undefined {
+    const now = this.#states.get(tool)?.now ?? "gone";
+    if (now === "gone") return `\`${tool}\` is not offered any more`;
+    return typeof now === "object" ? now.problem : undefined;
+  }
+
   schemaProblem(name: string): string | undefined {
     return this.#trial.schemaProblem(name);
   }

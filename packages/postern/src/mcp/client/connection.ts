@@ -127,7 +127,7 @@ export class UpstreamConnection {
       );
     this.#requests = new ServerRequests(name, config, { registry, call });
     this.#tools = new ServerTools(name, config, {
-      ...{ registry, pins, call, readUi },
+      ...{ registry, pins, call, readUi, redact: options.redact },
       ...defined({ place, known }),
       missing: signIns && ((principal) => signIns.missing(personOf(principal))),
     });

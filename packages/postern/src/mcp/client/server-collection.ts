@@ -1,9 +1,10 @@
 import { messageOf, RuntimeFault } from "@postern/core";
 import type { RiskGuess } from "../../policy/policy.ts";
+import { redactJson } from "../../secrets/redact-json.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
 import type { ToolBlock } from "../../tools/registered.ts";
 import type { MissingFor } from "../../tools/sign-in-needed.ts";
-import { adapt, type CallUpstream, type ReadUi } from "./adapter.ts";
+import { type AdaptOptions, adapt, type CallUpstream, type ReadUi } from "./adapter.ts";
 import {
   changedBlock,
   type Definition,
@@ -17,6 +18,7 @@ import {
 } from "./definition.ts";
 import { changedFields } from "./differences.ts";
 import { configuredPlace, listedTools, localToolName, type ToolsPlace } from "./listed-tools.ts";
+import { checkPreviewTools, previewCallOf, previewIn, previewProblem, previewToolOf } from "./preview-tool.ts";
 import type { ServerConfig } from "./server-config.ts";
 import { termsOf } from "./terms.ts";
 import type { RefusedTool, UpstreamList, UpstreamTool } from "./upstream.ts";
@@ -41,6 +43,8 @@ export interface ToolRegistrar {
   setServer(name: string, status: "up" | "down", problem?: string, attempt?: Promise<void>): void;
   /** Its tools can be called, and a call has to start it. `start` does not reject. */
   setIdle(name: string, start: () => Promise<void>): void;
+  /** Why a tool cannot be called now. */
+  unavailable(tool: { readonly tool: string; readonly facts: { readonly server?: string } }): string | undefined;
   /** Why a registered tool's schema cannot be used, as soon as that is known. */
   schemaProblem(name: string): string | undefined;
 }
@@ -71,6 +75,8 @@ export interface ServerToolsOptions {
   readonly place?: ToolsPlace;
   /** Secrets of the server that the runtime does not know. */
   readonly known?: Iterable<string>;
+  /** Masks secrets in a preview. */
+  readonly redact: (text: string) => string;
 }
 
 /** One tool as its server lists it now. */
@@ -113,6 +119,7 @@ export class ServerTools {
     this.#config = config;
     this.#options = options;
     this.#place = options.place ?? configuredPlace(server);
+    checkPreviewTools(config, this.#place.settings);
   }
 
   get size(): number {
@@ -224,6 +231,8 @@ export class ServerTools {
 
   #read(name: string, tool: UpstreamTool, diff: Changes): Listed | undefined {
     try {
+      const problem = previewProblem(tool.name, this.#listed?.tools ?? [], this.#config);
+      if (problem !== undefined) throw new Error(problem);
       return { name, tool, definition: definitionOf(tool) };
     } catch (error) {
       return this.#refuse(name, error, diff);
@@ -293,7 +302,8 @@ export class ServerTools {
     if (before === digest && !isAssumed) return; // icons and pages are not pinned, so an assumed tool is registered again
     const { riskSource, guess } = termsOf(tool, this.#config);
     const { registry, call, readUi, missing, known = [] } = this.#options;
-    registry.register(adapt(name, tool, { config: this.#config, call, readUi, missing, known }), {
+    const preview = this.#previewOf(tool.name);
+    registry.register(adapt(name, tool, { config: this.#config, call, readUi, preview, missing, known }), {
       server: this.#server,
       riskSource,
       ...(guess !== undefined && { guess }),
@@ -302,6 +312,19 @@ export class ServerTools {
     });
     this.#registered.set(name, digest);
     (before === undefined || isAssumed ? diff.added : diff.changed).push(name);
+  }
+
+  /** The previews of a tool, made by another tool of its server while that one is trusted and can be called. */
+  #previewOf(tool: string): AdaptOptions["preview"] {
+    const own = previewToolOf(tool, this.#config);
+    if (own === undefined) return undefined;
+    const { registry, call, redact } = this.#options;
+    const name = this.#place.nameOf(localToolName(own, this.#config));
+    return async (given, context) => {
+      const problem = registry.unavailable({ tool: name, facts: { server: this.#server } });
+      if (problem !== undefined) throw new Error(problem);
+      return redactJson(previewIn(await call(own, given, previewCallOf(context))), { redact });
+    };
   }
 
   #block(name: string, block: ToolBlock, diff: Changes): void {

@@ -214,6 +214,13 @@ function tool() {
     idempotent: z.boolean().exactOptional().describe("True: running it twice does no more than running it once."),
     scopes: z.array(z.string().min(1)).exactOptional().describe("Scopes a caller needs for it."),
     timeout_ms: timeoutMs().exactOptional(),
+    preview: z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe(
+        "Another tool of the server, read-only, that is called with the same arguments to show what a call would do.",
+      ),
     optional: z.boolean().exactOptional().describe("True: no warning if the server has no such tool."),
   });
 }

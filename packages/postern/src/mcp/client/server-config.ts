@@ -20,6 +20,8 @@ export interface ServerToolConfig {
   readonly idempotent?: boolean;
   readonly scopes?: readonly string[];
   readonly timeoutMs?: number;
+  /** The server's own name of a read-only tool that is called with the same arguments to show what a call would do. */
+  readonly preview?: string;
   /** No warning is written when the server has no such tool. */
   readonly optional?: boolean;
   /** The place of this entry in a file, for messages. */

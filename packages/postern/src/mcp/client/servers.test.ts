@@ -38,6 +38,7 @@ async function connect(configs: Record<string, ServerConfig>, clock?: Clock): Pr
       setServer: () => {},
       setIdle: () => {},
       schemaProblem: () => undefined,
+      unavailable: () => undefined,
     },
     pins: somePins(clock ?? new SystemClock()),
     openApi: () => Promise.reject(new Error("no document")),
