@@ -144,7 +144,7 @@ export class UpstreamConnection {
       name: this.name,
       status: this.#status,
       tools: this.#tools.size,
-      refused: this.#tools.refused,
+      refused: [...this.#tools.refused, ...this.#requests.refused],
       ...(this.#problem !== undefined && { problem: this.#problem }),
       ...defined({ processId }),
     };

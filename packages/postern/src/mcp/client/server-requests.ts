@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "@postern/core";
+import { type Json, type JsonObject, messageOf } from "@postern/core";
 import { LostAnswer } from "../../results/raw-result.ts";
 import type { AnyTool, LocalTool } from "../../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
@@ -7,7 +7,7 @@ import { type CallUpstream, upstreamCallOf } from "./adapter.ts";
 import type { ToolRegistrar } from "./server-collection.ts";
 import type { ServerConfig } from "./server-config.ts";
 import { termsOf } from "./terms.ts";
-import type { Upstream } from "./upstream.ts";
+import type { RefusedTool, Upstream } from "./upstream.ts";
 
 /** What a server has beside tools. Lists are read as its list of tools is; every other request is a call. */
 export interface ServerFeatures {
@@ -56,6 +56,7 @@ export class ServerRequests {
   readonly #registry: ToolRegistrar;
   readonly #call: CallUpstream;
   #isRegistered = false;
+  #refused: readonly RefusedTool[] = [];
 
   constructor(
     server: string,
@@ -79,8 +80,19 @@ export class ServerRequests {
     const tool = this.#tool();
     featuresOfTools.set(tool, { capabilities, list });
     const { riskSource } = this.#terms();
-    this.#registry.register(tool, { server: this.#server, riskSource, unlisted: true, replace: this.#isRegistered });
-    this.#isRegistered = true;
+    try {
+      this.#registry.register(tool, { server: this.#server, riskSource, unlisted: true, replace: this.#isRegistered });
+      this.#isRegistered = true;
+      this.#refused = [];
+    } catch (error) {
+      const why = `Its resources, prompts and completions are not offered: ${messageOf(error)} Give the server's tool of that name another one: \`as\` in \`servers.${this.#server}.tools\`.`;
+      this.#refused = [{ tool: tool.name, why }];
+    }
+  }
+
+  /** Why they are not offered although the server has some. */
+  get refused(): readonly RefusedTool[] {
+    return this.#refused;
   }
 
   #terms(): ReturnType<typeof termsOf> {
