@@ -57,6 +57,8 @@ it("stops a server that no call needed, and starts it once for the calls that ne
   const runtime = await start();
   const { processId = 0 } = runtime.health().servers[0] ?? {};
   expect([statusOf(runtime), server.starts]).toEqual(["connected", 1]);
+  const changes: string[] = [];
+  runtime.tools.follow(({ name }) => changes.push(name));
   await clock.advance(5_000);
   expect(statusOf(runtime)).toBe("idle");
   await expect.poll(() => isRunning(processId)).toBe(false);
@@ -64,6 +66,7 @@ it("stops a server that no call needed, and starts it once for the calls that ne
   expect(outcomes).toMatchObject([{ status: "ok" }, { status: "ok" }]);
   expect([statusOf(runtime), server.starts]).toEqual(["connected", 2]);
   expect(await runtime.audit.query({ type: "mcp.stopped" })).toHaveLength(1);
+  expect(changes).toEqual([]);
 });
 
 it("lists the tools of an earlier run with their schemas, and starts nothing for it", async () => {

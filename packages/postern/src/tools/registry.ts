@@ -228,8 +228,8 @@ export class Registry implements AsyncDisposable {
    */
   setServer(name: string, state: "up" | "down", problem?: string, attempt?: Promise<void>): void {
     this.#idle.delete(name);
-    if (state === "up") this.#down.delete(name);
-    else this.#down.set(name, problem);
+    if (state === "up" && !this.#down.delete(name)) return; // it was idle, and nothing changes for a caller
+    if (state === "down") this.#down.set(name, problem);
     if (attempt !== undefined)
       this.#arriving.set(
         name,

@@ -319,7 +319,7 @@ export class UpstreamConnection {
         ...(upstream.list !== undefined && { list: (...asked) => this.#listOf(...asked) }),
       });
       this.#up();
-      this.#remember(upstream);
+      await this.#remember(upstream);
       await this.#note("mcp.connected", `Server \`${this.name}\` is connected.`, {
         server: this.name,
         revision,
@@ -348,11 +348,11 @@ export class UpstreamConnection {
   }
 
   /** What is shown while it is not started. If it cannot be stored, the server is started for it at the next start. */
-  #remember({ capabilities = {} }: Upstream): void {
+  async #remember({ capabilities = {} }: Upstream): Promise<void> {
     if (!this.#isOnDemand) return;
     this.#canRest = true;
     const last = { tools: this.#tools.listed ?? [], capabilities: redactJson(capabilities, this.#options) };
-    void this.#options.pins.servers.keepList(this.name, this.#config, last).catch(ignored);
+    await this.#options.pins.servers.keepList(this.name, this.#config, last).catch(ignored);
   }
 
   /** No call needed it for its time. */
@@ -423,7 +423,7 @@ export class UpstreamConnection {
       const list = await this.#use.during(() => upstream.listTools());
       if (upstream !== this.#upstream) return true;
       await this.#synced(await this.#tools.sync(this.#masked(list)));
-      this.#remember(upstream);
+      await this.#remember(upstream);
     } catch (error) {
       const problem = this.#options.redact(messageOf(error));
       const summary = `The tools of server \`${this.name}\` could not be listed: ${problem}`;
