@@ -1,7 +1,7 @@
 /**
  * A real MCP server over pipes that reads its tools from a file, its first argument, for each list. Calling `announce` makes
  * it notify that they changed. It appends every other call to the file `ran` beside it, its arguments to `arguments` and
- * every start to `started`. While there is a file `held` beside it, it answers nothing. It adds the members of `list` beside it to the list; `answers` holds the answers of tools by
+ * the process id of every start to `started`. While there is a file `held` beside it, it answers nothing. It adds the members of `list` beside it to the list; `answers` holds the answers of tools by
  * name, and `resources` the contents of resources. It lists a tool's page (MCP Apps) only to a client that shows such pages.
  */
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
@@ -22,7 +22,7 @@ interface Message {
 
 const [, , file = ""] = process.argv;
 let showsPages = false;
-appendFileSync(join(dirname(file), "started"), "started\n");
+appendFileSync(join(dirname(file), "started"), `${process.pid}\n`);
 
 createInterface({ input: process.stdin }).on("line", function hear(line: string): void {
   if (existsSync(join(dirname(file), "held"))) return void setTimeout(hear, 10, line);

@@ -56,6 +56,11 @@ export class Changing implements Disposable {
     else rmSync(path);
   }
 
+  /** Its process ends by itself. */
+  die(): void {
+    process.kill(Number(this.#lines("started").at(-1)), "SIGKILL");
+  }
+
   /** What its tools were called with, in order. */
   get given(): readonly unknown[] {
     return this.#lines("arguments").map((line): unknown => JSON.parse(line));

@@ -108,6 +108,8 @@ export function scene(
       unregister: (name) => void registered.delete(name),
       block: (name, block) => void (block === undefined ? blocks.delete(name) : blocks.set(name, block)),
       schemaProblem: () => undefined,
+      unavailable: () => undefined,
+      setIdle: () => void messages.push("idle"),
       setServer: (_name, status, problem) =>
         void messages.push(problem === undefined ? status : `${status}: ${problem}`),
     },

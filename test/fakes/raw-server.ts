@@ -1,13 +1,14 @@
 /**
  * A real MCP server of 2025-11-25 over pipes that answers with the very text it is asked for. Its first argument is JSON:
  * `onProbe` what it does with a message before `initialize` (`error`, `silent`, `exit`), `startAfterMs`, `declares` its
- * capabilities, `starts` a file to which each start appends, `child` a file for the id of a process that it leaves behind.
+ * capabilities, `starts` a file to which each start appends, `child` a file for the id of a process that it leaves behind,
+ * `list` a file with the text of its list of tools.
  *
  * `raw` writes `text`, or the bytes of `latin1`, and what `$ID` stands for, `shaped` answers with a text though it has an output schema, `flood`
  * writes `count` lines of `line` before it answers, `grow` adds a tool and tells of it.
  */
 import { spawn } from "node:child_process";
-import { appendFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 interface Options {
@@ -16,6 +17,7 @@ interface Options {
   readonly declares?: object;
   readonly starts?: string;
   readonly child?: string;
+  readonly list?: string;
   readonly pageSize?: number;
   readonly tools?: number;
 }
@@ -65,6 +67,9 @@ function hear(line: string): void {
   if (method === "initialize") {
     const serverInfo = { name: "raw", version: "1" };
     say({ id, result: { protocolVersion: "2025-11-25", capabilities: declares, serverInfo } });
+  } else if (method === "tools/list" && options.list !== undefined) {
+    const text = readFileSync(options.list, "utf8");
+    process.stdout.write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"tools":${text}}}\n`);
   } else if (method === "tools/list") say({ id, result: page(params?.cursor) });
   else if (method === "tools/call") call(message);
   else if (method === "resources/subscribe") say({ id, result: {} });

@@ -96,7 +96,7 @@ function GroupHead({ group: { server, health, tools, isOff } }: { readonly group
         <span className="tabular text-ink-3">{number(tools.length)}</span>
         <span className="ml-auto flex items-center gap-2">
           {health !== undefined && health.status !== "connected" && (
-            <Badge tone={health.status === "connecting" ? "medium" : "critical"}>{health.status}</Badge>
+            <Badge tone={serverTones[health.status]}>{health.status}</Badge>
           )}
           {server !== undefined && <ToolSwitch kind="servers" name={server} isOff={isOff} />}
         </span>
@@ -109,6 +109,8 @@ function GroupHead({ group: { server, health, tools, isOff } }: { readonly group
     </>
   );
 }
+
+const serverTones = { connecting: "medium", disconnected: "critical", idle: "neutral" } as const;
 
 /** Why it cannot be called, in a word. */
 function problemOf({ isOff, actions: [first] }: Tool): string | undefined {

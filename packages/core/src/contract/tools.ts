@@ -150,7 +150,7 @@ export const tools = {
 const refused = z.array(z.object({ tool: text, why: text }));
 const serverHealth = z.object({
   name: text,
-  status: z.enum(["connected", "connecting", "disconnected"]),
+  status: z.enum(["connected", "connecting", "disconnected", "idle"]),
   refused,
   problem: text.optional(),
 });

@@ -19,7 +19,7 @@ import { checkArguments } from "./gates/arguments.ts";
 import { spend } from "./gates/budget.ts";
 import { claim } from "./gates/claim.ts";
 import { guardArguments } from "./gates/guardrails.ts";
-import { awaitServer, lookup } from "./gates/lookup.ts";
+import { awaitServer, lookup, startServer } from "./gates/lookup.ts";
 import { storeFailure } from "./gates/not-run.ts";
 import { once } from "./gates/once.ts";
 import { ownRun } from "./gates/run.ts";
@@ -101,6 +101,11 @@ export async function carryOut(
   caller: Caller,
   parts: Parts,
 ): Promise<ToolOutcome | Again | Ending> {
+  const starting = startServer(call, caller, parts);
+  if (starting !== undefined) {
+    const started = await starting;
+    return isAgain(started) ? started : { ...started, weighing: call.weighing };
+  }
   const claimed = await claim(call, caller, parts);
   if (isAgain(claimed)) return claimed;
   if (isEnding(claimed)) return { ...claimed, weighing: call.weighing };

@@ -78,6 +78,8 @@ export class Registry implements AsyncDisposable {
   /** Why a tool that the settings ask for is not registered. */
   readonly #missing = new Map<string, string>();
   readonly #arriving = new Map<string, Promise<void>>();
+  /** How servers are started that no call needed for a time. */
+  readonly #idle = new Map<string, () => Promise<void>>();
   readonly #blocked = new Map<string, ToolBlock>();
   #locked = false;
   #offers: readonly Offer[] | undefined;
@@ -89,6 +91,7 @@ export class Registry implements AsyncDisposable {
     setMissing: (tool, why) => void this.#missing.set(tool, why),
     missingFor: (tool, principal) => missingOf(this.#entries.get(tool)?.tool)?.(principal),
     serverArriving: (tool) => this.#serverArriving(tool),
+    serverToStart: (tool) => this.#serverToStart(tool),
     report: (action, went) => this.#report(action, went),
     toolNamed: (name) => this.#entries.get(name)?.tool,
     toolOfCallType: (type) => this.#names.ownerOfCallType(type),
@@ -191,7 +194,7 @@ export class Registry implements AsyncDisposable {
   }
 
   /** Why it cannot be called now: switched off, server gone, rate limited. Returns undefined when it can. */
-  unavailable(action: Pick<Offer, "tool" | "facts">): string | undefined {
+  unavailable(action: { readonly tool: string; readonly facts: Pick<Offer["facts"], "server"> }): string | undefined {
     const { offTools, offServers } = this.#switches();
     if (offTools.includes(action.tool)) return `\`${action.tool}\` is switched off by an operator`;
     const blocked = this.#blocked.get(action.tool);
@@ -224,14 +227,21 @@ export class Registry implements AsyncDisposable {
    * @param attempt the first attempt to connect it, which does not reject; calls of its tools wait for it
    */
   setServer(name: string, state: "up" | "down", problem?: string, attempt?: Promise<void>): void {
-    if (state === "up") this.#down.delete(name);
-    else this.#down.set(name, problem);
+    this.#idle.delete(name);
+    if (state === "up" && !this.#down.delete(name)) return; // it was idle, and nothing changes for a caller
+    if (state === "down") this.#down.set(name, problem);
     if (attempt !== undefined)
       this.#arriving.set(
         name,
         attempt.finally(() => this.#arriving.delete(name)),
       );
     this.#announce({ change: "server", name });
+  }
+
+  /** Its tools can be called, and a call has to start it. `start` does not reject. */
+  setIdle(name: string, start: () => Promise<void>): void {
+    this.setServer(name, "up");
+    this.#idle.set(name, start);
   }
 
   /** Blocks every call of the tool until this is called with `undefined`, or the tool is unregistered. */
@@ -324,6 +334,12 @@ export class Registry implements AsyncDisposable {
     for (const [server, attempt] of this.#arriving)
       if (own === server || (own === undefined && isNameOf(server, tool))) return attempt;
     return undefined;
+  }
+
+  #serverToStart(tool: string): Promise<void> | undefined {
+    if (this.#idle.size === 0) return undefined;
+    const { server } = this.#entries.get(tool)?.options ?? {};
+    return server === undefined ? undefined : this.#idle.get(server)?.();
   }
 
   /** A server without tools here has not listed them yet. */

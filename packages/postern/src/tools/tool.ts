@@ -254,6 +254,8 @@ export interface Tools {
   ): { readonly message: string; readonly details: JsonObject } | undefined;
   /** Resolves after the first attempt to connect the tool's server. Returns undefined when it is over, and for other tools. */
   serverArriving?(tool: string): Promise<void> | undefined;
+  /** Starts the tool's server if it is idle, and resolves when it has started or failed. Else returns undefined. */
+  serverToStart?(tool: string): Promise<void> | undefined;
   /** Records how a call ended, for the tool's health. */
   report(
     action: Pick<Action, "tool">,

@@ -108,8 +108,8 @@ export const getPython =
 function* serverFindings(found: HealthView["servers"], configured: Settings["servers"]): Generator<DoctorFinding> {
   for (const { name, status, problem = status, refused } of found) {
     const check = `server ${name}`;
-    yield status === "connected"
-      ? ok(check, "connected")
+    yield status === "connected" || status === "idle"
+      ? ok(check, status === "idle" ? "idle: started when a call needs it" : status)
       : warn(check, problem, connectionFix(name, problem, configured[name])); // its tools are away; everything else works
     for (const { tool, why } of refused)
       yield warn(

@@ -51,7 +51,12 @@ export async function banner(facts: BannerFacts, terminal: Terminal): Promise<st
         ? paint("green", status)
         : status === "connecting"
           ? "connecting: its tools are offered as soon as it is connected"
-          : paint("red", problem === undefined ? status : `${status}: ${asTypedHere(visible(problem), facts.command)}`);
+          : status === "idle"
+            ? "idle: started when a call needs it"
+            : paint(
+                "red",
+                problem === undefined ? status : `${status}: ${asTypedHere(visible(problem), facts.command)}`,
+              );
     return row("server", `${visible(name)} ${word}`);
   });
   return [

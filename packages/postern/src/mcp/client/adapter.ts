@@ -6,7 +6,7 @@ import { learnIn } from "../../secrets/lend.ts";
 import { blockOf } from "../../tools/blocks.ts";
 import type { AnyTool, LocalTool } from "../../tools/kinds.ts";
 import { type MissingFor, withMissing } from "../../tools/sign-in-needed.ts";
-import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
+import type { PreviewContext, ToolAnswer, ToolContext } from "../../tools/tool.ts";
 import { readsUi, type UiPage } from "../../tools/ui.ts";
 import { localToolName } from "./listed-tools.ts";
 import type { ServerConfig } from "./server-config.ts";
@@ -35,6 +35,8 @@ export interface AdaptOptions {
   readonly config: ServerConfig;
   readonly call: CallUpstream;
   readonly readUi?: ReadUi;
+  /** Shows what a call would do. Left out: there is no preview. */
+  readonly preview?: ((given: JsonObject, context: PreviewContext) => Promise<Json>) | undefined;
   /** What a person has to do before a call can go out. */
   readonly missing?: MissingFor | undefined;
   /** Secrets of its server that the runtime does not know. */
@@ -45,7 +47,7 @@ export interface AdaptOptions {
 export function adapt(
   name: string,
   tool: UpstreamTool,
-  { config, call, readUi, missing, known = [] }: AdaptOptions,
+  { config, call, readUi, preview, missing, known = [] }: AdaptOptions,
 ): LocalTool {
   const uri = uiUriOf(tool);
   const { risk, effects, openWorld, idempotent, scopes, timeoutMs, description, annotations } = termsOf(tool, config);
@@ -66,6 +68,9 @@ export function adapt(
     idempotent,
     scopes,
     ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(preview !== undefined && {
+      preview: (input: unknown, context: PreviewContext) => preview(asJson(input) as JsonObject, context), // arguments are an object
+    }),
     execute: async (input: unknown, context: ToolContext): Promise<ToolAnswer> => {
       learnIn(context.secrets, known);
       const given = asJson(input) as JsonObject; // arguments are an object before and after their schema
@@ -100,7 +105,7 @@ export function upstreamCallOf(context: ToolContext): UpstreamCall {
   };
 }
 
-function callerOf({ principal }: ToolContext): string {
+export function callerOf({ principal }: Pick<ToolContext, "principal">): string {
   const { tenant, agent, user } = principal;
   return JSON.stringify([tenant, agent, user]);
 }

@@ -11,7 +11,11 @@ const envelope: ReadonlySet<string> = new Set(["content", "structuredContent", "
  *
  * @throws Error, an unknown outcome, if its result is of another type and holds nothing
  */
-export function answerIn(tool: string, { result = {}, large, asText }: Exchange, isModern: boolean): UpstreamAnswer {
+export function answerIn(
+  tool: string,
+  { result = {}, large, asText }: Pick<Exchange, "result" | "large" | "asText">,
+  isModern: boolean,
+): UpstreamAnswer {
   const { content, structuredContent, resultType, isError } = result;
   const isOther = isModern && typeof resultType === "string" && resultType !== "complete";
   if (isOther && content === undefined && structuredContent === undefined)

@@ -1,35 +1,45 @@
 import { RuntimeFault, SystemClock } from "@postern/core";
-import { redactJson } from "../../secrets/redact-json.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
 import { LiveState, withState } from "../../tools/live-state.ts";
 import type { ToolBlock } from "../../tools/registered.ts";
 import { Registry } from "../../tools/registry.ts";
 import { Toolbox } from "../../tools/toolbox.ts";
 import { publicName } from "../../tools/upstream-names.ts";
-import type { ReadUi } from "./adapter.ts";
-import { CallLimits } from "./call-limits.ts";
+import { ClientUpstream, type McpClient } from "./client-upstream.ts";
+import { UpstreamConnection } from "./connection.ts";
 import type { Definition, Pin, TrustedDefinitions } from "./definition.ts";
 import type { ToolsPlace } from "./listed-tools.ts";
 import { McpUpstream } from "./mcp-upstream.ts";
 import { SpokenRevision } from "./revision.ts";
 import { addressOf } from "./server-address.ts";
-import { ServerTools, type ToolRegistrar } from "./server-collection.ts";
+import type { ToolRegistrar } from "./server-collection.ts";
 import type { ServerConfig } from "./server-config.ts";
-import { uiPageIn } from "./ui.ts";
-import type { RefusedTool } from "./upstream.ts";
+import type { RefusedTool, Upstream, UpstreamEvents } from "./upstream.ts";
 
 /**
- * An MCP server to connect to: a `command` or a `url`, as in the configuration of a runtime.
+ * An MCP server: a `command` or a `url` to connect to, as in the configuration of a runtime, or a connected `client`.
  *
  * @public
  */
 export interface McpServer
   extends Omit<
     ServerConfig,
-    "enabled" | "pin" | "mode" | "oauth" | "openapi" | "baseUrl" | "auth" | "operations" | "allowPrivate"
+    | "enabled"
+    | "pin"
+    | "mode"
+    | "start"
+    | "idleStopMs"
+    | "oauth"
+    | "openapi"
+    | "baseUrl"
+    | "auth"
+    | "operations"
+    | "allowPrivate"
   > {
   /** The prefix of its tools: `name__tool`. Without it the tools have the server's own names. */
   readonly name?: string;
+  /** Instead of an address: a client that is connected. Closing it stays up to the program; closing the box leaves it open. */
+  readonly client?: McpClient;
 }
 
 /**
@@ -66,7 +76,7 @@ export class McpToolbox extends Toolbox implements AsyncDisposable {
 
 /**
  * Connects to an MCP server and returns its tools. Each is `high` and not idempotent unless `risk` and
- * `tools` say otherwise. A connection that breaks is not made again, unlike those of a runtime's configuration.
+ * `tools` say otherwise. A connection that is lost is made again, with growing delays; until then calls fail with the reason.
  *
  * @throws RuntimeFault `options_invalid` for an address that is invalid; Error with the reason when it cannot be reached
  *
@@ -77,57 +87,54 @@ export class McpToolbox extends Toolbox implements AsyncDisposable {
  * @public
  */
 export async function connectMcp(server: McpServer): Promise<McpToolbox> {
-  const { name, ...config } = server;
+  const { name, client, ...config } = server;
   const shown = name ?? "server";
   const known = new Set<string>();
-  const learn = (values: readonly string[]): void => {
-    for (const value of values) known.add(value);
-  };
-  let isStale = false;
-  let relist = (): void => {
-    isStale = true;
-  };
-  const address = await addressOf(shown, config, { resolve: noSecrets, learn });
-  if (address.kind === "openapi") throw new RuntimeFault("options_invalid", onlyMcp);
-  const upstream = new McpUpstream(address, {
-    ...{ clock: new SystemClock(), name: shown, spoken: new SpokenRevision() },
-    ...{ revision: config.revision, mayAsk: config.mayAsk, startTimeoutMs: config.startTimeoutMs },
-    events: {
-      onClose: () => undefined, // later calls fail with the reason
-      onToolsChanged: () => relist(),
-    },
-  });
-  const redact = (text: string): string =>
-    [...known].reduce((left, secret) => left.replaceAll(secret, "[redacted]"), text);
-  const readUi: ReadUi = async (_tool, uri) => uiPageIn(redactJson(await upstream.readResource(uri), { redact }), uri);
+  const open = client === undefined ? await opener(shown, config, known) : openerOf(client, config);
   const box: McpToolbox = new McpToolbox(
-    () => [...tools.refused, ...registrar.changed],
+    () => [...connection.status.refused, ...registrar.changed],
     async () => {
-      await upstream.close();
+      await connection.close();
       await registrar.close();
     },
   );
   const registrar = new BoxRegistrar(box);
-  const limits = new CallLimits(shown, config.limits, new SystemClock());
-  const tools = new ServerTools(shown, config, {
-    ...{ registry: registrar, pins: new FirstSeen(), readUi, known },
-    call: (tool, given, context) => limits.run(tool, context, () => upstream.callTool(tool, given, context)),
+  const connection = new UpstreamConnection(shown, config, {
+    ...{ registry: registrar, pins: new FirstSeen(), clock: new SystemClock(), random: Math.random, open, known },
+    note: () => registrar.settle(), // after each list, and before the box is given away
+    redact: (text) => [...known].reduce((left, secret) => left.replaceAll(secret, "[redacted]"), text),
     place: placeOf(name),
   });
-  const list = async (): Promise<void> => {
-    await tools.sync(redactJson(await upstream.listTools(), { redact }));
-    await registrar.settle();
+  await connection.start();
+  const { status, problem = "it is not connected" } = connection.status;
+  if (status === "connected") return box;
+  await box.close();
+  throw new Error(problem);
+}
+
+type Open = (events: UpstreamEvents) => Promise<Upstream>;
+
+async function opener(shown: string, config: ServerConfig, known: Set<string>): Promise<Open> {
+  const learn = (values: readonly string[]): void => {
+    for (const value of values) known.add(value);
   };
-  try {
-    await upstream.connect();
-    await list();
-    relist = oneAtATime(list);
-    if (isStale) relist();
-    return box;
-  } catch (error) {
-    await box.close();
-    throw error;
-  }
+  const address = await addressOf(shown, config, { resolve: noSecrets, learn });
+  if (address.kind === "openapi") throw new RuntimeFault("options_invalid", onlyMcp);
+  const { revision, mayAsk, startTimeoutMs } = config;
+  const shared = { clock: new SystemClock(), name: shown, spoken: new SpokenRevision() };
+  return async (events) => new McpUpstream(address, { ...shared, revision, mayAsk, startTimeoutMs, events });
+}
+
+/** The settings of a connection that Postern makes. */
+const ofConnections = ["command", "url", "args", "env", "cwd", "headers", "transport", "revision", "mayAsk"] as const;
+
+function openerOf(client: McpClient, config: ServerConfig): Open {
+  const odd = [...ofConnections, "startTimeoutMs" as const].find((key) => config[key] !== undefined);
+  if (odd !== undefined)
+    throw new RuntimeFault("options_invalid", `\`${odd}\` does not go with \`client\`, which is connected already.`);
+  if (typeof client?.request !== "function" || typeof client.getServerCapabilities !== "function")
+    throw new RuntimeFault("options_invalid", "`client` is no `Client` of the MCP SDK; give one that is connected.");
+  return async (events) => new ClientUpstream(client, events);
 }
 
 const onlyMcp = "`connectMcp` connects to MCP servers; give an `openapi` document in `servers` of a runtime.";
@@ -157,7 +164,9 @@ class BoxRegistrar implements ToolRegistrar {
     );
   }
 
-  register(tool: LocalTool): void {
+  /** A box has tools only: no requests for resources and prompts. */
+  register(tool: LocalTool, { unlisted }: { readonly unlisted?: boolean }): void {
+    if (unlisted === true) return;
     this.#trial.register(tool);
     const state = new LiveState();
     try {
@@ -180,6 +189,16 @@ class BoxRegistrar implements ToolRegistrar {
 
   setServer(): void {
     // Calls fail with the reason when the connection is lost.
+  }
+
+  setIdle(): void {
+    // It is connected as long as its box is open.
+  }
+
+  unavailable({ tool }: { readonly tool: string }): string | undefined {
+    const now = this.#states.get(tool)?.now ?? "gone";
+    if (now === "gone") return `\`${tool}\` is not offered any more`;
+    return typeof now === "object" ? now.problem : undefined;
   }
 
   schemaProblem(name: string): string | undefined {
@@ -206,7 +225,12 @@ class BoxRegistrar implements ToolRegistrar {
 /** Trusts each tool as it is first listed, for the time of one connection. */
 class FirstSeen implements TrustedDefinitions {
   readonly #pins = new Map<string, Pin>();
-  readonly servers: TrustedDefinitions["servers"] = { knows: async () => false, keep: async () => undefined };
+  readonly servers: TrustedDefinitions["servers"] = {
+    knows: async () => false,
+    keep: async () => undefined,
+    lastList: async () => undefined,
+    keepList: async () => undefined,
+  };
 
   get(tool: string): Pin | undefined {
     return this.#pins.get(tool);
@@ -216,26 +240,17 @@ class FirstSeen implements TrustedDefinitions {
     return !this.#pins.has(tool);
   }
 
+  list(): readonly Pin[] {
+    return [];
+  }
+
+  follow(): void {
+    // Nobody approves anything here.
+  }
+
   async recordSeen({ server, tool }: Pick<Pin, "server" | "tool">, { body, digest }: Definition): Promise<void> {
     if (this.trusts(tool)) this.#pins.set(tool, { server, tool, pinned: { body, digest, at: 0 } });
   }
-}
-
-/** One list at a time: a change during a list leads to one more. A list that fails leaves the tools as they are. */
-function oneAtATime(list: () => Promise<void>): () => void {
-  let isRunning = false;
-  let isWanted = false;
-  const run = async (): Promise<void> => {
-    isWanted = true;
-    if (isRunning) return;
-    isRunning = true;
-    while (isWanted) {
-      isWanted = false;
-      await list().catch(() => undefined);
-    }
-    isRunning = false;
-  };
-  return () => void run();
 }
 
 function noSecrets(): never {

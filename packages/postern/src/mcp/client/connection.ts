@@ -8,8 +8,9 @@ import { redactJson } from "../../secrets/redact-json.ts";
 import { signInNeededIn } from "../../tools/sign-in-needed.ts";
 import type { CallUpstream, ReadUi } from "./adapter.ts";
 import { CallLimits } from "./call-limits.ts";
+import type { TrustedDefinitions } from "./definition.ts";
+import type { ToolsPlace } from "./listed-tools.ts";
 import { PersonalUpstreams } from "./personal-upstreams.ts";
-import type { Pins } from "./pins.ts";
 import { recordedClient } from "./questions.ts";
 import { Relisting } from "./relisting.ts";
 import { ServerTools, type ToolRegistrar, type ToolsDiff } from "./server-collection.ts";
@@ -18,6 +19,7 @@ import { featuresIn } from "./server-features.ts";
 import { ServerInstructions } from "./server-instructions.ts";
 import { ServerNotices } from "./server-notices.ts";
 import { ServerRequests } from "./server-requests.ts";
+import { ServerUse } from "./server-use.ts";
 import { trustedPage, uiPageIn } from "./ui.ts";
 import {
   isWorthResending,
@@ -38,12 +40,13 @@ const longestAskedMs = 3_600_000;
 const steadyMs = 30_000;
 /** A server behind a URL may be lost without a sign. That must be noticed within 30 s. */
 const pingEveryMs = 20_000;
+const defaultIdleStopMs = 300_000;
 
 export type NoteEvent = (type: string, summary: string, data: JsonObject) => void | Promise<void>;
 
 export interface ConnectionOptions {
   readonly registry: ToolRegistrar;
-  readonly pins: Pins;
+  readonly pins: TrustedDefinitions;
   readonly note: NoteEvent;
   readonly clock: Clock;
   /** From 0 to 1: how far into its spread a delay falls. */
@@ -58,11 +61,16 @@ export interface ConnectionOptions {
   readonly signIns?: ConnectedServer | undefined;
   /** Masks secrets: a server's output may hold those that it was given. */
   readonly redact: (text: string) => string;
+  /** Where its tools are offered. Default: among the tools of the configured servers. */
+  readonly place?: ToolsPlace;
+  /** Secrets of the server that the runtime does not know. */
+  readonly known?: Iterable<string>;
 }
 
 export interface ServerStatus {
   readonly name: string;
-  readonly status: "connected" | "connecting" | "disconnected";
+  /** `idle`: it is started when a call needs it. */
+  readonly status: "connected" | "connecting" | "disconnected" | "idle";
   readonly tools: number;
   /** Tools that the server lists and that are not offered. */
   readonly refused: readonly RefusedTool[];
@@ -73,6 +81,7 @@ export interface ServerStatus {
 /** Keeps one server connected, with growing delays between attempts, and keeps its registered tools up to date. */
 export class UpstreamConnection {
   readonly name: string;
+  readonly #config: ServerConfig;
   readonly #options: ConnectionOptions;
   readonly #tools: ServerTools;
   readonly #limits: CallLimits;
@@ -86,7 +95,9 @@ export class UpstreamConnection {
   #problem: string | undefined;
   #failures = 0;
   #since = 0;
-  #inFlight = 0;
+  readonly #use: ServerUse;
+  /** Its tools are known, so it need not run until a call needs it. */
+  #canRest = false;
   #closed = false;
   #attempt: Promise<void> = Promise.resolve();
   /** The end of the previous connection. The next one waits for it. */
@@ -101,21 +112,27 @@ export class UpstreamConnection {
 
   constructor(name: string, config: ServerConfig, options: ConnectionOptions) {
     this.name = name;
+    this.#config = config;
     this.#options = options;
+    const idleMs = config.start === "on_demand" ? (config.idleStopMs ?? defaultIdleStopMs) : undefined;
+    this.#use = new ServerUse(options.clock, idleMs, () => this.#stop());
     this.#isRemote = config.command === undefined;
     this.#relisting = new Relisting(options.clock, () => this.#relist());
     this.#limits = new CallLimits(name, config.limits, options.clock);
-    const { registry, pins, clock, signIns } = options;
+    const { registry, pins, clock, signIns, place, known } = options;
     const redact = <Value extends JsonObject>(value: Value): Value => redactJson(value, options);
     if (signIns?.isPersonal === true)
       this.#personal = new PersonalUpstreams(name, { clock, redact, open: options.open });
     signIns?.follow((owner) => this.#signInChanged(owner));
     const readUi: ReadUi = async (tool, uri) => {
-      const page = uiPageIn(redactJson(await this.#connected(uri).readResource(uri), options), uri);
+      const contents = await this.#use.during(async () => (await this.#started(uri)).readResource(uri));
+      const page = uiPageIn(redactJson(contents, options), uri);
       return trustedPage(page, { server: name, tool, uri, strict: config.pin === "strict" }, pins);
     };
     const call: CallUpstream = (tool, given, context) =>
-      this.#limits.run(tool, context, () => this.#call(tool, given, this.#recorded(tool, context)));
+      this.#limits.run(tool, context, () =>
+        this.#use.during(() => this.#call(tool, given, this.#recorded(tool, context))),
+      );
     this.#instructions = new ServerInstructions(name, config, pins);
     this.#notices = new ServerNotices(name, { features: featuresIn(registry), clock, redact });
     this.#requests = new ServerRequests(name, config, {
@@ -123,12 +140,14 @@ export class UpstreamConnection {
       list: (...asked) => this.#listOf(...asked),
     });
     this.#tools = new ServerTools(name, config, {
-      ...{ registry, pins, call, readUi },
+      ...{ registry, pins, call, readUi, redact: options.redact },
+      ...defined({ place, known }),
       missing: signIns && ((principal) => signIns.missing(personOf(principal))),
     });
     pins.follow(name, async () => {
       const diff = await this.#tools.again();
       if (diff !== undefined) await this.#synced(diff);
+      else if (this.#canRest) await this.showPinned(); // approved before it was started
     });
   }
 
@@ -138,7 +157,7 @@ export class UpstreamConnection {
       name: this.name,
       status: this.#status,
       tools: this.#tools.size,
-      refused: this.#tools.refused,
+      refused: [...this.#tools.refused, ...this.#requests.refused],
       ...(this.#problem !== undefined && { problem: this.#problem }),
       ...defined({ processId }),
     };
@@ -149,9 +168,20 @@ export class UpstreamConnection {
     return this.#tools.listed;
   }
 
-  /** Registers the tools that are pinned, before the first attempt. */
-  showPinned(): Promise<void> {
-    return this.#tools.showPinned(this.#options.pins.list(this.name));
+  /** Registers the tools that are pinned, before the first attempt. If it starts on demand, they are all that is needed. */
+  async showPinned(): Promise<void> {
+    const { pins } = this.#options;
+    const last = this.#isOnDemand ? await pins.servers.lastList(this.name, this.#config).catch(ignored) : undefined;
+    const isKnown = await this.#tools.showPinned(pins.list(this.name), last?.tools);
+    if (last === undefined || !isKnown) return;
+    this.#instructions.assumePinned();
+    this.#requests.follow(last);
+    this.#canRest = true;
+    if (this.#status === "disconnected") this.#rest();
+  }
+
+  get #isOnDemand(): boolean {
+    return this.#config.start === "on_demand";
   }
 
   /** Resolves after the first attempt, in success or failure. Further attempts follow in the background. */
@@ -163,6 +193,8 @@ export class UpstreamConnection {
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelWait?.();
+    this.#use.end();
+    if (this.#status === "idle") this.#options.registry.setServer(this.name, "down", "it is closed");
     this.#relisting.close();
     this.#notices.close();
     await Promise.all([this.#upstream?.close(), this.#opening?.close(), this.#personal?.close()]);
@@ -174,21 +206,35 @@ export class UpstreamConnection {
   /** A server that does not know the session did not run the call: it is connected again, and the call is sent again. */
   async #call(tool: string, given: JsonObject, call: UpstreamCall): Promise<UpstreamAnswer | LostAnswer> {
     if (this.#personal !== undefined) return this.#callFor(this.#personal, tool, given, call);
-    const upstream = this.#connected(tool);
     const definition = this.#tools.digestOf(tool);
+    const upstream = await this.#started(tool, definition);
     try {
-      return await this.#send(upstream, tool, given, call);
+      return await this.#notices.resources.run(upstream, tool, given, call);
     } catch (error) {
       if (!isWorthResending(error) || call.signal.aborted || this.#closed) throw error;
       await this.#reconnect();
       const next = this.#upstream;
       if (next === undefined || call.signal.aborted) throw error;
-      if (this.#tools.digestOf(tool) !== definition)
-        throw notSentError(
-          `Tool \`${tool}\`: its server was connected again and defines it differently now; nothing was run.`,
-        );
-      return await this.#send(next, tool, given, call);
+      this.#checkSame(tool, definition);
+      return await this.#notices.resources.run(next, tool, given, call);
     }
+  }
+
+  #checkSame(tool: string, definition: string | undefined): void {
+    if (!this.#tools.isListedAs(tool, definition))
+      throw notSentError(
+        `Tool \`${tool}\`: its server was connected again and defines it differently now; nothing was run.`,
+      );
+  }
+
+  /** Starts it, if it is idle. A call has waited for that before it was claimed; a preview and a list have not. */
+  async #started(what: string, definition?: string): Promise<Upstream> {
+    if (this.#canRest && (this.#status === "idle" || this.#status === "connecting")) {
+      await this.#reconnect();
+      this.#connected(what);
+      if (definition !== undefined) this.#checkSame(what, definition);
+    }
+    return this.#connected(what);
   }
 
   /** A text of a question may hold a secret of the server. */
@@ -238,24 +284,10 @@ export class UpstreamConnection {
     return signIns.isPersonal ? signIns.owners()[0] : "server";
   }
 
-  async #send(
-    upstream: Upstream,
-    tool: string,
-    given: JsonObject,
-    call: UpstreamCall,
-  ): Promise<UpstreamAnswer | LostAnswer> {
-    this.#inFlight += 1;
-    try {
-      return await this.#notices.resources.run(upstream, tool, given, call);
-    } finally {
-      this.#inFlight -= 1;
-    }
-  }
-
   /** Secrets of the server may be in a name or a description. */
   async #listOf(method: string, member: string): Promise<readonly JsonObject[]> {
-    const items = (await this.#connected(method).list?.(method, member)) ?? [];
-    return redactJson(items, this.#options);
+    const items = await this.#use.during(async () => (await this.#started(method)).list?.(method, member));
+    return redactJson(items ?? [], this.#options);
   }
 
   #connected(what: string): Upstream {
@@ -266,7 +298,7 @@ export class UpstreamConnection {
 
   /** Connects at once, without the delay, because a call waits. Calls that need it at the same time share the attempt. */
   async #reconnect(): Promise<void> {
-    if (this.#status === "connected") return;
+    if (this.#status === "connected" || this.#closed) return;
     if (this.#status !== "connecting") {
       this.#cancelWait?.();
       void this.start();
@@ -306,6 +338,7 @@ export class UpstreamConnection {
       this.#requests.follow(upstream);
       this.#up();
       this.#notices.connected(upstream);
+      await this.#remember(upstream);
       await this.#note("mcp.connected", `Server \`${this.name}\` is connected.`, {
         server: this.name,
         revision,
@@ -330,6 +363,34 @@ export class UpstreamConnection {
     this.#since = this.#options.clock.monotonic();
     this.#options.registry.setServer(this.name, "up");
     if (this.#isRemote) this.#pingLater();
+    this.#use.begin();
+  }
+
+  /** What is shown while it is not started. If it cannot be stored, the server is started for it at the next start. */
+  async #remember({ capabilities = {} }: Upstream): Promise<void> {
+    if (!this.#isOnDemand) return;
+    this.#canRest = true;
+    const last = { tools: this.#tools.listed ?? [], capabilities: redactJson(capabilities, this.#options) };
+    await this.#options.pins.servers.keepList(this.name, this.#config, last).catch(ignored);
+  }
+
+  /** No call needed it for its time. */
+  #stop(): void {
+    if (this.#status !== "connected") return;
+    if (this.#notices.wantsUpdates) {
+      this.#use.begin(); // clients follow its resources
+      return;
+    }
+    this.#cancelWait?.();
+    this.#ending = this.#upstream?.close() ?? this.#ending;
+    this.#upstream = undefined;
+    this.#rest();
+    void this.#note("mcp.stopped", `Server \`${this.name}\` is stopped until a call needs it.`, { server: this.name });
+  }
+
+  #rest(): void {
+    this.#status = "idle";
+    this.#options.registry.setIdle(this.name, () => this.#reconnect());
   }
 
   /** Reports the server as down at once, then writes the event, then plans the next attempt. */
@@ -354,17 +415,23 @@ export class UpstreamConnection {
         problem: why,
       });
     this.#cancelWait?.();
-    this.#cancelWait = clock.in(Math.round(Math.max(delayMs, askedMs)), () => void this.start());
+    this.#use.end();
+    const next = (): void => (this.#canRest ? this.#rest() : void this.start());
+    this.#cancelWait = clock.in(Math.round(Math.max(delayMs, askedMs)), next);
     this.#ending = old?.close() ?? this.#ending;
   }
 
   /** An open call shows as much as a ping, and a busy server may not answer a ping. */
   #pingLater(): void {
     this.#cancelWait?.();
-    this.#cancelWait = this.#options.clock.in(pingEveryMs, () => {
-      if (this.#inFlight === 0) this.#upstream?.ping().catch(ignored); // `onClose` reports it
-      this.#pingLater();
-    });
+    this.#cancelWait = this.#options.clock.in(
+      pingEveryMs,
+      () => {
+        if (!this.#use.isInUse) this.#upstream?.ping().catch(ignored); // `onClose` reports it
+        this.#pingLater();
+      },
+      false,
+    );
   }
 
   /** A server knows the secrets that it was given, and may write them into a description. */
@@ -376,8 +443,10 @@ export class UpstreamConnection {
     const upstream = this.#upstream;
     if (upstream === undefined) return false;
     try {
-      const list = await upstream.listTools();
-      if (upstream === this.#upstream) await this.#synced(await this.#tools.sync(this.#masked(list)));
+      const list = await this.#use.during(() => upstream.listTools());
+      if (upstream !== this.#upstream) return true;
+      await this.#synced(await this.#tools.sync(this.#masked(list)));
+      await this.#remember(upstream);
     } catch (error) {
       const problem = this.#options.redact(messageOf(error));
       const summary = `The tools of server \`${this.name}\` could not be listed: ${problem}`;

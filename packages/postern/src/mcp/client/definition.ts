@@ -75,16 +75,29 @@ export interface Pin {
   readonly offered?: StoredDefinition;
 }
 
+/** What a server showed last: the names of its tools, whose definitions are pinned, and what it has beside them. */
+export interface LastList {
+  /** The server's own names. */
+  readonly tools: readonly string[];
+  readonly capabilities: JsonObject;
+}
+
 /** The definitions that are trusted. `Pins` keeps them in the store; a connection of a program keeps its own. */
 export interface TrustedDefinitions {
   get(tool: string): Pin | undefined;
   /** Whether a tool is trusted as it is first seen. */
   trusts(tool: string, strict: boolean): boolean;
   recordSeen(at: Pick<Pin, "server" | "tool">, seen: Definition, strict: boolean): Promise<void>;
+  /** What is known of one server before it is connected. */
+  list(server: string): readonly Pin[];
+  /** The follower is called after an operator approved a definition. */
+  follow(server: string, follower: (tool: string) => Promise<void>): void;
   /** The servers that were connected before. */
   readonly servers: {
     knows(server: string, config: ServerConfig): Promise<boolean>;
     keep(server: string, config: ServerConfig): Promise<void>;
+    lastList(server: string, config: ServerConfig): Promise<LastList | undefined>;
+    keepList(server: string, config: ServerConfig, list: LastList): Promise<void>;
   };
 }
 

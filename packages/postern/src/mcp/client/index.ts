@@ -4,6 +4,7 @@
  * @packageDocumentation
  */
 
+export type { McpClient } from "./client-upstream.ts";
 export { connectMcp, type McpServer, McpToolbox } from "./connect-mcp.ts";
 export type { StoredDefinition } from "./definition.ts";
 export type { Difference } from "./differences.ts";

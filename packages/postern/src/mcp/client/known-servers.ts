@@ -2,6 +2,7 @@ import { type Clock, isJsonObject, type JsonObject } from "@postern/core";
 import { digestOf } from "@postern/core/system";
 import { Collection } from "../../store/collection.ts";
 import type { Store } from "../../store/store.ts";
+import type { LastList } from "./definition.ts";
 import type { ServerConfig } from "./server-config.ts";
 
 /** What is known of each server over restarts of Postern. Another program or address under the same name is another server. */
@@ -9,7 +10,11 @@ class ServerRecords {
   readonly #records: Collection<JsonObject>;
   readonly #clock: Clock;
 
-  constructor(store: Pick<Store, "commit" | "documents">, clock: Clock, kind: "mcp_server" | "mcp_revision") {
+  constructor(
+    store: Pick<Store, "commit" | "documents">,
+    clock: Clock,
+    kind: "mcp_server" | "mcp_list" | "mcp_revision",
+  ) {
     this.#records = new Collection({ store, kind, read: (body) => (isJsonObject(body) ? body : {}) });
     this.#clock = clock;
   }
@@ -40,9 +45,11 @@ export function addressDigest({
 /** Which servers were connected before. What a server lists at its first connection is trusted; what it adds later is not. */
 export class KnownServers {
   readonly #records: ServerRecords;
+  readonly #lists: ServerRecords;
 
   constructor(store: Pick<Store, "commit" | "documents">, clock: Clock) {
     this.#records = new ServerRecords(store, clock, "mcp_server");
+    this.#lists = new ServerRecords(store, clock, "mcp_list");
   }
 
   async knows(server: string, config: ServerConfig): Promise<boolean> {
@@ -52,6 +59,18 @@ export class KnownServers {
   /** @throws what the store throws; the server's tools are then trusted once more at its next connection */
   keep(server: string, config: ServerConfig): Promise<void> {
     return this.#records.keep(server, config);
+  }
+
+  async lastList(server: string, config: ServerConfig): Promise<LastList | undefined> {
+    const { tools, capabilities } = (await this.#lists.get(server, config)) ?? {};
+    if (!Array.isArray(tools) || !isJsonObject(capabilities)) return undefined;
+    return { tools: tools.map(String), capabilities };
+  }
+
+  async keepList(server: string, config: ServerConfig, { tools, capabilities }: LastList): Promise<void> {
+    const before = await this.lastList(server, config);
+    const text = JSON.stringify({ tools, capabilities });
+    if (JSON.stringify(before) !== text) await this.#lists.keep(server, config, { tools: [...tools], capabilities });
   }
 }
 

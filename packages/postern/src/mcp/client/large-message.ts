@@ -9,6 +9,7 @@ import { isJsonObject, type Json, type JsonObject, messageOf } from "@postern/co
 import { sourceOptions } from "@postern/core/system";
 import { wellFormedJson } from "../../results/clean.ts";
 import { factsOf, LargeJson } from "../../results/large-json.ts";
+import { withoutDepths } from "./deep-values.ts";
 import { readServerMessage, type ServerMessage } from "./server-message.ts";
 
 /** Messages of more bytes are read on the worker thread. */
@@ -76,7 +77,11 @@ function divided(read: ServerMessage): LargeMessage {
   if (read.kind === "unreadable") return read;
   const { result } = read.message;
   if (!isJsonObject(result)) return read;
-  const { structuredContent: value, content } = result;
+  const { structuredContent: value, content, tools } = result;
+  if (Array.isArray(tools)) {
+    const shallow = (tools as readonly Json[]).map(withoutDepths); // a value that is too deep cannot be sent to another thread
+    return { ...read, message: { ...read.message, result: { ...result, tools: shallow } } };
+  }
   if (typeof value !== "object" || value === null) return read;
   const text = wellFormedJson(JSON.stringify(value));
   if (text.length < fewCharacters) return read;

@@ -8,6 +8,8 @@ import { withOwnMeta } from "../protocol/revisions.ts";
 import { answerIn } from "./call-result.ts";
 import { ClientLink, type ServerFacts } from "./client-link.ts";
 import { Exchange } from "./exchange.ts";
+import { pagesOf } from "./pages.ts";
+import { reportProgress } from "./progress.ts";
 import { type Askable, answersTo, askable, questionsIn } from "./questions.ts";
 import type { Revision, SpokenRevision } from "./revision.ts";
 import { callFault, isConnectionLost, reasonOf } from "./sdk-faults.ts";
@@ -34,8 +36,6 @@ const graceMs = 250;
 /** A message is larger than the answer in it. */
 const envelopeBytes = 64 * 1024;
 const methodNotFound = -32_601;
-/** A list with more pages than this never ends. */
-const mostPages = 10_000;
 /** A server that asks again after every answer never runs the tool. */
 const mostRounds = 20;
 
@@ -141,18 +141,10 @@ export class McpUpstream implements Upstream {
     return list;
   }
 
-  async *#pages(peer: ServerPeer, method: string, member: string): AsyncGenerator<readonly Json[]> {
-    let cursor: Json | undefined;
-    for (let page = 0; page < mostPages; page += 1) {
-      const params = cursor === undefined ? {} : { cursor };
-      const result = await peer.request(method, params, { timeoutMs: this.#startTimeoutMs });
-      const items = result[member];
-      if (!Array.isArray(items)) throw new Error(`its answer to \`${method}\` has no list \`${member}\``);
-      yield items;
-      cursor = result["nextCursor"];
-      if (typeof cursor !== "string" || cursor === "") return;
-    }
-    throw new Error(`its list has more than ${mostPages} pages`);
+  #pages(peer: ServerPeer, method: string, member: string): AsyncGenerator<readonly Json[]> {
+    const ask = (params: JsonObject): Promise<JsonObject> =>
+      peer.request(method, params, { timeoutMs: this.#startTimeoutMs });
+    return pagesOf(ask, method, member);
   }
 
   async callTool(name: string, given: JsonObject, call: UpstreamCall): Promise<UpstreamAnswer | LostAnswer> {
@@ -344,14 +336,6 @@ function codeOf(error: unknown): number | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "number" && !(error instanceof DOMException)
     ? error.code
     : undefined;
-}
-
-/** Passes progress on as text and in the server's numbers, and as a fraction if the total is known. */
-function reportProgress({ progress, total, message }: JsonObject, { onProgress }: UpstreamCall): void {
-  if (typeof progress !== "number" || (total !== undefined && typeof total !== "number")) return;
-  const words = typeof message === "string" ? message : `${progress}${total === undefined ? "" : ` of ${total}`}`;
-  const fraction = total === undefined || total === 0 ? undefined : progress / total;
-  onProgress(words, fraction, { progress, ...(total !== undefined && { total }) });
 }
 
 /** Closing a broken connection may fail. */

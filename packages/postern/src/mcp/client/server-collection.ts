@@ -1,9 +1,10 @@
 import { messageOf, RuntimeFault } from "@postern/core";
 import type { RiskGuess } from "../../policy/policy.ts";
+import { redactJson } from "../../secrets/redact-json.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
 import type { ToolBlock } from "../../tools/registered.ts";
 import type { MissingFor } from "../../tools/sign-in-needed.ts";
-import { adapt, type CallUpstream, type ReadUi } from "./adapter.ts";
+import { type AdaptOptions, adapt, type CallUpstream, type ReadUi } from "./adapter.ts";
 import {
   changedBlock,
   type Definition,
@@ -17,6 +18,7 @@ import {
 } from "./definition.ts";
 import { changedFields } from "./differences.ts";
 import { configuredPlace, listedTools, localToolName, type ToolsPlace } from "./listed-tools.ts";
+import { checkPreviewTools, previewCallOf, previewIn, previewProblem, previewToolOf } from "./preview-tool.ts";
 import type { ServerConfig } from "./server-config.ts";
 import { termsOf } from "./terms.ts";
 import { ownTurn } from "./turns.ts";
@@ -40,6 +42,10 @@ export interface ToolRegistrar {
   block(name: string, block: ToolBlock | undefined): void;
   /** @param attempt the first attempt to connect it; calls of its tools wait for it */
   setServer(name: string, status: "up" | "down", problem?: string, attempt?: Promise<void>): void;
+  /** Its tools can be called, and a call has to start it. `start` does not reject. */
+  setIdle(name: string, start: () => Promise<void>): void;
+  /** Why a tool cannot be called now. */
+  unavailable(tool: { readonly tool: string; readonly facts: { readonly server?: string } }): string | undefined;
   /** Why a registered tool's schema cannot be used, as soon as that is known. */
   schemaProblem(name: string): string | undefined;
 }
@@ -70,6 +76,8 @@ export interface ServerToolsOptions {
   readonly place?: ToolsPlace;
   /** Secrets of the server that the runtime does not know. */
   readonly known?: Iterable<string>;
+  /** Masks secrets in a preview. */
+  readonly redact: (text: string) => string;
 }
 
 /** Few milliseconds of work. */
@@ -115,6 +123,7 @@ export class ServerTools {
     this.#config = config;
     this.#options = options;
     this.#place = options.place ?? configuredPlace(server);
+    checkPreviewTools(config, this.#place.settings);
   }
 
   get size(): number {
@@ -130,10 +139,17 @@ export class ServerTools {
     return [...[...this.#refused].map(([tool, why]) => ({ tool, why })), ...unusable];
   }
 
-  /** The definition of a tool in the server's last list. Returns undefined when the tool is not listed. */
+  /** The definition with which a tool is registered. Returns undefined when it is not. */
   digestOf(tool: string): string | undefined {
+    return this.#registered.get(this.#place.nameOf(localToolName(tool, this.#config)));
+  }
+
+  /** Whether a tool is registered with this definition, and the server's last list has the same. */
+  isListedAs(tool: string, definition: string | undefined): boolean {
+    if (this.digestOf(tool) !== definition) return false;
+    if (definition === undefined) return true;
     const listed = this.#listed?.tools.find(({ name }) => name === tool);
-    return listed && definitionOf(listed).digest;
+    return listed !== undefined && definitionOf(listed).digest === definition;
   }
 
   /** The server's own names of all tools it listed last, offered or not. Returns undefined before the first list. */
@@ -145,23 +161,27 @@ export class ServerTools {
 
   /**
    * Registers what is pinned of a server that was connected before, so that a client that comes before the first list sees it.
-   * The first list corrects it before anything can be called.
+   * The first list corrects it before anything can be called. Returns false for a server that was not.
+   *
+   * @param only the server's own names that it listed last; all by default
    */
-  async showPinned(pins: readonly Pin[]): Promise<void> {
-    if (await this.#isFirst()) return;
+  async showPinned(pins: readonly Pin[], only?: readonly string[]): Promise<boolean> {
+    if (await this.#isFirst()) return false;
     const diff = noChanges();
     for (const { tool: name, pinned, offered } of pins) {
       const tool = pinned && toolOf(pinned);
-      if (pinned === undefined || tool === undefined) continue;
+      if (pinned === undefined || tool === undefined || only?.includes(tool.name) === false) continue;
       if (!listedTools(this.#place, this.#config, { tools: [tool], malformed: [] }).wanted.has(name)) continue;
       try {
         this.#register({ name, tool, digest: pinned.digest }, diff);
         this.#assumed.add(name);
         if (offered !== undefined) this.#block(name, this.#changed(name, pinned, offered), diff);
+        else this.#free(name, diff);
       } catch {
         // The first list tells why it cannot be registered.
       }
     }
+    return true;
   }
 
   /** Lists are applied one after the other. */
@@ -218,6 +238,8 @@ export class ServerTools {
 
   #read(name: string, tool: UpstreamTool, diff: Changes): Listed | undefined {
     try {
+      const problem = previewProblem(tool.name, this.#listed?.tools ?? [], this.#config);
+      if (problem !== undefined) throw new Error(problem);
       return { name, tool, definition: definitionOf(tool) };
     } catch (error) {
       return this.#refuse(name, error, diff);
@@ -287,7 +309,8 @@ export class ServerTools {
     if (before === digest && !isAssumed) return; // icons and pages are not pinned, so an assumed tool is registered again
     const { riskSource, guess } = termsOf(tool, this.#config);
     const { registry, call, readUi, missing, known = [] } = this.#options;
-    registry.register(adapt(name, tool, { config: this.#config, call, readUi, missing, known }), {
+    const preview = this.#previewOf(tool.name);
+    registry.register(adapt(name, tool, { config: this.#config, call, readUi, preview, missing, known }), {
       server: this.#server,
       riskSource,
       ...(guess !== undefined && { guess }),
@@ -296,6 +319,19 @@ export class ServerTools {
     });
     this.#registered.set(name, digest);
     (before === undefined || isAssumed ? diff.added : diff.changed).push(name);
+  }
+
+  /** The previews of a tool, made by another tool of its server while that one is trusted and can be called. */
+  #previewOf(tool: string): AdaptOptions["preview"] {
+    const own = previewToolOf(tool, this.#config);
+    if (own === undefined) return undefined;
+    const { registry, call, redact } = this.#options;
+    const name = this.#place.nameOf(localToolName(own, this.#config));
+    return async (given, context) => {
+      const problem = registry.unavailable({ tool: name, facts: { server: this.#server } });
+      if (problem !== undefined) throw new Error(problem);
+      return redactJson(previewIn(await call(own, given, previewCallOf(context))), { redact });
+    };
   }
 
   #block(name: string, block: ToolBlock, diff: Changes): void {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { KeyPath } from "../../checks/schema-problems.ts";
 import { askable } from "./questions.ts";
 import { revisions } from "./revision.ts";
-import { serverKinds } from "./server-config.ts";
+import { leastIdleStopMs, serverKinds } from "./server-config.ts";
 
 /** `ServerConfig` as a file states it: snake_case, unknown keys refused. Only packages/postern/src/config reads it, so a library user does not load it. */
 export const serverSchema: z.ZodType = server();
@@ -33,6 +33,14 @@ function server() {
       ({ openapi, base_url, auth, operations }) =>
         openapi !== undefined || (base_url ?? auth ?? operations) === undefined,
       "`base_url`, `auth` and `operations` go with `openapi`.",
+    )
+    .refine(
+      ({ start, idle_stop_ms }) => idle_stop_ms === undefined || start === "on_demand",
+      "`idle_stop_ms` goes with `start: on_demand`.",
+    )
+    .refine(
+      ({ openapi, start }) => openapi === undefined || start === undefined,
+      "`start` goes with `command` or `url`, not with `openapi`.",
     )
     .refine(
       ({ openapi, oauth: given, allow_private }) => (openapi ?? given) !== undefined || allow_private === undefined,
@@ -158,6 +166,18 @@ function trustMembers() {
     start_timeout_ms: timeoutMs()
       .exactOptional()
       .describe("How long it may take until it is connected and has listed its tools; 60000 by default."),
+    start: z
+      .enum(["at_start", "on_demand"])
+      .exactOptional()
+      .describe(
+        "`on_demand`: started by the first call that needs it, once its tools are known, and stopped when idle. `at_start` by default.",
+      ),
+    idle_stop_ms: z
+      .int()
+      .min(leastIdleStopMs)
+      .max(86_400_000)
+      .exactOptional()
+      .describe("With `start: on_demand`: stopped when no call needed it for this long; 300000 by default."),
     may_ask: z
       .array(z.enum(askable))
       .exactOptional()
@@ -194,6 +214,13 @@ function tool() {
     idempotent: z.boolean().exactOptional().describe("True: running it twice does no more than running it once."),
     scopes: z.array(z.string().min(1)).exactOptional().describe("Scopes a caller needs for it."),
     timeout_ms: timeoutMs().exactOptional(),
+    preview: z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe(
+        "Another tool of the server, read-only, that is called with the same arguments to show what a call would do.",
+      ),
     optional: z.boolean().exactOptional().describe("True: no warning if the server has no such tool."),
   });
 }

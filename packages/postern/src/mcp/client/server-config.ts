@@ -20,6 +20,8 @@ export interface ServerToolConfig {
   readonly idempotent?: boolean;
   readonly scopes?: readonly string[];
   readonly timeoutMs?: number;
+  /** The server's own name of a read-only tool that is called with the same arguments to show what a call would do. */
+  readonly preview?: string;
   /** No warning is written when the server has no such tool. */
   readonly optional?: boolean;
   /** The place of this entry in a file, for messages. */
@@ -80,6 +82,10 @@ export interface ServerConfig {
   readonly limits?: { readonly concurrent?: number; readonly perMinute?: number };
   /** How long the server may take to connect and list its tools. Default: 60 s. */
   readonly startTimeoutMs?: number;
+  /** `on_demand`: it is started by the first call that needs it, once its tools are known. Default: `at_start`. */
+  readonly start?: "at_start" | "on_demand";
+  /** With `start: on_demand`: it is stopped when no call needed it for this long. Default: 300000 (5 minutes). */
+  readonly idleStopMs?: number;
   /** What it may ask the clients of its calls. Default: nothing. */
   readonly mayAsk?: readonly Askable[];
   /** The protocol revision that the server speaks. Without it the server is asked. */
@@ -92,13 +98,17 @@ export function invalid(message: string): RuntimeFault {
   return new RuntimeFault("options_invalid", message);
 }
 
+/** A call that starts a server has this long to reach it. */
+export const leastIdleStopMs = 1_000;
+
 /** @throws RuntimeFault `options_invalid` for a configuration that names no address, or has an unknown value */
 export function checkServer(name: string, config: ServerConfig): void {
-  const { pin, transport, revision, mode, mayAsk = [] } = config;
+  const { pin, transport, revision, mode, start, idleStopMs, mayAsk = [] } = config;
   const choices = {
     pin: [pin, ["first_seen", "strict"]],
     transport: [transport, ["http", "sse"]],
     mode: [mode, ["observe", "enforce"]],
+    start: [start, ["at_start", "on_demand"]],
   } as const;
   for (const [key, [value, allowed]] of Object.entries({ ...choices, revision: [revision, revisions] as const }))
     if (value !== undefined && !allowed.some((one) => one === value))
@@ -113,6 +123,14 @@ export function checkServer(name: string, config: ServerConfig): void {
   for (const [key, limit] of Object.entries(config.limits ?? {}))
     if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 1))
       throw invalid(`Server \`${name}\`: \`limits.${key}\` is ${String(limit)}; give a whole number from 1.`);
+  if (idleStopMs !== undefined && !(Number.isSafeInteger(idleStopMs) && idleStopMs >= leastIdleStopMs))
+    throw invalid(
+      `Server \`${name}\`: \`idleStopMs\` is ${String(idleStopMs)}; give whole milliseconds from ${leastIdleStopMs}.`,
+    );
+  if (idleStopMs !== undefined && start !== "on_demand")
+    throw invalid(
+      `Server \`${name}\`: \`idleStopMs\` goes with \`start: on_demand\`; a server that is started at start is not stopped.`,
+    );
   const kinds = serverKinds.filter((kind) => config[kind] !== undefined);
   const [kind, other] = kinds;
   if (kind === undefined)
@@ -181,6 +199,7 @@ const keysOfKinds: readonly (readonly [keyof ServerConfig, ...(readonly ServerKi
   ["transport", "url"],
   ["revision", "command", "url"],
   ["mayAsk", "command", "url"],
+  ["start", "command", "url"],
   ["baseUrl", "openapi"],
   ["auth", "openapi"],
   ["operations", "openapi"],

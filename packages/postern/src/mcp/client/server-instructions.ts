@@ -1,7 +1,7 @@
 import { canonical } from "@postern/core";
 import { sha256 } from "@postern/core/system";
-import type { Definition } from "./definition.ts";
-import type { Pins } from "./pins.ts";
+import type { Definition, TrustedDefinitions } from "./definition.ts";
+
 import type { ServerConfig } from "./server-config.ts";
 
 const mostCharacters = 2_000;
@@ -13,10 +13,10 @@ const mostCharacters = 2_000;
 export class ServerInstructions {
   readonly #server: string;
   readonly #config: ServerConfig;
-  readonly #pins: Pins;
+  readonly #pins: TrustedDefinitions;
   #stated: { readonly text: string; readonly digest: string } | undefined;
 
-  constructor(server: string, config: ServerConfig, pins: Pins) {
+  constructor(server: string, config: ServerConfig, pins: TrustedDefinitions) {
     this.#server = server;
     this.#config = config;
     this.#pins = pins;
@@ -36,6 +36,13 @@ export class ServerInstructions {
     } catch {
       // Nothing can be stored now, and what is not pinned is not shown.
     }
+  }
+
+  /** A server that is not started says what it said before. */
+  assumePinned(): void {
+    const { digest, body } = this.#pins.get(this.#name)?.pinned ?? {};
+    const text = body?.["description"];
+    if (digest !== undefined && typeof text === "string") this.#stated ??= { text, digest };
   }
 
   get trusted(): string | undefined {

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "@postern/core";
+import { type Json, type JsonObject, messageOf } from "@postern/core";
 import { LostAnswer } from "../../results/raw-result.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
@@ -10,7 +10,7 @@ import { featuresIn } from "./server-features.ts";
 import type { ServerInstructions } from "./server-instructions.ts";
 import type { ServerNotices } from "./server-notices.ts";
 import { termsOf } from "./terms.ts";
-import type { Upstream } from "./upstream.ts";
+import type { RefusedTool, Upstream } from "./upstream.ts";
 
 /** The tool that stands for a server's resources, prompts and completions. It is not listed. */
 export function requestsToolName(server: string): string {
@@ -56,6 +56,7 @@ export class ServerRequests {
   readonly #config: ServerConfig;
   readonly #options: ServerRequestsOptions;
   #isRegistered = false;
+  #refused: readonly RefusedTool[] = [];
 
   constructor(server: string, config: ServerConfig, options: ServerRequestsOptions) {
     this.#server = server;
@@ -74,8 +75,19 @@ export class ServerRequests {
     }
     const tool = this.#tool();
     const { riskSource } = this.#terms();
-    registry.register(tool, { server: this.#server, riskSource, unlisted: true, replace: this.#isRegistered });
-    this.#isRegistered = true;
+    try {
+      registry.register(tool, { server: this.#server, riskSource, unlisted: true, replace: this.#isRegistered });
+      this.#isRegistered = true;
+      this.#refused = [];
+    } catch (error) {
+      const why = `Its resources, prompts and completions are not offered: ${messageOf(error)} Give the server's tool of that name another one: \`as\` in \`servers.${this.#server}.tools\`.`;
+      this.#refused = [{ tool: tool.name, why }];
+    }
+  }
+
+  /** Why they are not offered although the server has some. */
+  get refused(): readonly RefusedTool[] {
+    return this.#refused;
   }
 
   #show(capabilities: JsonObject): void {

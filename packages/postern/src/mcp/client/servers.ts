@@ -2,6 +2,7 @@ import { type Clock, SystemClock } from "@postern/core";
 import type { ConnectionOwner } from "../../connections/connection-repository.ts";
 import type { OpenConnections } from "../../connections/open-connections.ts";
 import type { ResolveSecret } from "../../secrets/lend.ts";
+import { Silhouettes } from "../../tools/names.ts";
 import { checkServerName } from "../../tools/upstream-names.ts";
 import { type NoteEvent, type ServerStatus, UpstreamConnection } from "./connection.ts";
 import type { Revisions } from "./known-servers.ts";
@@ -10,7 +11,7 @@ import type { Pins } from "./pins.ts";
 import { SpokenRevision } from "./revision.ts";
 import { addressOf, checkProgram, type OpenApiAddress } from "./server-address.ts";
 import type { ToolRegistrar } from "./server-collection.ts";
-import { checkServer, type ServerConfig, withoutPersonalKeys, withPersonalKeys } from "./server-config.ts";
+import { checkServer, invalid, type ServerConfig, withoutPersonalKeys, withPersonalKeys } from "./server-config.ts";
 import type { Upstream, UpstreamEvents } from "./upstream.ts";
 
 const mostWaitMs = 8_000;
@@ -73,13 +74,21 @@ export async function connectServers(
 ): Promise<Servers> {
   const { clock = new SystemClock() } = options;
   const enabled = Object.entries(configs).filter(([, { enabled = true }]) => enabled);
+  const names = new Silhouettes();
   for (const [name, config] of enabled) {
     checkServerName(name);
+    const alike = names.alike(name);
+    if (alike !== undefined)
+      throw invalid(
+        `Server \`${name}\` looks like server \`${alike}\`; a person could take one for the other. Rename it.`,
+      );
+    names.add(name);
     checkServer(name, config);
   }
   const connections = enabled.map(([name, config]) => connectionOf(name, config, { ...options, clock }));
   await Promise.all(connections.map((connection) => connection.showPinned()));
-  const started = connections.map((connection) => {
+  const needed = connections.filter(({ status }) => status.status !== "idle");
+  const started = needed.map((connection) => {
     const attempt = connection.start();
     const { startTimeoutMs = defaultStartTimeoutMs } = configs[connection.name] ?? {};
     const bounded = atMost(startTimeoutMs, attempt, clock);

@@ -39,13 +39,15 @@ const signs: readonly (readonly [what: string, pattern: RegExp])[] = [
   ["an order to the model", /\byou (?:must|should|have to) (?:always|first|never|also)\b/i],
 ];
 
+const signsInName: typeof signs = [["characters that may look like others", /[^\n -~]+/]];
+
 /** What looks like an instruction to a model, or like something that is hidden from people. */
 export function suspiciousTexts(body: JsonObject): readonly SuspiciousText[] {
   const found: SuspiciousText[] = [];
   for (const field of definitionFields)
     for (const [path, value] of leavesOf(body[field])) {
       if (typeof value !== "string") continue;
-      for (const [what, pattern] of signs) {
+      for (const [what, pattern] of field === "name" ? [...signs, ...signsInName] : signs) {
         const match = pattern.exec(value);
         if (match === null) continue;
         const text = reveal(match[0].slice(0, shownLength));

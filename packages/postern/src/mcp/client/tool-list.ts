@@ -3,6 +3,7 @@ import { z } from "zod";
 import { headOf } from "../../results/cut.ts";
 import { withoutNullKeywords } from "../../tools/schema/tidy-schema.ts";
 import { withoutNulls } from "../protocol/null-members.ts";
+import { withoutDepths } from "./deep-values.ts";
 import { definitionFields } from "./definition.ts";
 import type { RefusedTool, UpstreamTool } from "./upstream.ts";
 
@@ -24,7 +25,8 @@ export class ToolList {
     }
   }
 
-  #tool(entry: Json, place: number): JsonObject | undefined {
+  #tool(given: Json, place: number): JsonObject | undefined {
+    const entry = withoutDepths(given);
     const tool = isJsonObject(entry) ? withObjectInput(withoutNullFields(entry)) : entry;
     const { error } = toolSchema.safeParse(tool);
     if (error === undefined && isJsonObject(tool)) {

@@ -1,8 +1,7 @@
 import { canonical, defined, isJsonObject, type JsonObject, RuntimeFault } from "@postern/core";
 import { sha256 } from "@postern/core/system";
 import { isUiUri, type UiPage } from "../../tools/ui.ts";
-import type { Definition } from "./definition.ts";
-import type { Pins } from "./pins.ts";
+import type { Definition, TrustedDefinitions } from "./definition.ts";
 import type { UpstreamTool } from "./upstream.ts";
 
 /** A page up to this length is pinned with its text, so that an operator sees what changed; a longer one with its digest. */
@@ -45,7 +44,11 @@ interface UiOwner {
  *
  * @throws RuntimeFault `ui_unavailable`
  */
-export async function trustedPage(page: UiPage, { server, tool, uri, strict }: UiOwner, pins: Pins): Promise<UiPage> {
+export async function trustedPage(
+  page: UiPage,
+  { server, tool, uri, strict }: UiOwner,
+  pins: TrustedDefinitions,
+): Promise<UiPage> {
   const name = `${tool}.ui`; // no tool name has a dot
   const seen = definitionOfPage(page, uri);
   await pins.recordSeen({ server, tool: name }, seen, strict);

@@ -1,10 +1,11 @@
 import { type Clock, nearest, type ToolCall } from "@postern/core";
+import { arrivalOf } from "../../call/arrival.ts";
 import { type Ending, refuse } from "../../call/ending.ts";
 import type { Caller } from "../../call/session.ts";
 import type { Controls } from "../../policy/controls.ts";
 import type { Offer, Tools } from "../../tools/tool.ts";
 import { callerGone } from "./not-run.ts";
-import type { CountedCall, FoundCall } from "./stages.ts";
+import type { Again, ApprovedCall, CountedCall, FoundCall } from "./stages.ts";
 
 export interface LookupParts {
   readonly tools: Tools;
@@ -26,8 +27,31 @@ export function awaitServer(
   return attempt && arrived(call, attempt, caller, clock);
 }
 
+/**
+ * Starts the server of a call that is about to run, if no call needed it for a time. The call then enters again, because
+ * the server may define the tool differently now. Returns undefined if there is nothing to start.
+ */
+export function startServer(
+  call: ApprovedCall,
+  caller: Caller,
+  { tools, clock }: Pick<LookupParts, "tools"> & { readonly clock: Clock },
+): Promise<Ending | Again> | undefined {
+  const start = tools.serverToStart?.(call.tool);
+  return start && startedOrLeft(call, start, caller, clock);
+}
+
+async function startedOrLeft(
+  call: ApprovedCall,
+  start: Promise<void>,
+  caller: Caller,
+  clock: Clock,
+): Promise<Ending | Again> {
+  const left = await arrived(call, start, caller, clock);
+  return left ?? { again: arrivalOf({ ...call, resumes: call.key }) };
+}
+
 async function arrived(
-  call: CountedCall,
+  call: ToolCall,
   attempt: Promise<void>,
   caller: Caller,
   clock: Clock,

@@ -183,7 +183,7 @@ export interface Health {
   readonly tools: number;
   readonly servers: readonly {
     readonly name: string;
-    readonly status: "connected" | "connecting" | "disconnected";
+    readonly status: "connected" | "connecting" | "disconnected" | "idle";
     /** Tools it lists that are not offered, and why. */
     readonly refused: readonly { readonly tool: string; readonly why: string }[];
     readonly problem?: string;
