@@ -159,8 +159,13 @@ it("refuses a call if the server cannot be started, and tries again for a later 
   server.hold(true);
   const early = runtime.invoke(call, asker);
   await expect.poll(() => server.starts).toBe(2);
-  const left = runtime.invoke(call, { ...asker, signal: AbortSignal.abort() });
-  await expect(left).rejects.toThrow();
+  const leaving = new AbortController();
+  const other = { ...call, arguments: { path: "b" } };
+  const left = expect(runtime.invoke(other, { ...asker, signal: leaving.signal })).rejects.toThrow("changed its mind");
+  await clock.advance(100);
+  leaving.abort(new Error("changed its mind"));
+  await left;
+  expect(statusOf(runtime)).toBe("connecting");
   await clock.advance(3_000);
   const { refusal } = await early;
   expect(refusal).toMatchObject({ code: "tool_unavailable", message: expect.stringContaining("3000 ms") });
