@@ -158,6 +158,22 @@ it("a rule of the policy counts for a subscription", async () => {
   expect(told.map(({ method }) => method)).not.toContain("notifications/resources/list_changed");
 });
 
+it("a person is asked once, and each client that subscribes after the approval is told", async () => {
+  const policy = { rules: [{ effect: "confirm", tool: "one__requests", action: "subscribe" }] } as const;
+  const scene = await open("2025-11-25", { policy });
+  const clients = [await scene.connect("/mcp", "2025-11-25"), await scene.connect("/mcp", "2025-11-25")];
+  const subscribe = (client: Client): Promise<unknown> => client.subscribeResource({ uri: "one+note://1" });
+  const pending = { status: "rejected", reason: { data: { status: "approval_pending" } } };
+  expect(await Promise.allSettled(clients.map(subscribe))).toMatchObject([pending, pending]);
+  const { approvals } = await scene.operator.approvals.list({});
+  expect(approvals).toHaveLength(1);
+  await scene.operator.approvals.approve({ id: approvals[0]?.approval_id ?? "" });
+  for (const client of clients) await subscribe(client);
+  const told = clients.map(hearing);
+  await call(clients[0] as Client, "touch", { uri: "note://1" });
+  for (const one of told) await expect.poll(() => one).toEqual([updated("one+note://1")]);
+});
+
 it("one client follows at most 100 resources of a server, and is told why not more", async () => {
   const client = await (await open("2025-11-25")).connect("/mcp", "2025-11-25");
   for (let at = 0; at < 100; at += 1) await client.subscribeResource({ uri: `one+note://${at}` });

@@ -1,5 +1,4 @@
 import { type Clock, defined, type JsonObject, messageOf } from "@postern/core";
-import type { ClientOfCall } from "../../call/client-of-call.ts";
 import type { ConnectedServer } from "../../connections/connected-server.ts";
 import type { ConnectionOwner } from "../../connections/connection-repository.ts";
 import { personOf } from "../../connections/connections.ts";
@@ -11,7 +10,7 @@ import { CallLimits } from "./call-limits.ts";
 import type { TrustedDefinitions } from "./definition.ts";
 import type { ToolsPlace } from "./listed-tools.ts";
 import { PersonalUpstreams } from "./personal-upstreams.ts";
-import { recordedClient } from "./questions.ts";
+import { type ClientRecord, recordedClient } from "./questions.ts";
 import { Relisting } from "./relisting.ts";
 import { ServerTools, type ToolRegistrar, type ToolsDiff } from "./server-collection.ts";
 import type { ServerConfig } from "./server-config.ts";
@@ -109,6 +108,10 @@ export class UpstreamConnection {
   #signInChanges = 0;
   readonly #relisting: Relisting;
   #cancelWait: (() => void) | undefined;
+  readonly #record: ClientRecord = {
+    note: (type, summary, data) => this.#note(type, summary, redactJson(data, this.#options)),
+    redact: (params) => redactJson(params, this.#options),
+  };
 
   constructor(name: string, config: ServerConfig, options: ConnectionOptions) {
     this.name = name;
@@ -241,13 +244,7 @@ export class UpstreamConnection {
   #recorded(tool: string, call: UpstreamCall): UpstreamCall {
     const { client, idempotencyKey: key } = call;
     if (client === undefined) return call;
-    const note: Parameters<typeof recordedClient>[2] = (type, summary, data) =>
-      this.#note(type, summary, redactJson(data, this.#options));
-    const told: ClientOfCall = {
-      ...client,
-      tell: (method, params) => client.tell(method, redactJson(params, this.#options)),
-    };
-    return { ...call, client: recordedClient(told, { server: this.name, tool, key }, note) };
+    return { ...call, client: recordedClient(client, { server: this.name, tool, key }, this.#record) };
   }
 
   async #callFor(

@@ -81,15 +81,22 @@ export interface QuestionedCall {
   readonly key: string;
 }
 
+export interface ClientRecord {
+  readonly note: (type: string, summary: string, data: JsonObject) => Promise<void>;
+  /** Masks secrets of the server in what it tells. */
+  readonly redact: (params: JsonObject) => JsonObject;
+}
+
 /** The same client. What it is asked, and that it answered, is recorded; what it answered is not. */
 export function recordedClient(
   client: ClientOfCall,
   call: QuestionedCall,
-  note: (type: string, summary: string, data: JsonObject) => Promise<void>,
+  { note, redact }: ClientRecord,
 ): ClientOfCall {
   const { server, tool } = call;
   return {
     ...client,
+    tell: (method, params) => client.tell(method, redact(params)),
     ask: async (questions, hasBegun) => {
       const asked = Object.entries(questions).map(([name, { method, params }]) => {
         const { message } = params;

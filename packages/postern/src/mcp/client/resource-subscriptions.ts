@@ -43,12 +43,19 @@ export class ResourceSubscriptions {
   }
 
   /** Sends a call, or begins or ends a subscription if the call asks for that. */
-  async run(upstream: Upstream, name: string, given: JsonObject, call: UpstreamCall): ReturnType<Upstream["callTool"]> {
-    const { method, client } = call;
-    if (method !== "resources/subscribe" && method !== "resources/unsubscribe")
-      return upstream.callTool(name, given, call);
-    const listener = client?.listener;
-    const uri = String(given["uri"]);
+  run(upstream: Upstream, name: string, given: JsonObject, call: UpstreamCall): ReturnType<Upstream["callTool"]> {
+    const { method } = call;
+    return method === "resources/subscribe" || method === "resources/unsubscribe"
+      ? this.#change(upstream, method, String(given["uri"]), call.client?.listener)
+      : upstream.callTool(name, given, call);
+  }
+
+  async #change(
+    upstream: Upstream,
+    method: "resources/subscribe" | "resources/unsubscribe",
+    uri: string,
+    listener: ResourceListener | undefined,
+  ): Promise<UpstreamAnswer> {
     if (listener === undefined)
       throw refusedCall("The caller is no MCP client that can be told of changes.", undefined, true);
     if (method === "resources/subscribe") await this.#add(uri, listener, upstream);
