@@ -1,4 +1,5 @@
 import { type ContentBlock, isJsonObject, type Json, type JsonObject } from "@postern/core";
+import { withActiveContext } from "@postern/core/system";
 import { ToolCallContext } from "../../pipeline/context.ts";
 import { LargeJson } from "../../results/large-json.ts";
 import { LostAnswer } from "../../results/raw-result.ts";
@@ -95,7 +96,7 @@ export function upstreamCallOf(context: ToolContext): UpstreamCall {
     caller: () => callerOf(context),
     onProgress: (content, fraction, count) => context.progress(content, fraction, count),
     principal: inside?.call.authority.principal,
-    meta: inside?.caller.requestMeta,
+    meta: withActiveContext(inside?.caller.requestMeta),
     client: inside?.caller.client,
   };
 }

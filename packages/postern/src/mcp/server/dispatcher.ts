@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "@postern/core";
+import { inSentContext } from "@postern/core/system";
 import type { ClientOfCall } from "../../call/client-of-call.ts";
 import { type PeerRequest, RpcFault, rpcCodes } from "../protocol/peer.ts";
 import { metaKeys, newest, oldRevisions } from "../protocol/revisions.ts";
@@ -102,7 +103,7 @@ export function answering(isOld: boolean, parts: DispatchParts) {
     const meta = isJsonObject(stated) ? stated : {};
     const capabilities = source.capabilities ?? capabilitiesIn(meta);
     const request = { id, method, params, meta, source, isOld, capabilities, signal, tell };
-    const result = await answerTo(request, asked);
+    const result = await inSentContext(meta, () => answerTo(request, asked));
     return isOld ? (result as JsonObject) : finished(method, result as JsonObject, identity(source.server, parts)); // plain JSON, as the protocol has it
   };
 }
