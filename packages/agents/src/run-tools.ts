@@ -14,7 +14,7 @@ import {
   runBatch,
   type ToolOutcome,
 } from "@postern/core";
-import { withContentInSpans } from "@postern/core/system";
+import { withContentInSpans } from "@postern/core/tracing";
 import type { RuntimeSession, SessionCall } from "postern";
 import { type RenderedOutcome, renderOutcome } from "postern/results";
 import type { Offer } from "postern/tools";

@@ -4,7 +4,7 @@
  */
 import type { Attributes, Context, Span, SpanContext } from "@opentelemetry/api";
 import { messageOf } from "@postern/core";
-import { type TracingApi, tracing } from "@postern/core/system";
+import { type TracingApi, tracing } from "@postern/core/tracing";
 
 export type SpanSettings = {
   readonly name: string;

@@ -16,5 +16,3 @@ export { Locks } from "./locks.ts";
 export { makeOwnFolder, plainName } from "./own-folder.ts";
 export { sourceOptions } from "./source-options.ts";
 export { removeTemporaryFolder, temporaryFolder } from "./temporary-folder.ts";
-export type { TracingApi } from "./tracing.ts";
-export { inSentContext, tracing, wantsContent, withActiveContext, withContentInSpans } from "./tracing.ts";

@@ -6,7 +6,7 @@
  */
 import type { Attributes, Context, HrTime, Span } from "@opentelemetry/api";
 import { type CallEvent, momentNames, type ToolCall, type ToolOutcome } from "@postern/core";
-import { type TracingApi, tracing, wantsContent } from "@postern/core/system";
+import { type TracingApi, tracing, wantsContent } from "@postern/core/tracing";
 import type { Tools } from "../tools/tool.ts";
 import { publicName } from "../tools/upstream-names.ts";
 

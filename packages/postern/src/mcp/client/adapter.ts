@@ -1,5 +1,5 @@
 import { type ContentBlock, isJsonObject, type Json, type JsonObject } from "@postern/core";
-import { withActiveContext } from "@postern/core/system";
+import { withActiveContext } from "@postern/core/tracing";
 import { ToolCallContext } from "../../pipeline/context.ts";
 import { LargeJson } from "../../results/large-json.ts";
 import { LostAnswer } from "../../results/raw-result.ts";
@@ -49,7 +49,10 @@ export function adapt(
   { config, call, readUi, missing, known = [] }: AdaptOptions,
 ): LocalTool {
   const uri = uiUriOf(tool);
-  const { risk, effects, openWorld, idempotent, scopes, timeoutMs, description, annotations } = termsOf(tool, config);
+  const { risk, effects, openWorld, idempotent, scopes, timeoutMs, deferLoading, description, annotations } = termsOf(
+    tool,
+    config,
+  );
   const adapted: LocalTool = {
     name,
     ...(tool.title !== undefined && { title: tool.title }),
@@ -66,6 +69,7 @@ export function adapt(
     openWorld,
     idempotent,
     scopes,
+    ...(deferLoading && { deferLoading }),
     ...(timeoutMs !== undefined && { timeoutMs }),
     execute: async (input: unknown, context: ToolContext): Promise<ToolAnswer> => {
       learnIn(context.secrets, known);

@@ -147,6 +147,12 @@ function trustMembers() {
       .boolean()
       .exactOptional()
       .describe("False: its results are as trusted as your own, for tools for which nothing else is stated."),
+    defer: z
+      .boolean()
+      .exactOptional()
+      .describe(
+        "True: `/mcp` lists `tool_search` instead of its tools, and each tool that a client has found with it.",
+      ),
     call_timeout_ms: timeoutMs().exactOptional(),
     limits: z
       .strictObject({
@@ -194,6 +200,7 @@ function tool() {
     idempotent: z.boolean().exactOptional().describe("True: running it twice does no more than running it once."),
     scopes: z.array(z.string().min(1)).exactOptional().describe("Scopes a caller needs for it."),
     timeout_ms: timeoutMs().exactOptional(),
+    defer: z.boolean().exactOptional().describe("Whether it is found by search, instead of the server's `defer`."),
     optional: z.boolean().exactOptional().describe("True: no warning if the server has no such tool."),
   });
 }

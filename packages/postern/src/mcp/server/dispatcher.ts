@@ -1,11 +1,12 @@
 import { isJsonObject, type JsonObject } from "@postern/core";
-import { inSentContext } from "@postern/core/system";
+import { inSentContext } from "@postern/core/tracing";
 import type { ClientOfCall } from "../../call/client-of-call.ts";
 import { type PeerRequest, RpcFault, rpcCodes } from "../protocol/peer.ts";
 import { metaKeys, newest, oldRevisions } from "../protocol/revisions.ts";
 import { callTool } from "./call.ts";
 import type { CallParts } from "./call-parts.ts";
 import { pushingClient } from "./client-capabilities.ts";
+import { type FoundTools, toolSearchName } from "./deferred.ts";
 import type { HeldCalls } from "./held-calls.ts";
 import { inMode, listIn } from "./modes.ts";
 import { capabilitiesHere, listed, relayed, serversAt } from "./relay.ts";
@@ -20,6 +21,7 @@ export interface DispatchParts extends CallParts {
   readonly subscriptions: Subscriptions;
   readonly held: HeldCalls;
   readonly index: ToolIndex;
+  readonly found: FoundTools;
 }
 
 type McpMethod = (request: McpRequest, parts: DispatchParts) => Promise<object> | object;
@@ -27,7 +29,7 @@ type McpMethod = (request: McpRequest, parts: DispatchParts) => Promise<object> 
 type AskingMethod = (request: McpRequest, parts: DispatchParts, client: ClientOfCall) => Promise<object>;
 
 const both = {
-  "tools/list": ({ source, isOld }, { runtime }) => ({ tools: listIn(source.mode, runtime, source, isOld) }),
+  "tools/list": ({ source, isOld }, parts) => ({ tools: listIn(source, isOld, parts) }),
   "resources/list": async ({ source }, parts) => ({ resources: await listed("resources/list", source, parts) }),
   "resources/templates/list": async ({ source }, parts) => ({
     resourceTemplates: [artifactTemplate, ...(await listed("resources/templates/list", source, parts))],
@@ -61,9 +63,10 @@ const keepable: ReadonlySet<string> = new Set([
   "server/discover",
 ]);
 
-/** A tool of the endpoint's mode answers here; any other call goes on through the gates. */
+/** The tools that find others answer here; any other call goes on through the gates. */
 async function callInMode(request: McpRequest, parts: DispatchParts, client: ClientOfCall): Promise<object> {
-  if (request.source.mode === undefined) return callTool(request, parts, client);
+  if (request.source.mode === undefined && request.params["name"] !== toolSearchName)
+    return callTool(request, parts, client);
   const meant = await inMode(request, parts);
   return "method" in meant ? callTool(meant as McpRequest, parts, client) : meant;
 }

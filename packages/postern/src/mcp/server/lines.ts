@@ -34,7 +34,7 @@ export class LineEntry {
     };
     this.#peer = new Peer({ send: (message) => void this.#transport.send(message), answer });
     this.#transport.onmessage = (message) =>
-      this.#peer.receive(message, { ...source, capabilities: this.#capabilities });
+      this.#peer.receive(message, { ...source, capabilities: this.#capabilities, session: this });
     this.#transport.onclose = () => {
       this.#peer.close(new Error("The client closed its pipe."));
       resolve();

@@ -34,6 +34,8 @@ export interface RequestSource {
   readonly mode?: EndpointMode | undefined;
   /** What a client of an old revision stated when its session began. */
   readonly capabilities?: JsonObject;
+  /** The client's session, or its pipes. A client of 2026-07-28 over HTTP has none. */
+  readonly session?: object;
 }
 
 /** One request of a client, whichever way it came. */

@@ -59,7 +59,7 @@ export class McpSessions {
     session.lastSeen = this.#clock.monotonic();
     if (begins) return void refuse(exchange, [400, "The session has begun already; `initialize` is sent once."]);
     checkSessionRevision(exchange.header);
-    const sent = { ...source, capabilities: session.capabilities };
+    const sent = { ...source, capabilities: session.capabilities, session };
     if (kind !== "request") {
       session.peer.receive(message, sent);
       exchange.answer(202, {});

@@ -1,12 +1,13 @@
 /**
- * The OpenTelemetry API, an optional peer. It is loaded when a process has registered a tracer provider, so that a process
- * without one neither needs nor loads it.
+ * `@postern/core/tracing`: the OpenTelemetry API, an optional peer. It is loaded when a process has registered a tracer
+ * provider, so that a process without one neither needs nor loads it.
+ *
+ * @packageDocumentation
  */
 import { createRequire } from "node:module";
 import type { Context } from "@opentelemetry/api";
-import { codeOf } from "./error-code.ts";
+import { codeOf } from "./system/error-code.ts";
 
-/** @internal */
 export type TracingApi = typeof import("@opentelemetry/api");
 
 /** Where every copy of the API, version 1, keeps what a process registers. */
@@ -65,7 +66,6 @@ export function withContentInSpans<Result>(body: () => Result): Result {
   return context === undefined ? body() : context.with(context.active().setValue(contentKey, true), body);
 }
 
-/** @internal */
 export function wantsContent(context: Context): boolean {
   return context.getValue(contentKey) === true;
 }
