@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Runtime } from "../packages/postern/src/index.ts";
+import { createMcpGateway } from "../packages/postern/src/mcp/server/mcp-server.ts";
 import { openCredentials, readToken } from "../packages/postern/src/server/credentials.ts";
 import { createHttpServer } from "../packages/postern/src/server/http/http-server.ts";
 import { listen, loopbackHosts } from "../packages/postern/src/server/http/serve.ts";
@@ -18,7 +19,11 @@ export async function served(runtime: Runtime): Promise<Served> {
   const folder = mkdtempSync(join(tmpdir(), "postern-bench-http-"));
   const credentials = await openCredentials(folder);
   let hosts: readonly string[] = [];
-  const http = createHttpServer({ runtime, credentials, hosts: () => hosts });
+  const gateway = createMcpGateway({ runtime });
+  const http = createHttpServer({
+    ...{ runtime, credentials, hosts: () => hosts },
+    mcp: (exchange, caller, path) => gateway.handle(exchange, caller, path),
+  });
   const { url, port, close } = await listen({ handler: http, port: 0 });
   hosts = loopbackHosts(port);
   return {
@@ -27,6 +32,7 @@ export async function served(runtime: Runtime): Promise<Served> {
     close: async () => {
       await close(0);
       await http.close();
+      await gateway.close();
       rmSync(folder, { recursive: true });
     },
   };

@@ -11,6 +11,9 @@ import { langchainTools } from "../../packages/agents/src/langchain.ts";
 import { mastraTools } from "../../packages/agents/src/mastra.ts";
 import { openaiAgentsTools } from "../../packages/agents/src/openai-agents.ts";
 import { type AdapterCall, adapterContract } from "../../packages/postern/src/testing/index.ts";
+import { oneSpanPerCall } from "../fakes/spans.ts";
+
+const countCalls = oneSpanPerCall();
 
 const usage = {
   inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
@@ -38,6 +41,7 @@ function modelOf({ id, name, arguments: given }: AdapterCall, read: (result: Pro
 }
 
 adapterContract("AI SDK", (runtime) => {
+  countCalls(runtime);
   const { tools } = aiSdkTools(runtime, { runId: "chat-1" }).settings;
   const messages: ModelMessage[] = [{ role: "user", content: "go" }];
   return {
@@ -53,6 +57,7 @@ adapterContract("AI SDK", (runtime) => {
 });
 
 adapterContract("LangChain", (runtime) => {
+  countCalls(runtime);
   const node = new ToolNode(langchainTools(runtime, { tool }, { runId: "thread-1" }).tools);
   return {
     call: async ({ id, turn, name, arguments: args }) => {
@@ -67,6 +72,7 @@ adapterContract("LangChain", (runtime) => {
 adapterContract(
   "Mastra",
   (runtime) => {
+    countCalls(runtime);
     const { tools } = mastraTools(runtime, { createTool }, { runId: "run-1" });
     return {
       call: async ({ id, name, arguments: given }) => {
@@ -84,6 +90,7 @@ adapterContract(
 adapterContract(
   "Anthropic's tool runner",
   (runtime) => {
+    countCalls(runtime);
     const { tools } = anthropicRunnerTools(runtime, { runId: "run-1" });
     return {
       call: async ({ id, name, arguments: given }) => {
@@ -98,6 +105,7 @@ adapterContract(
 
 /** A tool as a run of the library starts it: the count of responses is the turn. */
 adapterContract("OpenAI Agents", (runtime) => {
+  countCalls(runtime);
   const { tools } = openaiAgentsTools(runtime, { runId: "run-1" });
   const turns: string[] = [];
   return {

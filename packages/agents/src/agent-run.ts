@@ -121,7 +121,7 @@ export function agentAt(place: AgentPlace, agent: PlacedAgent): Agent {
       "gen_ai.provider.name": model.provider,
     };
     return inSpan({ name: `invoke_agent ${name}`, kind: "internal", attributes, parent: record.trace }, (span) => {
-      record.trace ??= span.spanContext();
+      record.trace ??= span?.spanContext();
       return new Run({ agent, place, record, more }).go();
     });
   };
@@ -156,8 +156,8 @@ function asked(model: AgentModel, request: ModelRequest): Promise<ModelTurn> {
   return inSpan({ name: `chat ${modelId}`, kind: "client", attributes }, async (span) => {
     const turn = await model.generate(request);
     const { inputTokens, outputTokens } = turn.usage ?? {};
-    if (inputTokens !== undefined) span.setAttribute("gen_ai.usage.input_tokens", inputTokens);
-    if (outputTokens !== undefined) span.setAttribute("gen_ai.usage.output_tokens", outputTokens);
+    if (inputTokens !== undefined) span?.setAttribute("gen_ai.usage.input_tokens", inputTokens);
+    if (outputTokens !== undefined) span?.setAttribute("gen_ai.usage.output_tokens", outputTokens);
     return turn;
   });
 }

@@ -244,6 +244,7 @@ it("takes a hook that returns a value for one that works", async () => {
   await using runtime = await opened();
   const warnings: string[] = [];
   const warned = (warning: Error): void => void warnings.push(warning.message);
+  await new Promise((resolve) => setImmediate(resolve)); // those of other tests are over
   process.on("warning", warned);
   const seen: unknown[] = [];
   const model = scriptedModel([{ uses: [sends("ada")] }, { text: "Done." }]);

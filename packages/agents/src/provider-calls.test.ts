@@ -1,6 +1,7 @@
 /** Calls in the providers' own form, through the contract of adapters: what each provider's model reads of them. */
 import type { JsonObject } from "@postern/core";
 import { adapterContract } from "postern/testing";
+import { oneSpanPerCall } from "../../../test/fakes/spans.ts";
 import { openAgentTools, type RenderedToolAnswer, type ToolUse } from "./agent-tools.ts";
 import { anthropicResult, anthropicToolUses } from "./anthropic.ts";
 import { googleResult, googleToolUses } from "./google.ts";
@@ -34,8 +35,10 @@ const providers: Readonly<Record<string, Provider>> = {
   },
 };
 
+const countCalls = oneSpanPerCall();
 for (const [name, { uses, result }] of Object.entries(providers))
   adapterContract(name, (runtime) => {
+    countCalls(runtime);
     const tools = openAgentTools(runtime, { runId: "run-1" });
     return {
       call: async ({ id, turn, name: tool, arguments: given }) => {

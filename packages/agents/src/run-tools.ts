@@ -14,6 +14,7 @@ import {
   runBatch,
   type ToolOutcome,
 } from "@postern/core";
+import { withContentInSpans } from "@postern/core/tracing";
 import type { RuntimeSession, SessionCall } from "postern";
 import { type RenderedOutcome, renderOutcome } from "postern/results";
 import type { Offer } from "postern/tools";
@@ -21,7 +22,6 @@ import { isKeptImage } from "./images.ts";
 import { modelName, type NameRule } from "./names.ts";
 import { ownArguments, shownOffer } from "./provider-schema.ts";
 import { toolSearchName } from "./tool-search.ts";
-import { inSpan, recordOutcome, type SpanSettings } from "./traces.ts";
 
 /** The members of an offer that an agent needs. */
 export interface RunOffer
@@ -118,18 +118,15 @@ export class RunTools<Offered extends RunOffer = RunOffer> implements AsyncDispo
     return this.#byName.get(name);
   }
 
-  call(use: ToolUse, context: ToolUseContext = {}): Promise<RenderedToolAnswer> {
+  async call(use: ToolUse, context: ToolUseContext = {}): Promise<RenderedToolAnswer> {
     const { traceContent, ready } = this.#options;
-    return inSpan(this.#span(use), async (span) => {
-      await ready;
-      const outcome = await calling.run(this, () =>
+    await ready;
+    const invoke = (): Promise<ToolOutcome> =>
+      calling.run(this, () =>
         this.session.invoke(this.requestOf(use), { ...context, ...this.claimsOf(use, context), ...ofProvider(use) }),
       );
-      recordOutcome(span, outcome);
-      const answer = await this.#withImages(this.#answer(use, outcome));
-      if (traceContent === true) span.setAttribute("gen_ai.tool.call.result", answer.text);
-      return answer;
-    });
+    const outcome = await (traceContent === true ? withContentInSpans(invoke) : invoke());
+    return this.#withImages(this.#answer(use, outcome));
   }
 
   callAll(uses: readonly ToolUse[], context: ToolUseContext = {}): Promise<readonly RenderedToolAnswer[]> {
@@ -174,24 +171,6 @@ export class RunTools<Offered extends RunOffer = RunOffer> implements AsyncDispo
     const { images } = this.#options;
     if (images === undefined || !answer.content.some(isKeptImage)) return answer;
     return { ...answer, content: await images(answer.content) };
-  }
-
-  #span({ name, id, arguments: given }: ToolUse): SpanSettings {
-    const { traceContent } = this.#options;
-    const offer = this.find(name)?.offer;
-    const attributes = {
-      "gen_ai.operation.name": "execute_tool",
-      "gen_ai.tool.name": name,
-      "gen_ai.tool.type": offer?.kind === "provider_defined" ? "extension" : "function",
-      "gen_ai.conversation.id": this.session.runId,
-      ...(id !== undefined && { "gen_ai.tool.call.id": id }),
-      ...(offer?.facts.server !== undefined && {
-        "mcp.method.name": "tools/call",
-        "postern.server": offer.facts.server,
-      }),
-      ...(traceContent === true && { "gen_ai.tool.call.arguments": JSON.stringify(given ?? {}) }),
-    };
-    return { name: `execute_tool ${name}`, kind: "internal", attributes };
   }
 }
 

@@ -1,20 +1,10 @@
-import { context, trace } from "@opentelemetry/api";
-import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
-import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
-import { afterAll, beforeEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
+import { recordedSpans } from "../../../test/fakes/spans.ts";
 import { createRuntime } from "../../postern/src/runtime/create.ts";
 import { createAgent } from "./loop.ts";
 import { scriptedModel } from "./model.ts";
 
-const exporter = new InMemorySpanExporter();
-trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }));
-context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-
-beforeEach(() => exporter.reset());
-afterAll(() => {
-  trace.disable();
-  context.disable();
-});
+const exporter = recordedSpans();
 
 const send = {
   ...{ name: "send", description: "Sends.", risk: "high" as const, effects: "write" as const, idempotent: false },

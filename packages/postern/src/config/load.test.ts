@@ -43,10 +43,11 @@ policy:
 servers:
   a_b:
     command: node
+    defer: true
     call_timeout_ms: 5
     env: { some_key: secret://a/b }
     tools:
-      my_tool: { timeout_ms: 7, risk: safe }
+      my_tool: { timeout_ms: 7, risk: safe, defer: false }
   far: { url: "https://example.com/mcp" }
 tools: { modules: [./t.ts] }
 results: { retention_days: 7 }
@@ -65,7 +66,10 @@ results: { retention_days: 7 }
       cwd: configs.path,
       callTimeoutMs: 5,
       env: { some_key: "secret://a/b" },
-      tools: { my_tool: { timeoutMs: 7, where: expect.stringMatching(/^config-\d+\.yaml:14$/), risk: "safe" } },
+      defer: true,
+      tools: {
+        my_tool: { timeoutMs: 7, defer: false, where: expect.stringMatching(/^config-\d+\.yaml:15$/), risk: "safe" },
+      },
     },
     far: { url: "https://example.com/mcp" },
   });

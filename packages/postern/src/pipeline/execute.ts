@@ -22,6 +22,8 @@ export interface ExecuteParts {
   readonly answerBytes?: number | undefined;
   readonly clock: Clock;
   readonly announce: Announce;
+  /** Runs the tool within the span of its call. */
+  readonly within: <Result>(call: ToolCall, body: () => Result) => Result;
   readonly child: CallChild;
   readonly tools: Tools;
   readonly guardrails?: Guardrails | undefined;
@@ -40,7 +42,7 @@ export function execute(call: ClaimedCall, caller: Caller, parts: ExecuteParts):
   const body = async (run: LazySignal): Promise<unknown> => {
     const context = new ToolCallContext(call, caller, run, parts);
     const input = call.references.length === 0 ? call.input : await inputOf(call, parts.artifacts);
-    return keptStreams(await found.execute(input, context), { call, caller, run }, parts);
+    return keptStreams(await parts.within(call, () => found.execute(input, context)), { call, caller, run }, parts);
   };
   const onLate = (late: Ran<unknown>): void => reportLate(call, late, parts);
   return runForeign<unknown>(body, { limitMs, signal, deadline, clock: parts.clock, onLate });

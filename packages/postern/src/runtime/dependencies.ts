@@ -30,7 +30,10 @@ import type { RuntimeBase } from "./base.ts";
 import type { RuntimeOptions } from "./options/options.ts";
 
 /** The parts that do not need the path of a call. */
-type FixedParts = Omit<Parts, "announce" | "listen" | "visible" | "preview" | "consult" | "executor" | "child">;
+type FixedParts = Omit<
+  Parts,
+  "announce" | "listen" | "visible" | "preview" | "consult" | "executor" | "child" | "within"
+>;
 
 export interface RuntimeDependencies {
   readonly parts: FixedParts;

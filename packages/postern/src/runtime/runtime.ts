@@ -8,6 +8,7 @@ import type { OpenConnections } from "../connections/open-connections.ts";
 import type { Servers } from "../mcp/client/servers.ts";
 import { openAlarms, secretAlarms } from "../observe/alarms/open-alarms.ts";
 import type { AlarmRepository } from "../observe/alarms/repository.ts";
+import { CallSpans } from "../observe/call-spans.ts";
 import { LiveFeed } from "../observe/live-feed.ts";
 import type { ChannelsDependencies, OpenChannels } from "../observe/notify/open-channels.ts";
 import { Listeners } from "../observe/progress.ts";
@@ -79,6 +80,8 @@ async function openPath(options: RuntimeOptions, closing: AsyncDisposableStack):
   if (warning !== undefined) log(warning);
   const inFlight = new InFlight(clock, log);
   const listeners = new Listeners(stream);
+  const spans = new CallSpans({ ...dependencies.parts, redact: (text) => base.secondLayer.written.redact(text) });
+  stream.watch((event) => spans.see(event));
   const { approver } = options.approvals ?? {};
   const parts: Parts = {
     ...dependencies.parts,
@@ -86,6 +89,7 @@ async function openPath(options: RuntimeOptions, closing: AsyncDisposableStack):
       inFlight.see(event);
       stream.announce(event);
     },
+    within: (call, body) => spans.within(call, body),
     listen: (call, sink) => listeners.listen(call, sink),
     visible: ({ authority }) => visibleTo(authority, dependencies.registry, parts),
     preview: (call, caller) => preview(call, caller, parts),

@@ -1,4 +1,5 @@
 import { type ContentBlock, isJsonObject, type Json, type JsonObject } from "@postern/core";
+import { withActiveContext } from "@postern/core/tracing";
 import { ToolCallContext } from "../../pipeline/context.ts";
 import { LargeJson } from "../../results/large-json.ts";
 import { LostAnswer } from "../../results/raw-result.ts";
@@ -50,7 +51,10 @@ export function adapt(
   { config, call, readUi, preview, missing, known = [] }: AdaptOptions,
 ): LocalTool {
   const uri = uiUriOf(tool);
-  const { risk, effects, openWorld, idempotent, scopes, timeoutMs, description, annotations } = termsOf(tool, config);
+  const { risk, effects, openWorld, idempotent, scopes, timeoutMs, deferLoading, description, annotations } = termsOf(
+    tool,
+    config,
+  );
   const adapted: LocalTool = {
     name,
     ...(tool.title !== undefined && { title: tool.title }),
@@ -67,6 +71,7 @@ export function adapt(
     openWorld,
     idempotent,
     scopes,
+    ...(deferLoading && { deferLoading }),
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(preview !== undefined && {
       preview: (input: unknown, context: PreviewContext) => preview(asJson(input) as JsonObject, context), // arguments are an object
@@ -100,7 +105,7 @@ export function upstreamCallOf(context: ToolContext): UpstreamCall {
     caller: () => callerOf(context),
     onProgress: (content, fraction, count) => context.progress(content, fraction, count),
     principal: inside?.call.authority.principal,
-    meta: inside?.caller.requestMeta,
+    meta: withActiveContext(inside?.caller.requestMeta),
     client: inside?.caller.client,
   };
 }

@@ -155,6 +155,12 @@ function trustMembers() {
       .boolean()
       .exactOptional()
       .describe("False: its results are as trusted as your own, for tools for which nothing else is stated."),
+    defer: z
+      .boolean()
+      .exactOptional()
+      .describe(
+        "True: `/mcp` lists `tool_search` instead of its tools, and each tool that a client has found with it.",
+      ),
     call_timeout_ms: timeoutMs().exactOptional(),
     limits: z
       .strictObject({
@@ -221,6 +227,7 @@ function tool() {
       .describe(
         "Another tool of the server, read-only, that is called with the same arguments to show what a call would do.",
       ),
+    defer: z.boolean().exactOptional().describe("Whether it is found by search, instead of the server's `defer`."),
     optional: z.boolean().exactOptional().describe("True: no warning if the server has no such tool."),
   });
 }

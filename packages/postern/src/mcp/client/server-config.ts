@@ -22,6 +22,8 @@ export interface ServerToolConfig {
   readonly timeoutMs?: number;
   /** The server's own name of a read-only tool that is called with the same arguments to show what a call would do. */
   readonly preview?: string;
+  /** Instead of the server's `defer`. */
+  readonly defer?: boolean;
   /** No warning is written when the server has no such tool. */
   readonly optional?: boolean;
   /** The place of this entry in a file, for messages. */
@@ -77,6 +79,8 @@ export interface ServerConfig {
   readonly risk?: Risk;
   /** Whether results may hold untrusted text, for its tools for which nothing else is stated. */
   readonly openWorld?: boolean;
+  /** Models find its tools by search, unless a tool states otherwise: `/mcp` does not list them before. */
+  readonly defer?: boolean;
   readonly callTimeoutMs?: number;
   /** How many of its calls run at a time, and how many begin within any 60 seconds. Without it there is no limit. */
   readonly limits?: { readonly concurrent?: number; readonly perMinute?: number };

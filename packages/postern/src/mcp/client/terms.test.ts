@@ -72,8 +72,10 @@ it("the operator's word stands over the server's, the tool's over the whole serv
   const config: ServerConfig = {
     trust: "annotations",
     risk: "critical",
-    callTimeoutMs: 9,
-    tools: { read: { risk: "medium", scopes: ["r"], effects: "read", description: "Mine.", timeoutMs: 5 } },
+    ...{ callTimeoutMs: 9, defer: true },
+    tools: {
+      read: { defer: false, risk: "medium", scopes: ["r"], effects: "read", description: "Mine.", timeoutMs: 5 },
+    },
   };
   expect(termsFor(harmless, config)).toEqual({
     risk: "medium",
@@ -84,6 +86,7 @@ it("the operator's word stands over the server's, the tool's over the whole serv
     description: "Mine.",
     scopes: ["r"],
     timeoutMs: 5,
+    deferLoading: false,
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   });
   expect(termsFor(harmless, config, "other")).toMatchObject({
@@ -91,6 +94,7 @@ it("the operator's word stands over the server's, the tool's over the whole serv
     riskSource: "operator",
     scopes: [],
     timeoutMs: 9,
+    deferLoading: true,
   });
 });
 

@@ -18,6 +18,8 @@ export interface UpstreamTerms {
   readonly idempotent: boolean;
   readonly scopes: readonly string[];
   readonly timeoutMs: number | undefined;
+  /** Models find it by search. */
+  readonly deferLoading: boolean;
   /** The operator's, else the server's own. */
   readonly description: string;
   /** The annotations for clients. */
@@ -48,6 +50,7 @@ export function termsOf(tool: UpstreamTool, config: ServerConfig): UpstreamTerms
     ...defined({ guess }),
     scopes: own?.scopes ?? [],
     timeoutMs: own?.timeoutMs ?? config.callTimeoutMs,
+    deferLoading: own?.defer ?? config.defer ?? false,
     description: own?.description ?? tool.description ?? "",
     annotations: annotationsFor({
       ...terms,

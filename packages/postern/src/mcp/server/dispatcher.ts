@@ -1,10 +1,12 @@
 import { isJsonObject, type JsonObject, shown } from "@postern/core";
+import { inSentContext } from "@postern/core/tracing";
 import { type ClientOfCall, logLevels, type ResourceListener } from "../../call/client-of-call.ts";
 import { type PeerRequest, RpcFault, rpcCodes } from "../protocol/peer.ts";
 import { metaKeys, newest, oldRevisions } from "../protocol/revisions.ts";
 import { callTool } from "./call.ts";
 import type { CallParts } from "./call-parts.ts";
 import { followingClient, pushingClient } from "./client-capabilities.ts";
+import { type FoundTools, toolSearchName } from "./deferred.ts";
 import type { HeldCalls } from "./held-calls.ts";
 import { instructionsHere } from "./instructions.ts";
 import { inMode, listIn } from "./modes.ts";
@@ -21,6 +23,7 @@ export interface DispatchParts extends CallParts {
   readonly subscriptions: Subscriptions;
   readonly held: HeldCalls;
   readonly index: ToolIndex;
+  readonly found: FoundTools;
 }
 
 type McpMethod = (request: McpRequest, parts: DispatchParts) => Promise<object> | object;
@@ -28,7 +31,7 @@ type McpMethod = (request: McpRequest, parts: DispatchParts) => Promise<object> 
 type AskingMethod = (request: McpRequest, parts: DispatchParts, client: ClientOfCall) => Promise<object>;
 
 const both = {
-  "tools/list": ({ source, isOld }, { runtime }) => ({ tools: listIn(source.mode, runtime, source, isOld) }),
+  "tools/list": ({ source, isOld }, parts) => ({ tools: listIn(source, isOld, parts) }),
   "resources/list": async ({ source }, parts) => ({ resources: await listed("resources/list", source, parts) }),
   "resources/templates/list": async ({ source }, parts) => ({
     resourceTemplates: [artifactTemplate, ...(await listed("resources/templates/list", source, parts))],
@@ -72,9 +75,10 @@ const keepable: ReadonlySet<string> = new Set([
   "server/discover",
 ]);
 
-/** A tool of the endpoint's mode answers here; any other call goes on through the gates. */
+/** The tools that find others answer here; any other call goes on through the gates. */
 async function callInMode(request: McpRequest, parts: DispatchParts, client: ClientOfCall): Promise<object> {
-  if (request.source.mode === undefined) return callTool(request, parts, client);
+  if (request.source.mode === undefined && request.params["name"] !== toolSearchName)
+    return callTool(request, parts, client);
   const meant = await inMode(request, parts);
   return "method" in meant ? callTool(meant as McpRequest, parts, client) : meant;
 }
@@ -114,7 +118,7 @@ export function answering(isOld: boolean, parts: DispatchParts) {
     const meta = isJsonObject(stated) ? stated : {};
     const capabilities = source.session?.capabilities ?? capabilitiesIn(meta);
     const request = { id, method, params, meta, source, isOld, capabilities, signal, tell };
-    const result = await answerTo(request, asked);
+    const result = await inSentContext(meta, () => answerTo(request, asked));
     return isOld ? (result as JsonObject) : finished(method, result as JsonObject, identity(source.server, parts)); // plain JSON, as the protocol has it
   };
 }

@@ -36,7 +36,8 @@ export class LineEntry {
       return answerNew(request);
     };
     this.#peer = new Peer({ send: (message) => void this.#transport.send(message), answer });
-    this.#transport.onmessage = (message) => this.#peer.receive(message, { ...source, session: this.#session });
+    this.#transport.onmessage = (message) =>
+      this.#peer.receive(message, { ...source, session: this.#session, pipes: this });
     this.#transport.onclose = () => {
       this.#leave();
       this.#peer.close(new Error("The client closed its pipe."));

@@ -3,6 +3,7 @@ import type { Runtime } from "../../runtime/api/api.ts";
 import { Windows } from "../../runtime/services/windows.ts";
 import { featuresIn } from "../client/server-features.ts";
 import type { HttpExchange } from "../protocol/http-exchange.ts";
+import { FoundTools } from "./deferred.ts";
 import type { DispatchParts } from "./dispatcher.ts";
 import { HeldCalls } from "./held-calls.ts";
 import { HttpEntry } from "./http.ts";
@@ -64,6 +65,7 @@ class GatewayEndpoint implements McpGateway {
       subscriptions: new Subscriptions(runtime),
       held: new HeldCalls(clock),
       index: new ToolIndex(runtime),
+      found: new FoundTools(),
     };
     this.#http = new HttpEntry(this.#parts);
     const changed = soon(() => this.#toolsChanged());

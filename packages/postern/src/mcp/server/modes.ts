@@ -4,6 +4,7 @@
  *
  * - `?mode=search`: `search_tools`, `describe_tool` and `call_tool`.
  * - `?mode=code`: `tool_chain`, whose scripts call the tools, with `search_tools` and `describe_tool`.
+ * - without a mode: all tools, with `tool_search` instead of those that are deferred (deferred.ts).
  */
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
 import { isJsonObject, type Json, type JsonObject, shown } from "@postern/core";
@@ -11,8 +12,10 @@ import { chainToolName } from "../../code-mode/names.ts";
 import type { Runtime } from "../../runtime/api/api.ts";
 import type { Offer } from "../../tools/tool.ts";
 import { RpcFault, rpcCodes } from "../protocol/peer.ts";
+import { callerAt, deferredAmong, type FoundTools, toolSearchName } from "./deferred.ts";
 import { nameHere, shownOffers, toolList } from "./offer.ts";
-import type { EndpointMode, McpRequest, RequestSource } from "./request-source.ts";
+import type { McpRequest, RequestSource } from "./request-source.ts";
+import type { Subscriptions } from "./subscriptions.ts";
 import type { ToolIndex } from "./tool-index.ts";
 
 const usualLimit = 10;
@@ -43,6 +46,28 @@ const searchTools: Tool = {
   annotations: reads,
 };
 
+/** Each found tool is listed whole from then on, so it finds fewer. */
+const usualDeferred = 5;
+
+const toolSearch: Tool = {
+  name: toolSearchName,
+  description:
+    "Finds more tools by words in their names and descriptions. The found tools are then in the list of tools.",
+  inputSchema: object(
+    {
+      query: { type: "string", description: "What the tool should do, in a few words." },
+      limit: {
+        type: "integer",
+        minimum: 1,
+        maximum: mostFound,
+        description: `How many to find. Default: ${usualDeferred}.`,
+      },
+    },
+    ["query"],
+  ),
+  annotations: reads,
+};
+
 const describeTool: Tool = {
   name: "describe_tool",
   description: "Describes tools whole: what each does, and the JSON Schema of its arguments.",
@@ -61,22 +86,27 @@ const callTool: Tool = {
   ),
 };
 
-/** What an endpoint lists in its mode. */
-export function listIn(
-  mode: EndpointMode | undefined,
-  runtime: Runtime,
-  source: RequestSource,
-  isOld: boolean,
-): Tool[] {
-  if (mode === undefined) return toolList(runtime, source, isOld);
-  const own =
-    mode === "search" ? [callTool] : toolList(runtime, source, isOld).filter(({ name }) => name === chainToolName);
-  return [...own, describeTool, searchTools];
-}
-
 export interface ModeParts {
   readonly runtime: Runtime;
   readonly index: ToolIndex;
+  readonly found: FoundTools;
+  readonly subscriptions: Subscriptions;
+}
+
+/** What an endpoint lists in its mode. */
+export function listIn(source: RequestSource, isOld: boolean, { runtime, found }: Omit<ModeParts, "index">): Tool[] {
+  const { mode } = source;
+  const offers = shownOffers(runtime, source);
+  if (mode === "search") return [callTool, describeTool, searchTools];
+  if (mode === "code") {
+    const chain = offers.filter(({ tool }) => tool === chainToolName);
+    return [...toolList(runtime, source, isOld, chain), describeTool, searchTools];
+  }
+  const deferred = deferredAmong(offers, runtime, source);
+  if (deferred.length === 0) return toolList(runtime, source, isOld, offers);
+  const hidden = new Set(deferred.filter((offer) => !found.has(source, offer)));
+  const listed = offers.filter((offer) => !hidden.has(offer));
+  return [toolSearch, ...toolList(runtime, source, isOld, listed)];
 }
 
 /**
@@ -88,25 +118,53 @@ export async function inMode(request: McpRequest, parts: ModeParts): Promise<Cal
   const { mode } = request.source;
   const { name, arguments: given } = request.params;
   const args = isJsonObject(given) ? given : {};
-  if (mode === undefined) return request;
-  if (name === "search_tools") return found(args, request.source, parts);
+  if (mode === undefined) return name === toolSearchName ? searched(request, args, parts) : request;
+  if (name === "search_tools") {
+    const offers = await found(args, shownOffers(parts.runtime, request.source), usualLimit, parts);
+    return linesOf(args, offers, request.source, parts);
+  }
   if (name === "describe_tool") return described(args, request.source, parts.runtime);
   if (mode === "search" && name === "call_tool") return standsFor(request, args);
   if (mode === "code" && name === chainToolName) return request;
-  const here = listIn(mode, parts.runtime, request.source, request.isOld).map((tool) => `\`${tool.name}\``);
+  const here = listIn(request.source, request.isOld, parts).map((tool) => `\`${tool.name}\``);
   return refusal(`This endpoint lists ${here.join(", ")}; another tool is called through them.`);
 }
 
-async function found(args: JsonObject, source: RequestSource, { runtime, index }: ModeParts): Promise<CallToolResult> {
-  const { query = "", limit = usualLimit } = args;
+/** The search among deferred tools. The client is told when its list of tools grows. */
+async function searched(request: McpRequest, args: JsonObject, parts: ModeParts): Promise<CallToolResult | McpRequest> {
+  const { source, isOld } = request;
+  const deferred = deferredAmong(shownOffers(parts.runtime, source), parts.runtime, source);
+  if (deferred.length === 0) return request; // another tool of this name, or none
+  const offers = await found(args, deferred, usualDeferred, parts);
+  if (parts.found.add(source, offers)) {
+    if (isOld) request.tell("notifications/tools/list_changed", {});
+    else parts.subscriptions.tellMoreTools((other) => callerAt(other) === callerAt(source));
+  }
+  return linesOf(args, offers, source, parts);
+}
+
+async function found(
+  { query = "", limit }: JsonObject,
+  among: readonly Offer[],
+  usual: number,
+  { index }: ModeParts,
+): Promise<readonly Offer[]> {
+  const most = limit ?? usual;
   if (typeof query !== "string") throw wrong("query", query, "a text");
-  if (typeof limit !== "number" || !Number.isInteger(limit) || limit < 1)
-    throw wrong("limit", limit, "a whole number from 1");
-  const offers = await index.find(query, source, Math.min(limit, mostFound));
+  if (typeof most !== "number" || !Number.isInteger(most) || most < 1)
+    throw wrong("limit", most, "a whole number from 1");
+  return index.find(query, among, Math.min(most, mostFound));
+}
+
+function linesOf(
+  { query = "" }: JsonObject,
+  offers: readonly Offer[],
+  { server }: RequestSource,
+  { runtime }: ModeParts,
+): CallToolResult {
   if (offers.length === 0)
     return text(`No tool has a word of ${shown(query)} in its name or description; try other words.`);
-  const lines = offers.map((offer) => `${nameHere(runtime, offer, source.server)}: ${firstLine(offer.description)}`);
-  return text(lines.join("\n"));
+  return text(offers.map((offer) => `${nameHere(runtime, offer, server)}: ${firstLine(offer.description)}`).join("\n"));
 }
 
 function described({ names }: JsonObject, source: RequestSource, runtime: Runtime): CallToolResult {

@@ -16,9 +16,14 @@ export interface OfferTarget {
 }
 
 /** The tools that this caller may see at this endpoint, in the order of their names: the same list for the same rights. */
-export function toolList(runtime: Runtime, source: RequestSource, isOld: boolean): Tool[] {
+export function toolList(
+  runtime: Runtime,
+  source: RequestSource,
+  isOld: boolean,
+  offers: readonly Offer[] = shownOffers(runtime, source),
+): Tool[] {
   const { server } = source;
-  return shownOffers(runtime, source)
+  return offers
     .map((action) =>
       describe(action, {
         name: nameHere(runtime, action, server),

@@ -35,6 +35,8 @@ export interface RequestSource {
   readonly mode?: EndpointMode | undefined;
   /** Of a client of an old revision. */
   readonly session?: ClientSession | undefined;
+  /** The connection of a client over pipes. */
+  readonly pipes?: object;
 }
 
 /** A client of an old revision, from `initialize` until it leaves. */

@@ -117,6 +117,13 @@ export class Subscriptions {
     }
   }
 
+  /** The list of tools grew for these requests only. */
+  tellMoreTools(isMeant: (source: RequestSource) => boolean): void {
+    for (const listener of this.#listeners)
+      if (isMeant(listener.source) && listener.wants({ kind: "list", list: "tools" }))
+        listener.tell("notifications/tools/list_changed");
+  }
+
   /** Answers every open request. */
   close(): void {
     for (const end of this.#open) end();

@@ -1,8 +1,6 @@
 import type MiniSearch from "minisearch";
 import type { Runtime } from "../../runtime/api/api.ts";
 import type { Offer } from "../../tools/tool.ts";
-import { shownOffers } from "./offer.ts";
-import type { RequestSource } from "./request-source.ts";
 
 interface IndexedTool {
   readonly id: string;
@@ -25,8 +23,8 @@ export class ToolIndex {
   }
 
   /** The best first; all by name if the query has no words. */
-  async find(query: string, source: RequestSource, limit: number): Promise<readonly Offer[]> {
-    const offers = new Map(shownOffers(this.#runtime, source).map((offer) => [idOf(offer), offer]));
+  async find(query: string, among: readonly Offer[], limit: number): Promise<readonly Offer[]> {
+    const offers = new Map(among.map((offer) => [idOf(offer), offer]));
     if (query.trim() === "") return [...offers.values()].sort(byName).slice(0, limit);
     this.#index ??= indexOf(this.#runtime.tools.offers());
     const found = (await this.#index).search(query).flatMap(({ id }) => offers.get(String(id)) ?? []);
@@ -55,7 +53,7 @@ function wordsIn(text: string): string[] {
     .filter((word) => word !== "");
 }
 
-function idOf({ tool, name }: Offer): string {
+export function idOf({ tool, name }: Offer): string {
   return JSON.stringify([tool, name]);
 }
 
