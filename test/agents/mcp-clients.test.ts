@@ -2,20 +2,22 @@
  * Real clients and real servers on both sides of a running gateway. What was measured is docs/reference/clients.md; `npm run
  * test:agents -- mcp-clients -u` writes it.
  */
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Gateway } from "../fakes/gateway.ts";
 import { type Arguments, type PeerClient, peers } from "./mcp-clients.ts";
 
 const libraries = join(import.meta.dirname, "node_modules");
+const memory = join(tmpdir(), `memory-${crypto.randomUUID()}.jsonl`);
 const node = (script: string, ...more: readonly string[]) => ({
   ...{ command: process.execPath, args: [join(libraries, script), ...more] },
 });
 /** Servers that need a program of the machine are tried where it is; CI has both. */
 const [chromium, python] = ["/usr/bin/chromium", "/usr/bin/python3"];
 const servers = {
-  memory: node("@modelcontextprotocol/server-memory/dist/index.js"),
+  memory: { ...node("@modelcontextprotocol/server-memory/dist/index.js"), env: { MEMORY_FILE_PATH: memory } },
   thinking: node("@modelcontextprotocol/server-sequential-thinking/dist/index.js"),
   ...(existsSync(chromium) && {
     playwright: node(
@@ -41,7 +43,10 @@ beforeAll(async () => {
     servers: Object.fromEntries(all),
   });
 });
-afterAll(() => gateway[Symbol.asyncDispose]());
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]();
+  rmSync(memory, { force: true });
+});
 
 const columns = [
   "list",
