@@ -130,6 +130,11 @@ export class Gateway implements AsyncDisposable {
     return this.#connected(era, transport);
   }
 
+  /** Where an agent's client connects. */
+  async place(): Promise<{ readonly url: string; readonly token: string }> {
+    return { url: this.url, token: await this.#token("agent") };
+  }
+
   async operator(): Promise<PosternClient> {
     return createClient({ url: this.url, token: await this.#token("operator") });
   }

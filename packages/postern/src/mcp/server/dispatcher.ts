@@ -3,17 +3,18 @@ import type { ClientOfCall } from "../../call/client-of-call.ts";
 import { type PeerRequest, RpcFault, rpcCodes } from "../protocol/peer.ts";
 import { metaKeys, newest, oldRevisions } from "../protocol/revisions.ts";
 import { callTool } from "./call.ts";
-import type { CallParts } from "./call-parts.ts";
 import { pushingClient } from "./client-capabilities.ts";
 import type { HeldCalls } from "./held-calls.ts";
 import { inMode, listIn } from "./modes.ts";
 import { capabilitiesHere, listed, relayed, serversAt } from "./relay.ts";
 import type { McpRequest, RequestSource } from "./request-source.ts";
 import { artifactTemplate, readResource } from "./resources.ts";
+import { tasksExtension } from "./rungs.ts";
 import type { Subscriptions } from "./subscriptions.ts";
+import type { ToolCallParts } from "./tasks.ts";
 import type { ToolIndex } from "./tool-index.ts";
 
-export interface DispatchParts extends CallParts {
+export interface DispatchParts extends ToolCallParts {
   readonly name: string;
   readonly version: string;
   readonly subscriptions: Subscriptions;
@@ -32,6 +33,8 @@ const both = {
     resourceTemplates: [artifactTemplate, ...(await listed("resources/templates/list", source, parts))],
   }),
   "prompts/list": async ({ source }, parts) => ({ prompts: await listed("prompts/list", source, parts) }),
+  "tasks/get": (request, parts) => parts.tasks.get(request, parts),
+  "tasks/cancel": (request, parts) => parts.tasks.cancel(request, parts),
 } as const satisfies Readonly<Record<string, McpMethod>>;
 
 const asking: ReadonlyMap<string, AskingMethod> = new Map<string, AskingMethod>([
@@ -42,10 +45,19 @@ const asking: ReadonlyMap<string, AskingMethod> = new Map<string, AskingMethod>(
 ]);
 
 const ofRevisions: { readonly [revision in "old" | "new"]: ReadonlyMap<string, McpMethod> } = {
-  old: new Map<string, McpMethod>([...Object.entries(both), ["initialize", initialize], ["ping", () => ({})]]),
+  old: new Map<string, McpMethod>([
+    ...Object.entries(both),
+    ["initialize", initialize],
+    ["ping", () => ({})],
+    ["tasks/result", (request, parts) => parts.tasks.result(request, parts)],
+  ]),
   new: new Map<string, McpMethod>([
     ...Object.entries(both),
-    ["server/discover", ({ source }, parts) => ({ supportedVersions: [newest], ...described(source, parts) })],
+    [
+      "server/discover",
+      ({ source }, parts) => ({ supportedVersions: [newest], ...described(source, parts, newTasks) }),
+    ],
+    ["tasks/update", (request, parts) => parts.tasks.update(request, parts)],
     ["subscriptions/listen", (request, { subscriptions }) => subscriptions.listen(request, tools)],
   ]),
 };
@@ -128,6 +140,9 @@ export function noMethod(method: string): RpcFault {
   return new RpcFault(rpcCodes.methodNotFound, `There is no method \`${method.slice(0, 100).toWellFormed()}\` here.`);
 }
 
+/** How each revision announces tasks. */
+const oldTasks = { tasks: { cancel: {}, requests: { tools: { call: {} } } } };
+const newTasks = { extensions: { [tasksExtension]: {} } };
 const tools = { tools: { listChanged: true } };
 const instructions =
   "Every tool call passes Postern. A call may need a person's approval: then the result says `approval_pending`; tell the user, and later send the same call again.";
@@ -136,12 +151,12 @@ function initialize({ params, source }: McpRequest, parts: DispatchParts): JsonO
   const protocolVersion = oldRevisions.find((revision) => revision === params["protocolVersion"]) ?? oldRevisions[0];
   return {
     ...{ protocolVersion: String(protocolVersion), serverInfo: identity(source.server, parts) },
-    ...described(source, parts),
+    ...described(source, parts, oldTasks),
   };
 }
 
-function described(source: RequestSource, parts: DispatchParts): JsonObject {
-  return { capabilities: { ...tools, ...capabilitiesHere(source, parts) }, instructions };
+function described(source: RequestSource, parts: DispatchParts, tasks: JsonObject): JsonObject {
+  return { capabilities: { ...tools, ...tasks, ...capabilitiesHere(source, parts) }, instructions };
 }
 
 /** @param server the upstream server whose tools are served; undefined: the tools of all */

@@ -11,7 +11,7 @@ import { chainToolName } from "../../code-mode/names.ts";
 import type { Runtime } from "../../runtime/api/api.ts";
 import type { Offer } from "../../tools/tool.ts";
 import { RpcFault, rpcCodes } from "../protocol/peer.ts";
-import { nameHere, shownOffers, toolList } from "./offer.ts";
+import { asTask, nameHere, shownOffers, toolList } from "./offer.ts";
 import type { EndpointMode, McpRequest, RequestSource } from "./request-source.ts";
 import type { ToolIndex } from "./tool-index.ts";
 
@@ -70,7 +70,9 @@ export function listIn(
 ): Tool[] {
   if (mode === undefined) return toolList(runtime, source, isOld);
   const own =
-    mode === "search" ? [callTool] : toolList(runtime, source, isOld).filter(({ name }) => name === chainToolName);
+    mode === "search"
+      ? [isOld ? { ...callTool, execution: asTask } : callTool]
+      : toolList(runtime, source, isOld).filter(({ name }) => name === chainToolName);
   return [...own, describeTool, searchTools];
 }
 
