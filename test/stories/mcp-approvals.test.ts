@@ -19,7 +19,7 @@ interface Scene extends ClientPlace {
   readonly ran: readonly string[];
 }
 
-async function open({ approvalWaitMs = 20_000, ttlMs = 60_000 } = {}): Promise<Scene> {
+async function open({ approvalWaitMs = 20_000, ttlMs = 60_000, scripts = false } = {}): Promise<Scene> {
   const ran: string[] = [];
   const send: LocalTool = {
     ...{ name: "send", description: "Sends.", effects: "write", idempotent: false },
@@ -37,7 +37,7 @@ async function open({ approvalWaitMs = 20_000, ttlMs = 60_000 } = {}): Promise<S
     ...{ input: { type: "object" }, execute: () => "read" },
   };
   const served = await serveRuntime(
-    { tools: [send, read], autonomy: "A2", approvals: { patience: "suspend", ttlMs } },
+    { tools: [send, read], autonomy: "A2", approvals: { patience: "suspend", ttlMs }, ...(scripts && { chains: {} }) },
     { approvalWaitMs, console: () => "http://console" },
   );
   return { served, ran, url: served.url, token: served.token };
@@ -210,6 +210,22 @@ it("a task of 2025-11-25 also holds a call that needs no person, and one that is
   }
 });
 
+it("a script is one task, through each of its requests", async () => {
+  const scene = await open({ scripts: true });
+  const ask = await asking(scene, "2026-07-28");
+  const code = 'return [await tools.send({ to: "ada" }), await tools.send({ to: "bob" })]';
+  const { taskId } = await ask("tools/call", { name: "tool_chain", arguments: { code } });
+  for (const to of ["ada", "bob"]) {
+    expect(await ask("tasks/get", { taskId })).toMatchObject({ status: "working" });
+    const id = await askedIn(scene);
+    await scene.served.operator.approvals.approve({ id });
+    await expect.poll(() => ask("tasks/get", { taskId }).then(() => scene.ran)).toContain(to);
+  }
+  const result = { isError: false, content: [{ text: expect.stringContaining("sent to bob") }] };
+  await expect.poll(() => ask("tasks/get", { taskId })).toMatchObject({ status: "completed", result });
+  expect(scene.ran).toEqual(["ada", "bob"]);
+});
+
 it("a client of 2026-07-28 gets no task unless it declares tasks, and cannot ask for one", async () => {
   const scene = await open({ approvalWaitMs: 10 });
   const ask = await asking(scene, "2026-07-28", {});
@@ -258,6 +274,33 @@ it("a task works over pipes, and one outlives `kill -9`: each runs once", { time
   const result = { isError: false, content: [{ text: "did two" }] };
   await expect.poll(() => ask("tasks/get", { taskId }), inTime).toMatchObject({ status: "completed", result });
   expect(gateway.diary).toEqual(["one", "two"]);
+});
+
+it("a question to open a page belongs to one call, and is used once", async () => {
+  const scene = await open({ approvalWaitMs: 10 });
+  const _meta = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": { elicitation: { url: {} } },
+  };
+  const send = (more: object, to = "ada") =>
+    sendRaw(scene, { method: "tools/call", params: { name: "send", arguments: { to }, _meta, ...more } });
+  const left = await send({});
+  const { result = {} } = await send({});
+  const id = await askedIn(scene);
+  const url = `http://console/approvals/${id}`;
+  const inputRequests = { [id]: { method: "elicitation/create", params: { mode: "url", url } } };
+  expect(result).toMatchObject({ resultType: "input_required", inputRequests });
+  const inputResponses = { [id]: { action: "accept" } };
+  const answered = { inputResponses, requestState: result["requestState"] };
+  const wrong = { error: { code: -32_602 } };
+  expect(await send({ inputResponses, requestState: left.result?.["requestState"] })).toMatchObject(wrong);
+  expect(await send(answered, "bob")).toMatchObject(wrong);
+  expect(await send(answered)).toMatchObject({ result: { structuredContent: { status: "approval_pending" } } });
+  expect(scene.ran).toEqual([]);
+  await scene.served.operator.approvals.approve({ id });
+  expect(await send(answered)).toMatchObject(wrong);
+  expect(await send({})).toMatchObject({ result: { content: [{ text: "sent to ada" }] } });
+  expect(scene.ran).toEqual(["ada"]);
 });
 
 /** For what processes do. */

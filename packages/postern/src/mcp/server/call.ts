@@ -44,7 +44,8 @@ export async function callTool(request: McpRequest, parts: ToolCallParts, client
   } as const;
   try {
     return await sessionOf(source, parts, async (session) => {
-      const outcome = await session.invoke({ ...target, arguments: given ?? {} }, how);
+      const waits = rung === "wait" ? how : { ...how, approvalWaitMs: 0 };
+      const outcome = await session.invoke({ ...target, arguments: given ?? {} }, waits);
       const open = openRequestOf(outcome);
       if (rung === "task" && (open !== undefined || request.isOld)) return tasks.begin(outcome, target, request, parts);
       const asksToOpen = rung === "page" && open !== undefined && client !== undefined;

@@ -157,7 +157,8 @@ export class CallTasks {
     if (running !== undefined) return running;
     const leave = new AbortController();
     const { principal } = request.source.caller;
-    const how = { principal, patience, signal: leave.signal };
+    const waits = patience === "wait" ? {} : { approvalWaitMs: 0 }; // a script suspends its work at once
+    const how = { principal, patience, ...waits, signal: leave.signal };
     const keep = async (outcome: ToolOutcome | undefined, isCancelled = false): Promise<void> => {
       const stored = await storedTask(id, request, parts);
       if (outcome === undefined || stored === undefined || openRequestOf(outcome) !== undefined) return;
