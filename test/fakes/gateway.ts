@@ -138,6 +138,11 @@ export class Gateway implements AsyncDisposable {
     return this.#connected(era, new StdioClientTransport({ ...this.stdio, stderr: "ignore" }));
   }
 
+  /** Where an agent's client connects. */
+  async place(): Promise<{ readonly url: string; readonly token: string }> {
+    return { url: this.url, token: await this.#token("agent") };
+  }
+
   async operator(): Promise<PosternClient> {
     return createClient({ url: this.url, token: await this.#token("operator") });
   }

@@ -2,7 +2,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { afterEach } from "vitest";
 import type { PosternClient } from "../../packages/core/src/contract/client.ts";
 import { createRuntime, type Runtime, type RuntimeOptions } from "../../packages/postern/src/index.ts";
-import { createMcpGateway } from "../../packages/postern/src/mcp/server/mcp-server.ts";
+import { createMcpGateway, type McpGatewayOptions } from "../../packages/postern/src/mcp/server/mcp-server.ts";
 import { createClient } from "../../packages/postern/src/server/client/client.ts";
 import { openCredentials, readToken } from "../../packages/postern/src/server/credentials.ts";
 import { createHttpServer } from "../../packages/postern/src/server/http/http-server.ts";
@@ -31,14 +31,17 @@ export function closeAfterTest<Thing extends Disposable>(thing: Thing): Thing {
   return thing;
 }
 
-export async function serveRuntime(options: RuntimeOptions): Promise<ServedRuntime> {
+export async function serveRuntime(
+  options: RuntimeOptions,
+  gateway: Partial<McpGatewayOptions> = {},
+): Promise<ServedRuntime> {
   const runtime = await createRuntime({ autonomy: "A4", approvals: { patience: "suspend" }, ...options });
   const folder = ownFolder();
   const credentials = await openCredentials(folder, { agentScopes: [] });
-  const mcp = createMcpGateway({ runtime, version: "1", approvalWaitMs: 20 });
+  const mcp = createMcpGateway({ runtime, version: "1", approvalWaitMs: 20, ...gateway });
   let hosts: readonly string[] = [];
   const server = createHttpServer({
-    ...{ runtime, credentials, hosts: () => hosts },
+    ...{ runtime, credentials, accounts: runtime.accounts, hosts: () => hosts },
     mcp: (exchange, by, path) => mcp.handle(exchange, by, path),
   });
   const { url, port, close } = await listen({ handler: server, port: 0 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { callTool } from "../../packages/postern/src/mcp/server/call.ts";
+import { CallTasks } from "../../packages/postern/src/mcp/server/tasks.ts";
 import { Windows } from "../../packages/postern/src/runtime/services/windows.ts";
 import { environmentSecrets } from "../../packages/postern/src/secrets/index.ts";
 import { createRedactor } from "../../packages/postern/src/secrets/redactor.ts";
@@ -46,7 +47,7 @@ describe("a call whose context names a known secret", () => {
   it.each(secretly)("is refused over MCP as invalid parameters: the key is %s", async (text) => {
     await using made = await knowing();
     const windows = new Windows(made.runtime, made.clock);
-    const parts = { ...made, windows, approvalWaitMs: 1000, console: undefined };
+    const parts = { ...made, windows, approvalWaitMs: 1000, console: undefined, tasks: new CallTasks(made.clock) };
     const visit = { caller: { principal: asker.principal, scopes: [] }, server: undefined };
     const request = {
       ...{

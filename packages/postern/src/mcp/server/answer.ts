@@ -69,7 +69,8 @@ function wholeOf({ artifact, cut }: ToolOutcome): McpBlock[] {
   return [{ type: "resource_link", uri: artifactUri(artifact), name: "The whole result", size }];
 }
 
-function pageOf({ id }: OpenRequest, { console }: Places): string | undefined {
+/** The page of the console where people decide about a request. */
+export function pageOf({ id }: Pick<OpenRequest, "id">, { console }: Places): string | undefined {
   const base = console?.();
   return base === undefined ? undefined : `${base}/approvals/${encodeURIComponent(id)}`;
 }

@@ -1,9 +1,11 @@
+import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { JsonObject } from "@postern/core";
 import { expect, it } from "vitest";
 import { FakeClock, settled } from "../../../../core/src/testing/clock.ts";
 import { createRuntime } from "../../runtime/create.ts";
 import { Windows } from "../../runtime/services/windows.ts";
 import { callTool } from "./call.ts";
+import { CallTasks } from "./tasks.ts";
 
 /** One held call, with time that moves only here. */
 async function hold(onprogress?: (message: string | undefined) => void) {
@@ -25,7 +27,7 @@ async function hold(onprogress?: (message: string | undefined) => void) {
     approvals: { patience: "suspend" },
   });
   const windows = new Windows(runtime, clock);
-  const parts = { runtime, windows, clock, approvalWaitMs: 20_000, console: undefined };
+  const parts = { runtime, windows, clock, approvalWaitMs: 20_000, console: undefined, tasks: new CallTasks(clock) };
   const source = {
     caller: { principal: { tenant: "t", agent: "ada" }, scopes: [] },
     server: undefined,
@@ -40,7 +42,7 @@ async function hold(onprogress?: (message: string | undefined) => void) {
     tell: (_method: string, { message }: JsonObject) => onprogress?.(String(message)),
   };
   void callTool(request, parts).then((result) => {
-    answer = result.structuredContent;
+    answer = (result as CallToolResult).structuredContent;
   });
   await held.promise;
   await settled();

@@ -1,61 +1,56 @@
-import type { CallToolResult } from "@modelcontextprotocol/server";
 import {
   type AgentProgress,
   type Clock,
   faultStatus,
-  isJsonObject,
-  type Json,
   type JsonObject,
   type ProgressCount,
   RuntimeFault,
-  readArtifactName,
+  type ToolOutcome,
 } from "@postern/core";
 import type { ClientOfCall } from "../../call/client-of-call.ts";
 import { line } from "../../results/describe.ts";
 import { readable } from "../../results/readable.ts";
+import { type OpenRequest, openRequestOf } from "../../results/render.ts";
+import type { CallContext } from "../../runtime/api/api.ts";
 import { isMessageId, type MessageId, RpcFault, rpcCodes } from "../protocol/peer.ts";
-import { answerOf, relayedError } from "./answer.ts";
+import { pageOf } from "./answer.ts";
+import { answered, toolNameOf } from "./answered.ts";
 import { type CallParts, callOptions, sessionOf } from "./call-parts.ts";
-import { withBytes } from "./media.ts";
-import { type OfferTarget, promisesStructure, targetOf } from "./offer.ts";
-import { linkHere } from "./relay.ts";
+import { type OfferTarget, targetOf } from "./offer.ts";
 import type { McpRequest } from "./request-source.ts";
-import { relayedAt } from "./visible-servers.ts";
+import { rungOf } from "./rungs.ts";
+import type { ToolCallParts } from "./tasks.ts";
 
 /** A client that reads progress waits longer than others, but most give up after 60 s. */
 const listenerWaitMs = 45_000;
 const heartbeatMs = 10_000;
 
 /** Runs one `tools/call` through the gates. It answers before the client gives up. */
-export async function callTool(request: McpRequest, parts: CallParts, client?: ClientOfCall): Promise<CallToolResult> {
-  const { source, meta, isOld } = request;
+export async function callTool(request: McpRequest, parts: ToolCallParts, client?: ClientOfCall): Promise<object> {
+  const { source, meta } = request;
   const { name, arguments: given } = request.params as { readonly name: string; readonly arguments?: JsonObject }; // checked
-  const { runtime, clock, approvalWaitMs, console } = parts;
+  const { runtime, clock, approvalWaitMs, tasks } = parts;
   const { progressToken } = meta;
   const listener = isMessageId(progressToken) ? new Heartbeat(request, progressToken, clock) : undefined;
   const target = targetOf(runtime, source, name);
+  const rung = rungOf(request, parts);
+  // A tool that can suspend its work (a script) does so when the wait is over.
+  const suspends = runtime.tools.offer(target.tool, target.action)?.suspends === true;
   const how = {
     ...callOptions(request, client),
-    // A tool that can suspend its work (a script) does so when the wait is over.
-    patience: runtime.tools.offer(target.tool, target.action)?.suspends === true ? "suspend" : "wait",
+    patience: suspends || rung !== "wait" ? "suspend" : "wait",
     approvalWaitMs: listener === undefined ? approvalWaitMs : Math.max(listenerWaitMs, approvalWaitMs),
     ...(listener !== undefined && { onProgress: (step: AgentProgress) => listener.take(step) }),
   } as const;
   try {
     return await sessionOf(source, parts, async (session) => {
-      const outcome = await session.invoke({ ...target, arguments: given ?? {} }, how);
-      const relayed = relayedError(outcome);
-      if (relayed !== undefined) throw relayed;
-      const content = await withBytes(outcome.content, runtime.artifacts, source.caller.principal);
-      const promises = promisesStructure(runtime.tools.offer(target.tool, target.action), isOld);
-      const readsArtifacts = runtime.tools.has(readArtifactName);
-      const answer = linksHere(
-        answerOf({ ...outcome, content }, name, { console, readsArtifacts }),
-        target,
-        request,
-        parts,
-      );
-      return fitted(answer, isOld, promises ? textOf(answer) : undefined);
+      const waits = rung === "wait" ? how : { ...how, approvalWaitMs: 0 };
+      const outcome = await session.invoke({ ...target, arguments: given ?? {} }, waits);
+      const open = openRequestOf(outcome);
+      if (rung === "task" && (open !== undefined || request.isOld)) return tasks.begin(outcome, target, request, parts);
+      const asksToOpen = rung === "page" && open !== undefined && client !== undefined;
+      const end = asksToOpen ? await onPage(open, { request, client, target, how, parts }) : outcome;
+      return answered(end ?? outcome, target, request, parts);
     });
   } catch (error) {
     throw error instanceof RuntimeFault && faultStatus(error.code) < 500 ? invalidParams(error) : error;
@@ -64,40 +59,44 @@ export async function callTool(request: McpRequest, parts: CallParts, client?: C
   }
 }
 
-/** A link to a resource of the tool's server can be read at this endpoint. */
-function linksHere(
-  answer: CallToolResult,
-  { tool, action }: OfferTarget,
-  { source }: McpRequest,
-  parts: CallParts,
-): CallToolResult {
-  const { server } = parts.runtime.tools.offer(tool, action)?.facts ?? {};
-  const isLinked = answer.content.some(({ type }) => type === "resource_link" || type === "resource");
-  if (!isLinked || server === undefined || source.server !== undefined || relayedAt(server, parts.runtime).length === 0)
-    return answer;
-  const content = answer.content.map((block) => linkHere(block as unknown as Json, server, source)); // plain JSON
-  return { ...answer, content: content as unknown as CallToolResult["content"] };
-}
-
-function invalidParams({ code, message }: RuntimeFault): RpcFault {
-  return new RpcFault(rpcCodes.invalidParams, message, { code });
+interface AskedClient {
+  readonly request: McpRequest;
+  readonly client: ClientOfCall;
+  readonly target: OfferTarget;
+  readonly how: CallContext;
+  readonly parts: CallParts;
 }
 
 /**
- * Before 2026-07-28 structured content must be an object. Any other value is in the text too.
- *
- * @param text the result's, when the tool is listed with an output schema: clients then refuse an answer without
- * structured content
+ * Asks the client to open the page of the request, and waits for the decision. What the client answers changes nothing: it
+ * says that a page was opened, not what a person decided there.
  */
-function fitted(answer: CallToolResult, isOld: boolean, text: string | undefined): CallToolResult {
-  const { structuredContent, ...plain } = answer;
-  const isMissing = structuredContent === undefined || (isOld && !isJsonObject(structuredContent));
-  if (!isMissing) return answer;
-  return text !== undefined && answer.isError !== true ? { ...plain, structuredContent: { text } } : plain;
+async function onPage(
+  open: OpenRequest,
+  { request, client, target, how, parts }: AskedClient,
+): Promise<ToolOutcome | undefined> {
+  const { id } = open;
+  const { isOld, source } = request;
+  const message = `\`${toolNameOf(target, request, parts)}\` needs a person's approval. Open the request in the Postern console and decide there.`;
+  const params = {
+    ...{ mode: "url", message, url: pageOf(open, parts) ?? "" },
+    ...(isOld && { elicitationId: id }),
+  };
+  const asked = client.ask({ [id]: { method: "elicitation/create", params } }, false).then(
+    () => true,
+    () => false,
+  );
+  // Since 2026-07-28 the question is the answer to the request, and the client comes back with another one.
+  if (!isOld && !(await asked)) return undefined;
+  const { principal } = source.caller;
+  const outcome = await parts.runtime.resume(id, { ...how, principal, patience: "wait" });
+  if (isOld && outcome !== undefined && openRequestOf(outcome) === undefined)
+    client.tell("notifications/elicitation/complete", { elicitationId: id });
+  return outcome;
 }
 
-function textOf({ content }: CallToolResult): string {
-  return content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+export function invalidParams({ code, message }: RuntimeFault): RpcFault {
+  return new RpcFault(rpcCodes.invalidParams, message, { code });
 }
 
 /** What a message without a number adds to the progress, which must grow. */

@@ -4,7 +4,6 @@ import { type ClientOfCall, logLevels, type ResourceListener } from "../../call/
 import { type PeerRequest, RpcFault, rpcCodes } from "../protocol/peer.ts";
 import { metaKeys, newest, oldRevisions } from "../protocol/revisions.ts";
 import { callTool } from "./call.ts";
-import type { CallParts } from "./call-parts.ts";
 import { followingClient, pushingClient } from "./client-capabilities.ts";
 import { type FoundTools, toolSearchName } from "./deferred.ts";
 import type { HeldCalls } from "./held-calls.ts";
@@ -13,11 +12,13 @@ import { inMode, listIn } from "./modes.ts";
 import { capabilitiesHere, listed, relayed } from "./relay.ts";
 import type { McpRequest, RequestSource } from "./request-source.ts";
 import { artifactTemplate, readResource } from "./resources.ts";
+import { tasksExtension } from "./rungs.ts";
 import type { Subscriptions } from "./subscriptions.ts";
+import type { ToolCallParts } from "./tasks.ts";
 import type { ToolIndex } from "./tool-index.ts";
 import { relayedAt, serversAt, serversFor } from "./visible-servers.ts";
 
-export interface DispatchParts extends CallParts {
+export interface DispatchParts extends ToolCallParts {
   readonly name: string;
   readonly version: string;
   readonly subscriptions: Subscriptions;
@@ -37,6 +38,8 @@ const both = {
     resourceTemplates: [artifactTemplate, ...(await listed("resources/templates/list", source, parts))],
   }),
   "prompts/list": async ({ source }, parts) => ({ prompts: await listed("prompts/list", source, parts) }),
+  "tasks/get": (request, parts) => parts.tasks.get(request, parts),
+  "tasks/cancel": (request, parts) => parts.tasks.cancel(request, parts),
 } as const satisfies Readonly<Record<string, McpMethod>>;
 
 const asking: ReadonlyMap<string, AskingMethod> = new Map<string, AskingMethod>([
@@ -54,13 +57,15 @@ const ofRevisions: { readonly [revision in "old" | "new"]: ReadonlyMap<string, M
     ["resources/subscribe", follow],
     ["resources/unsubscribe", follow],
     ["logging/setLevel", setLevel],
+    ["tasks/result", (request, parts) => parts.tasks.result(request, parts)],
   ]),
   new: new Map<string, McpMethod>([
     ...Object.entries(both),
     [
       "server/discover",
-      async ({ source }, parts) => ({ supportedVersions: [newest], ...(await described(source, parts)) }),
+      async ({ source }, parts) => ({ supportedVersions: [newest], ...(await described(source, parts, newTasks)) }),
     ],
+    ["tasks/update", (request, parts) => parts.tasks.update(request, parts)],
     ["subscriptions/listen", listen],
   ]),
 };
@@ -144,18 +149,21 @@ export function noMethod(method: string): RpcFault {
   return new RpcFault(rpcCodes.methodNotFound, `There is no method \`${method.slice(0, 100).toWellFormed()}\` here.`);
 }
 
+/** How each revision announces tasks. */
+const oldTasks = { tasks: { cancel: {}, requests: { tools: { call: {} } } } };
+const newTasks = { extensions: { [tasksExtension]: {} } };
 const tools = { tools: { listChanged: true } };
 
 async function initialize({ params, source }: McpRequest, parts: DispatchParts): Promise<JsonObject> {
   const protocolVersion = oldRevisions.find((revision) => revision === params["protocolVersion"]) ?? oldRevisions[0];
   return {
     ...{ protocolVersion: String(protocolVersion), serverInfo: identity(source.server, parts) },
-    ...(await described(source, parts)),
+    ...(await described(source, parts, oldTasks)),
   };
 }
 
-async function described(source: RequestSource, parts: DispatchParts): Promise<JsonObject> {
-  const capabilities = { ...tools, ...capabilitiesHere(source, parts) };
+async function described(source: RequestSource, parts: DispatchParts, tasks: JsonObject): Promise<JsonObject> {
+  const capabilities = { ...tools, ...tasks, ...capabilitiesHere(source, parts) };
   return { capabilities, instructions: await instructionsHere(source, parts.runtime) };
 }
 

@@ -11,6 +11,7 @@ import type { Pipes } from "./line-transport.ts";
 import { LineEntry } from "./lines.ts";
 import type { McpCaller } from "./request-source.ts";
 import { Subscriptions } from "./subscriptions.ts";
+import { CallTasks } from "./tasks.ts";
 import { ToolIndex } from "./tool-index.ts";
 
 export interface McpGatewayOptions {
@@ -64,6 +65,7 @@ class GatewayEndpoint implements McpGateway {
       windows: new Windows(runtime, clock),
       subscriptions: new Subscriptions(runtime),
       held: new HeldCalls(clock),
+      tasks: new CallTasks(clock),
       index: new ToolIndex(runtime),
       found: new FoundTools(),
     };

@@ -29,11 +29,15 @@ type MemberKind = "a text" | "an object";
 
 /** The members of requests that this server reads. */
 const members: Readonly<Record<string, Readonly<Record<string, MemberKind>>>> = {
-  "tools/call": { name: "a text", arguments: "an object" },
+  "tools/call": { name: "a text", arguments: "an object", task: "an object" },
   "tools/list": { cursor: "a text" },
   "resources/read": { uri: "a text" },
   "resources/list": { cursor: "a text" },
   "prompts/get": { name: "a text", arguments: "an object" },
+  "tasks/get": { taskId: "a text" },
+  "tasks/result": { taskId: "a text" },
+  "tasks/update": { taskId: "a text", inputResponses: "an object" },
+  "tasks/cancel": { taskId: "a text" },
   "completion/complete": { ref: "an object", argument: "an object", context: "an object" },
 };
 
@@ -46,10 +50,15 @@ function paramsProblem(message: Json): string | undefined {
   const wrong = read.find(([name, kind]) => params[name] !== undefined && kindOf(params[name]) !== kind);
   if (wrong !== undefined)
     return `\`${wrong[0]}\` of \`${method}\` is ${shown(params[wrong[0]])}; it must be ${wrong[1]}.`;
-  const needed =
-    method === "resources/read" ? "uri" : /^(?:tools\/call|prompts\/get)$/.test(method) ? "name" : undefined;
+  const needed = neededMember(method);
   if (needed === undefined || params[needed] !== undefined) return undefined;
   return `\`${method}\` needs \`${needed}\`, a text.`;
+}
+
+function neededMember(method: string): string | undefined {
+  if (method === "resources/read") return "uri";
+  if (method.startsWith("tasks/")) return Object.hasOwn(members, method) ? "taskId" : undefined;
+  return method === "tools/call" || method === "prompts/get" ? "name" : undefined;
 }
 
 function kindOf(value: Json | undefined): MemberKind | undefined {

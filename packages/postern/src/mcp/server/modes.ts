@@ -13,7 +13,7 @@ import type { Runtime } from "../../runtime/api/api.ts";
 import type { Offer } from "../../tools/tool.ts";
 import { RpcFault, rpcCodes } from "../protocol/peer.ts";
 import { callerAt, deferredAmong, type FoundTools, toolSearchName } from "./deferred.ts";
-import { nameHere, shownOffers, toolList } from "./offer.ts";
+import { asTask, nameHere, shownOffers, toolList } from "./offer.ts";
 import type { McpRequest, RequestSource } from "./request-source.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 import type { ToolIndex } from "./tool-index.ts";
@@ -97,7 +97,7 @@ export interface ModeParts {
 export function listIn(source: RequestSource, isOld: boolean, { runtime, found }: Omit<ModeParts, "index">): Tool[] {
   const { mode } = source;
   const offers = shownOffers(runtime, source);
-  if (mode === "search") return [callTool, describeTool, searchTools];
+  if (mode === "search") return [isOld ? { ...callTool, execution: asTask } : callTool, describeTool, searchTools];
   if (mode === "code") {
     const chain = offers.filter(({ tool }) => tool === chainToolName);
     return [...toolList(runtime, source, isOld, chain), describeTool, searchTools];

@@ -107,6 +107,8 @@ function describe(action: Offer, { name, isOld, meta }: ShownTools): Tool {
     inputSchema: schemaOf(inputSchema),
     ...(promisesStructure(action, isOld) && { outputSchema: promisedOf(action) }),
     annotations: { ...annotations },
+    // A safe tool is listed without: clients that see it make a task of each call, which costs two requests more.
+    ...(isOld && facts.risk !== "safe" && { execution: asTask }),
     ...(icons !== undefined && { icons: icons as unknown as Tool["icons"] }), // checked when they were listed
     _meta: {
       ...meta,
@@ -123,6 +125,9 @@ function contractOf({ idempotent, requireIdempotencyKey }: Offer): string {
   if (requireIdempotencyKey) return "key_required";
   return idempotent ? "idempotent" : "once_per_key";
 }
+
+/** Clients of 2025-11-25 may call the tool as a task. */
+export const asTask = { taskSupport: "optional" } as const;
 
 const anythingElse = {
   description: "Anything else: parts may be masked, and a large value is left out: the text says where it is.",
