@@ -163,6 +163,7 @@ describe("a server behind Postern", () => {
     ["everything__trigger-long-running-operation", { duration: 0.1, steps: 2 }, "completed"],
     ["everything__get-roots-list", {}, "root"],
     ["everything__trigger-sampling-request", { prompt: "Say it." }, "said by a model"],
+    ["everything__simulate-research-query", { topic: "gates" }, "gates"],
     ["filesystem__list_allowed_directories", {}, "workspace"],
     ["memory__create_entities", { entities: [one] }, "Postern"],
     ["memory__search_nodes", { query: "gate" }, "It asks."],

@@ -64,6 +64,7 @@ export class McpUpstream implements Upstream {
   readonly #link: ClientLink;
   /** The schemas of the listed tools: headers repeat the arguments that they name. */
   #schemas: ReadonlyMap<string, JsonObject> = new Map();
+  #asTasks: ReadonlySet<string> = new Set();
   readonly #answerBytes: number;
   readonly #mayAsk: readonly Askable[];
   readonly #name: string;
@@ -137,6 +138,7 @@ export class McpUpstream implements Upstream {
       this.#link.forgetRevision(); // a server that was assumed to be new answers here for the first time
       throw error;
     }
+    this.#asTasks = list.asTasks;
     this.#schemas = new Map(list.tools.map(({ name, inputSchema }) => [name, inputSchema]));
     return list;
   }
@@ -155,7 +157,10 @@ export class McpUpstream implements Upstream {
     let more: JsonObject = {};
     for (let round = 0; round < mostRounds; round += 1) {
       const params = call.method === undefined ? { name, arguments: given } : given;
-      const answer = await this.#sent(peer, name, { ...params, ...more }, call);
+      const isTask = peer.isOld && call.method === undefined && this.#asTasks.has(name);
+      const answer = await (isTask
+        ? this.#sentAsTask(peer, name, params, call)
+        : this.#sent(peer, name, { ...params, ...more }, call));
       if (answer instanceof LostAnswer) return answer;
       const { result = {} } = answer;
       if (peer.isOld || result["resultType"] !== "input_required")
@@ -176,6 +181,27 @@ export class McpUpstream implements Upstream {
       if (error instanceof RpcFault)
         throw refusedCall(`Tool \`${tool}\` asks for input: ${error.message}`, rpcErrorOf(error), true, error);
       throw error;
+    }
+  }
+
+  /** A call of a tool that runs only as a task of its server, and the task's result. */
+  async #sentAsTask(
+    peer: ServerPeer,
+    name: string,
+    given: JsonObject,
+    call: UpstreamCall,
+  ): Promise<Exchange | LostAnswer> {
+    const begun = await this.#sent(peer, name, { ...given, task: {} }, call);
+    const task = begun instanceof LostAnswer ? undefined : begun.result?.["task"];
+    if (!isJsonObject(task) || typeof task["taskId"] !== "string") return begun;
+    const { taskId } = task;
+    const cancel = (): void => void peer.request("tasks/cancel", { taskId }).catch(ignored);
+    call.signal.addEventListener("abort", cancel, { once: true });
+    if (call.signal.aborted) cancel();
+    try {
+      return await this.#sent(peer, name, { taskId }, { ...call, method: "tasks/result" });
+    } finally {
+      call.signal.removeEventListener("abort", cancel);
     }
   }
 

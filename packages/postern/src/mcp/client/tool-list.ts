@@ -16,12 +16,17 @@ export class ToolList {
   readonly tools: UpstreamTool[] = [];
   /** The entries that are no tools. */
   readonly malformed: RefusedTool[] = [];
+  /** Tools that run only as tasks of revision 2025-11-25. */
+  readonly asTasks = new Set<string>();
 
   /** @param entries one page of the list */
   add(entries: readonly Json[]): void {
     for (const [place, entry] of entries.entries()) {
       const tool = this.#tool(entry, place);
-      if (tool !== undefined) this.tools.push(tool as unknown as UpstreamTool); // checked
+      if (tool === undefined) continue;
+      this.tools.push(tool as unknown as UpstreamTool); // checked
+      if (isJsonObject(entry) && isJsonObject(entry["execution"]) && entry["execution"]["taskSupport"] === "required")
+        this.asTasks.add(String(tool["name"]));
     }
   }
 
