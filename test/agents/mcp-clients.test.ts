@@ -6,6 +6,7 @@ import { existsSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ApprovalClient, approvalClients } from "../fakes/approval-clients.ts";
 import { Gateway } from "../fakes/gateway.ts";
 import { type Arguments, type PeerClient, peers } from "./mcp-clients.ts";
 
@@ -59,6 +60,9 @@ const columns = [
   "asked for input",
 ] as const;
 type Column = (typeof columns)[number];
+/** How each client of `approvalClients` waited. */
+const waited = new Map<string, ApprovalClient["rung"]>();
+const ways = { task: "as a task, which it polls", page: "asked to open the page of the request", wait: "in its call" };
 const table = new Map<string, Partial<Record<Column, string>>>();
 
 /** The checks of a column. Undefined: the client has nothing of the kind. */
@@ -129,6 +133,27 @@ describe.each(peers)("$name", ({ name, open }) => {
   });
 });
 
+describe("a client that waits for a person", () => {
+  let patient: Gateway;
+  beforeAll(async () => {
+    patient = await Gateway.started({ holdMs: 20_000 });
+  });
+  afterAll(() => patient[Symbol.asyncDispose]());
+
+  it.for(approvalClients)("$name", { concurrent: true }, async ({ name, rung, call }) => {
+    const path = `${name.replaceAll(/\W+/g, "-")}.txt`;
+    const called = call(await patient.place(), "filesystem__write_file", { path, content: name });
+    const operator = await patient.operator();
+    const waiting = async () =>
+      (await operator.approvals.list()).approvals.find((one) => JSON.stringify(one).includes(path));
+    await expect.poll(waiting, { timeout: 20_000 }).toBeDefined();
+    expect(existsSync(patient.file(path))).toBe(false);
+    await operator.approvals.approve({ id: (await waiting())?.approval_id ?? "" });
+    expect(await called).toMatchObject({ isError: false, text: expect.stringContaining("Successfully wrote") });
+    waited.set(name, rung);
+  });
+});
+
 it("is what docs/reference/clients.md says", async () => {
   const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
   const rows = [...table].map(([name, row]) => line([name, ...columns.map((column) => row[column] ?? "failed")]));
@@ -142,6 +167,14 @@ it("is what docs/reference/clients.md says", async () => {
     ...rows,
     "",
     "“–”: the client has no such thing.",
+    "",
+    "## Waiting for an approval",
+    "",
+    "How a client waits follows from [what it declares](mcp.md#calls-that-need-approval). In each row a person approved meanwhile, and the tool ran once.",
+    "",
+    line(["client", "it waits"]),
+    line(["---", "---"]),
+    ...approvalClients.map(({ name }) => line([name, ways[waited.get(name) ?? expect.fail()]])),
     "",
   ];
   await expect(lines.join("\n")).toMatchFileSnapshot("../../docs/reference/clients.md");
