@@ -19,8 +19,8 @@ import { median } from "./harness.ts";
 
 const { values } = parseArgs({ options: { json: { type: "boolean" }, quick: { type: "boolean" } } });
 const quick = values.quick === true;
-const calls = quick ? 200 : 600;
-const rounds = quick ? 3 : 5;
+const calls = quick ? 400 : 600;
+const rounds = 5;
 const inFlight = 32;
 /** Half of what is measured before that is the compiler. */
 const warmUpCalls = 1_500;
