@@ -160,7 +160,7 @@ it("is what docs/reference/clients.md says", async () => {
   const lines = [
     "# Clients",
     "",
-    "MCP clients of other projects before a running Postern with six real servers: `server-everything`, `server-filesystem`, `server-memory`, `server-sequential-thinking`, Playwright's and one in Python. `npm run test:agents -- mcp-clients` runs them; `-u` writes this page.",
+    "MCP clients of other projects, connected to a running Postern with six real servers: `server-everything`, `server-filesystem`, `server-memory`, `server-sequential-thinking`, Playwright's and one in Python. `npm run test:agents -- mcp-clients` runs them; `-u` writes this page.",
     "",
     line(["client", ...columns]),
     line(["---", ...columns.map(() => "---")]),

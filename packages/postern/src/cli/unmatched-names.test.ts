@@ -44,6 +44,7 @@ servers:
     tools:
       waitng: { enabled: false }
       someday: { risk: safe, optional: true }
+      requests: { risk: safe }
   away: { url: "http://127.0.0.1:1/mcp", tools: { anything: { risk: safe } } }
 `;
 const printed: readonly string[] = [
@@ -87,6 +88,7 @@ describe("a name in the configuration that matches nothing", () => {
     const { findings } = JSON.parse(doctor.out) as { findings: { level: string; message: string; fix?: string }[] };
     for (const message of printed) expect(findings).toContainEqual(expect.objectContaining({ level: "warn", message }));
     expect(findings.find(({ message }) => message === printed[0])?.fix).toContain("`optional: true`");
+    expect(doctor.out).not.toContain("tools.requests"); // it stands for the server's resources and prompts
     const shown = (await made.run("policy", "show")).out.replaceAll(/\s+/g, " ");
     for (const message of printed) expect(shown).toContain(message.replace(/^postern.yaml:\d+: /, "").slice(0, 60));
     const warned = await made.run("policy", "warnings", "--json");

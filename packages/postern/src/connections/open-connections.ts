@@ -107,7 +107,10 @@ export class OpenConnections implements Connections {
   #shown(name: string): ConnectedServer {
     const server = this.#servers.get(name);
     if (server?.isShown === true) return server;
-    throw new RuntimeFault("connection_unknown", `No person connects to a server \`${name.slice(0, 80)}\` here.`);
+    throw new RuntimeFault(
+      "connection_unknown",
+      `No person connects to a server \`${name.slice(0, 80)}\` here; \`postern connections\` lists where one does.`,
+    );
   }
 
   /** Used up now, also if a later step fails: what is sent again finds nothing. Another browser does not use it up. */

@@ -25,7 +25,10 @@ export function commands(group: CommandGroup): void {
       const { connections: listed } = await operator.connections.list();
       const found = listed.find((one) => one.server === server);
       if (found?.signs_in !== true)
-        throw new RuntimeFault("connection_unknown", `No person signs in to a server \`${visible(server)}\` here.`);
+        throw new RuntimeFault(
+          "connection_unknown",
+          `No person signs in to a server \`${visible(server)}\` here; \`postern connections\` lists where one does.`,
+        );
       return { server, url: `${url}/connections/${encodeURIComponent(server)}` };
     },
     text: ({ url }) => `${url}\n`,

@@ -43,7 +43,7 @@ function summaryOf(findings: readonly DoctorFinding[]): string {
   const warnings = findings.filter(({ level }) => level === "warn").length;
   if (findings.some(({ level }) => level === "fail")) return "Postern cannot work like this; the fixes are above.";
   if (warnings > 0) return `Postern works, with ${counted(warnings, "warning")}; see above.`;
-  return "Nothing stands in the way.";
+  return "No problem was found.";
 }
 
 function lineOf({ level, check, message, fix }: DoctorFinding, paint: (text: string) => string): string {

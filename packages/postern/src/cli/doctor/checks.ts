@@ -115,13 +115,14 @@ function* serverFindings(found: HealthView["servers"], configured: Settings["ser
       yield warn(
         check,
         `\`${tool}\` is not offered. ${why}`,
-        "Correct its definition in the server, or ask its maker.",
+        `Correct its definition in the server, or its settings in \`servers.${name}.tools\`.`,
       );
   }
 }
 
 function connectionFix(name: string, problem: string, { command, openapi }: Settings["servers"][string] = {}): string {
   if (problem.startsWith("There is no secret ")) return "Set it; the server is then connected within half a minute.";
+  if (problem.includes(" needs the environment variable ")) return "Then start Postern again.";
   if (openapi !== undefined)
     return `Correct \`servers.${name}\` or its document; it is read again within half a minute.`;
   if (command === undefined)

@@ -21,6 +21,7 @@ const file = `servers:
   large: { command: ${process.execPath}, args: [${JSON.stringify(program)}] }
   gone: { url: "http://127.0.0.1:1/mcp" }
   poor: { command: ${process.execPath}, args: [-e, "0"], env: { TOKEN: "secret://poor/token" } }
+  unset: { command: ${process.execPath}, args: [-e, "0"], env: { TOKEN: "\${POSTERN_TEST_UNSET}" } }
   dead: { command: ${process.execPath}, args: [-e, "process.exit(3)"] }
 `;
 
@@ -35,12 +36,15 @@ it("doctor names each tool that is not offered, and says of each server what its
     level: "warn",
     check: "server large",
     message: "`large__listing` is not offered. Its `inputSchema` does not say `type: object`.",
-    fix: "Correct its definition in the server, or ask its maker.",
+    fix: "Correct its definition in the server, or its settings in `servers.large.tools`.",
   });
   expect(of("large")).toHaveLength(7);
   expect(of("gone")).toMatchObject([{ level: "warn", fix: expect.stringContaining("`servers.gone.url`") }]);
   expect(of("poor")).toMatchObject([
     { message: expect.stringContaining("There is no secret `poor/token`"), fix: expect.stringMatching(/^Set it/) },
+  ]);
+  expect(of("unset")).toMatchObject([
+    { message: expect.stringContaining("set it there"), fix: "Then start Postern again." },
   ]);
   expect(of("dead")).toMatchObject([{ fix: expect.stringMatching(/^Run its command by hand; see `servers.dead`/) }]);
 });

@@ -36,14 +36,14 @@ export function previewProblem(
   const name = previewToolOf(tool, config);
   if (name === undefined) return undefined;
   const found = listed.find((one) => one.name === name);
-  const problem = found === undefined ? "its server does not list." : problemOf(found, config);
-  return problem && `Its \`preview\` is \`${name}\`, which ${problem} It is not offered without its preview.`;
+  const problem = found === undefined ? "its server does not list. Name one that it lists." : problemOf(found, config);
+  return problem && `Its \`preview\` is \`${name}\`, which ${problem}`;
 }
 
 function problemOf(tool: UpstreamTool, config: ServerConfig): string | undefined {
   const { risk, effects } = termsOf(tool, config);
   if (risk !== "safe" || effects !== "read")
-    return `is not read-only (risk \`${risk}\`, effects \`${effects}\`): a preview runs before anybody approves. State \`risk: safe\` and \`effects: read\` for it if that is so.`;
+    return `is not read-only (risk \`${risk}\`, effects \`${effects}\`): a preview runs before anybody approves. If the server lists it and it only reads, write \`${tool.name}: { risk: safe, effects: read }\` under \`tools\`.`;
   return hiddenProblem(tool.name, config);
 }
 

@@ -14,10 +14,11 @@ import type { RefusedTool, Upstream } from "./upstream.ts";
 
 /** The tool that stands for a server's resources, prompts and completions. It is not listed. */
 export function requestsToolName(server: string): string {
-  return publicName(server, ownName);
+  return publicName(server, requestsName);
 }
 
-const ownName = "requests";
+/** Its name under `tools` of its server, although the server does not list it. */
+export const requestsName = "requests";
 const text = { type: "string" };
 const object = { type: "object" };
 
@@ -107,7 +108,7 @@ export class ServerRequests {
 
   #terms(): ReturnType<typeof termsOf> {
     const annotations = { readOnlyHint: true };
-    return termsOf({ name: ownName, inputSchema: object, annotations }, this.#config);
+    return termsOf({ name: requestsName, inputSchema: object, annotations }, this.#config);
   }
 
   #tool(): LocalTool {

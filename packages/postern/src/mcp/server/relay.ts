@@ -72,7 +72,7 @@ export async function relayed(request: McpRequest, parts: CallParts, client: Cli
   if (target === undefined)
     throw new RpcFault(
       rpcCodes.invalidParams,
-      `There is no ${isPrompt ? "prompt" : "resource"} \`${value.slice(0, 200)}\` here.`,
+      `There is no ${isPrompt ? "prompt" : "resource"} \`${value.slice(0, 200)}\` here; send it as \`${isPrompt ? "prompts" : "resources"}/list\` names it.`,
     );
   const { server, own } = target;
   const given: JsonObject = {

@@ -3,6 +3,7 @@
 import { defined, nearest } from "@postern/core";
 import type { ApprovalRoute } from "../../approvals/routes.ts";
 import type { ServerConfig } from "../../mcp/client/server-config.ts";
+import { requestsName } from "../../mcp/client/server-requests.ts";
 import type { Guardrail } from "../../policy/guardrails/guardrails.ts";
 import type { ToolFacts } from "../../policy/policy.ts";
 import { type KnownNames, type PolicyWarning, unmatchedList } from "../../policy/report/unmatched.ts";
@@ -63,7 +64,7 @@ function unmatchedTools(
 ): readonly PolicyWarning[] {
   if (listed === undefined) return [];
   return Object.entries(tools).flatMap(([tool, { where, optional, enabled }]): readonly PolicyWarning[] => {
-    if (optional === true || listed.includes(tool)) return [];
+    if (optional === true || tool === requestsName || listed.includes(tool)) return [];
     const hint = nearest(tool, listed);
     const lost = enabled === false ? ", so it switches nothing off" : ", so its settings apply to nothing";
     const message = `\`servers.${server}.tools.${tool}\` names no tool that the server lists${lost}${hint === undefined ? "." : `; did you mean \`${hint}\`?`}`;

@@ -90,7 +90,10 @@ async function changing<Answer>(
   const person = personOf(by.principal);
   const state = connections?.list(person).find(({ server }) => server === name);
   if (connections === undefined || state === undefined)
-    return problem("connection_unknown", `No person connects to a server \`${name.slice(0, 80)}\` here.`);
+    return problem(
+      "connection_unknown",
+      `No person connects to a server \`${name.slice(0, 80)}\` here; \`postern connections\` lists where one does.`,
+    );
   if (!mayChange(state, by)) return refusePermission("tools:approve", by);
   return answered(() => then(connections, name, person), connectionProblem);
 }
