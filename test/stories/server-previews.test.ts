@@ -88,6 +88,13 @@ it.each([
   expect(server.starts).toBe(0);
 });
 
+it("refuses to start if a tool is to be its own preview", async () => {
+  const remove = { preview: "remove", risk: "safe", effects: "read" } as const;
+  await expect(createRuntime({ servers: { s: { command: "none", tools: { remove } } } })).rejects.toThrow(
+    "`servers.s.tools.remove.preview` is the tool itself; name another one, which only reads.",
+  );
+});
+
 it("does not offer it either if a trusted server's hints say that the preview tool writes", async () => {
   const hinted = { ...read, name: "plan", annotations: { readOnlyHint: false } };
   const server = closeAfterTest(new Changing({ ...read, name: "remove" }, hinted));

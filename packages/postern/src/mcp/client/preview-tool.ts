@@ -21,6 +21,8 @@ export function checkPreviewTools(config: ServerConfig, settings: string): void 
   for (const tool of Object.keys(config.tools ?? {})) {
     const name = previewToolOf(tool, config);
     const stated = name === undefined ? undefined : { name, inputSchema: {} };
+    if (name === tool)
+      throw invalid(`\`${settings}.${tool}.preview\` is the tool itself; name another one, which only reads.`);
     const problem =
       stated && (config.trust === "annotations" ? hiddenProblem(stated.name, config) : problemOf(stated, config));
     if (problem !== undefined) throw invalid(`\`${settings}.${tool}.preview\` is \`${name}\`, which ${problem}`);
