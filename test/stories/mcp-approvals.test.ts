@@ -226,6 +226,24 @@ it("a script is one task, through each of its requests", async () => {
   expect(scene.ran).toEqual(["ada", "bob"]);
 });
 
+it.each(revisions)("a script that was cancelled at its second request goes on no more (%s)", async (revision) => {
+  const scene = await open({ scripts: true });
+  const ask = await asking(scene, revision);
+  const code = `await tools.send({ to: "ada" });
+    try { await tools.send({ to: "bob" }) } catch { return await tools.read({}) }`;
+  const { taskId } = await taskOf(ask, { code }, "tool_chain");
+  const first = await askedIn(scene);
+  await scene.served.operator.approvals.approve({ id: first });
+  const second = async () => (await scene.served.operator.approvals.list({ state: "pending" })).approvals;
+  await expect.poll(() => ask("tasks/get", { taskId }).then(second)).toHaveLength(1);
+  expect(await ask("tasks/cancel", { taskId })).not.toHaveProperty("code");
+  expect(await ask("tasks/get", { taskId })).toMatchObject({ status: "cancelled" });
+  await expect.poll(second).toEqual([]);
+  expect(await ask("tasks/get", { taskId })).toMatchObject({ status: "cancelled" });
+  expect(await scene.served.runtime.calls.list({ tool: "read" })).toEqual([]);
+  expect(scene.ran).toEqual(["ada"]);
+});
+
 it("a client of 2026-07-28 gets no task unless it declares tasks, and cannot ask for one", async () => {
   const scene = await open({ approvalWaitMs: 10 });
   const ask = await asking(scene, "2026-07-28", {});
