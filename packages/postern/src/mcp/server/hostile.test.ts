@@ -244,3 +244,22 @@ it("other methods than POST need a session", async () => {
   expect((await handled(door, request("GET", "made-up"), ada)).status).toBe(404);
   expect((await handled(door, request("DELETE", "made-up"), ada)).status).toBe(404);
 });
+
+it("keeps the answer of a task while another caller makes very many", async () => {
+  const { door } = await open();
+  const openers = [ada, bob].map(async (caller) => [caller, await session(door, caller)] as const);
+  const [[, ofAda], [, ofBob]] = (await Promise.all(openers)) as [[McpCaller, string], [McpCaller, string]];
+  const sent = async (caller: McpCaller, id: string, message: object): Promise<unknown> =>
+    (await handled(door, post(JSON.stringify(message), { "mcp-session-id": id }), caller)).json();
+  const asTask = { ...call({ task: {} }) };
+  const { result } = (await sent(ada, ofAda, asTask)) as { result: { task: { taskId: string } } };
+  for (let at = 0; at < 1_200; at += 1)
+    await sent(bob, ofBob, call({ task: {}, _meta: { "postern/idempotency-key": `${at}` } }));
+  const { taskId } = result.task;
+  const asked = { jsonrpc: "2.0", id: 3, method: "tasks/result", params: { taskId } };
+  const answer = { result: { content: [{ text: "hello" }] } };
+  expect(await sent(ada, ofAda, asked)).toMatchObject(answer);
+  expect(await sent(bob, ofBob, asked)).toMatchObject({ error: { code: -32_602 } });
+  const again: McpCaller = { principal: { ...ada.principal, via: "token:new" }, scopes: ["more"] };
+  expect(await sent(again, await session(door, again), asked)).toMatchObject(answer); // the caller of the call, with a new token
+});

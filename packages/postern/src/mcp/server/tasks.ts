@@ -15,7 +15,7 @@ import { RpcFault, rpcCodes } from "../protocol/peer.ts";
 import { answered, toolNameOf } from "./answered.ts";
 import type { CallParts } from "./call-parts.ts";
 import type { OfferTarget } from "./offer.ts";
-import { callerKey, type McpRequest } from "./request-source.ts";
+import { type McpRequest, ofLargestOwner, ownerOf } from "./request-source.ts";
 import { declaresTasks, tasksExtension } from "./rungs.ts";
 import {
   askedBy,
@@ -48,7 +48,7 @@ interface TaskRun {
 
 interface EndedTask {
   readonly task: TaskNow;
-  readonly whose: string;
+  readonly owner: string;
 }
 
 export class CallTasks {
@@ -140,7 +140,7 @@ export class CallTasks {
     how: "goes on" | "looks" = "goes on",
   ): Promise<TaskNow> {
     const ended = this.#ended.get(id);
-    if (ended?.whose === callerKey(request.source.caller)) return ended.task;
+    if (ended?.owner === ownerOf(request.source)) return ended.task;
     const stored = await storedTask(id, request, parts);
     if (stored === undefined) throw invalid(`There is no task \`${id.slice(0, 100).toWellFormed()}\` of yours here.`);
     const { approval, row } = stored;
@@ -187,10 +187,12 @@ export class CallTasks {
 
   #end(task: TaskNow, { source }: McpRequest): void {
     const now = this.#clock.now();
-    for (const [id, { task: old }] of this.#ended)
-      if (this.#ended.size >= mostEnded || old.updatedAt + endedMs <= now) this.#ended.delete(id);
-      else break;
-    this.#ended.set(task.id, { task, whose: callerKey(source.caller) });
+    for (const [id, { task: old }] of this.#ended) if (old.updatedAt + endedMs <= now) this.#ended.delete(id);
+    if (this.#ended.size >= mostEnded) {
+      const [oldest] = ofLargestOwner(this.#ended.values());
+      if (oldest !== undefined) this.#ended.delete(oldest.task.id);
+    }
+    this.#ended.set(task.id, { task, owner: ownerOf(source) });
   }
 
   /** A call that needed no approval: it has ended by now, and its answer is kept for the client to fetch. */
