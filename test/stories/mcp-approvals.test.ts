@@ -1,5 +1,5 @@
 import { createTaskSessionFromClient, resultFromTaskOutcome } from "@modelcontextprotocol/ext-tasks/client";
-import { ResultSchema } from "@modelcontextprotocol/sdk/types.js";
+import { ElicitRequestSchema, ResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { LocalTool } from "../../packages/postern/src/tools/kinds.ts";
 import {
@@ -271,6 +271,21 @@ it.each(revisions)(
     expect(scene.ran).toEqual(["ada"]);
   },
 );
+
+it("a question that a client left open ends with its call", async () => {
+  const scene = await open({ approvalWaitMs: 10 });
+  const client = await connectOld(scene, { elicitation: { url: {} } });
+  onTestFinished(() => client.close());
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  client.setRequestHandler(ElicitRequestSchema, async (_request, { signal }) => {
+    signal.addEventListener("abort", () => end());
+    await ended;
+    return { action: "cancel" };
+  });
+  const answer = await client.callTool({ name: "send", arguments: { to: "ada" } });
+  expect(answer).toMatchObject({ structuredContent: { status: "approval_pending" } });
+  await ended;
+});
 
 it("a task works over pipes, and one outlives `kill -9`: each runs once", { timeout: timeoutMs }, async () => {
   await using gateway = await Gateway.started();
