@@ -1,6 +1,8 @@
+import { PassThrough } from "node:stream";
 import { createTaskSessionFromClient, resultFromTaskOutcome } from "@modelcontextprotocol/ext-tasks/client";
 import { ElicitRequestSchema, ResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { createMcpGateway } from "../../packages/postern/src/mcp/server/mcp-server.ts";
 import type { LocalTool } from "../../packages/postern/src/tools/kinds.ts";
 import {
   type ApprovalClient,
@@ -103,6 +105,18 @@ async function taskOf(ask: Ask, given: object, name = "send"): Promise<Readonly<
   return (made["task"] ?? made) as Readonly<Record<string, unknown>>;
 }
 
+/** `tasks/get` at another gateway of the same runtime, which knows what is stored. */
+async function askedElsewhere({ served: { runtime } }: Scene, taskId: string): Promise<unknown> {
+  const approval = await runtime.approvals.get(taskId);
+  if (approval === undefined) throw new Error(`There is no task ${taskId}.`);
+  await using other = createMcpGateway({ runtime });
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const served = other.serveStdio({ principal: approval.principal, scopes: [] }, { input, output });
+  input.end(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tasks/get", params: { taskId } })}\n`);
+  await served;
+  return JSON.parse(String(output.read()));
+}
+
 describe.each(revisions)("a task of %s", (revision) => {
   it("is the stored request: it waits, runs once when its client asks, and has the result", async () => {
     const scene = await open();
@@ -183,6 +197,7 @@ describe.each(revisions)("a task of %s", (revision) => {
     await expect.poll(() => scene.ran).toEqual(["nobody"]);
     expect(await ask("tasks/cancel", { taskId })).not.toHaveProperty("code");
     expect(await ask("tasks/get", { taskId })).toMatchObject({ status: "cancelled" });
+    expect(await askedElsewhere(scene, String(taskId))).toMatchObject({ result: { status: "cancelled" } });
     expect(scene.ran).toEqual(["nobody"]);
   });
 

@@ -59,9 +59,10 @@ export function storedState(stored: StoredTask, request: McpRequest, parts: Call
   }
   const isOwn = row.approvalId === approval.id || row.call.tool !== approval.tool; // a script has no request of its own
   const { outcome } = row;
-  const hasEnded = row.state === "ok" || row.state === "failed" || row.state === "denied";
+  const wasStopped = outcome?.refusal?.code === "cancelled";
+  const hasEnded = ["ok", "failed", "denied"].includes(row.state) || (row.state === "unknown" && wasStopped);
   if (!isOwn || !hasEnded || outcome === undefined) return undefined;
-  const isCancelled = isWithdrawn(approval);
+  const isCancelled = wasStopped || isWithdrawn(approval);
   return { ...taskOf(stored, isCancelled ? "cancelled" : "completed", outcome.text, pollMs.runs), outcome };
 }
 
