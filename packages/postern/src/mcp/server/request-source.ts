@@ -85,6 +85,5 @@ export function ownerOf({ caller: { principal } }: RequestSource): string {
 /** Those of the owner with the most, so that nobody's are given up for another's. */
 export function ofLargestOwner<Owned extends { readonly owner: string }>(all: Iterable<Owned>): readonly Owned[] {
   const owners = [...Map.groupBy(all, ({ owner }) => owner).values()];
-  const [most = []] = owners.toSorted((one, other) => other.length - one.length);
-  return most;
+  return owners.toSorted((one, other) => other.length - one.length)[0] ?? [];
 }

@@ -72,13 +72,10 @@ export class Subscriptions {
     const filter = filterIn(request.params);
     const owner = ownerOf(source);
     const own = [...this.#open.values()].filter((one) => one === owner).length;
-    if (own >= atMostOfOne || this.#open.size >= atMost)
-      throw new RpcFault(
-        rpcCodes.internal,
-        own >= atMostOfOne
-          ? `${own} requests of this agent listen already; end some and try again.`
-          : `${atMost} requests listen already; try again later.`,
-      );
+    if (own >= atMostOfOne || this.#open.size >= atMost) {
+      const whose = own < atMostOfOne ? `${atMost} requests` : `${own} requests of this agent`;
+      throw new RpcFault(rpcCodes.internal, `${whose} listen already; end some and try again.`);
+    }
     const marked = { _meta: { [metaKeys.subscriptionId]: id } };
     const tell: Tell = (method, params) => request.tell(method, { ...params, ...marked });
     const wanted = honored(filter, capabilities);
