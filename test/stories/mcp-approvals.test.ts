@@ -1,6 +1,8 @@
+import { PassThrough } from "node:stream";
 import { createTaskSessionFromClient, resultFromTaskOutcome } from "@modelcontextprotocol/ext-tasks/client";
-import { ResultSchema } from "@modelcontextprotocol/sdk/types.js";
+import { ElicitRequestSchema, ResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { createMcpGateway } from "../../packages/postern/src/mcp/server/mcp-server.ts";
 import type { LocalTool } from "../../packages/postern/src/tools/kinds.ts";
 import {
   type ApprovalClient,
@@ -103,6 +105,18 @@ async function taskOf(ask: Ask, given: object, name = "send"): Promise<Readonly<
   return (made["task"] ?? made) as Readonly<Record<string, unknown>>;
 }
 
+/** `tasks/get` at another gateway of the same runtime, which knows what is stored. */
+async function askedElsewhere({ served: { runtime } }: Scene, taskId: string): Promise<unknown> {
+  const approval = await runtime.approvals.get(taskId);
+  if (approval === undefined) throw new Error(`There is no task ${taskId}.`);
+  await using other = createMcpGateway({ runtime });
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const served = other.serveStdio({ principal: approval.principal, scopes: [] }, { input, output });
+  input.end(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tasks/get", params: { taskId } })}\n`);
+  await served;
+  return JSON.parse(String(output.read()));
+}
+
 describe.each(revisions)("a task of %s", (revision) => {
   it("is the stored request: it waits, runs once when its client asks, and has the result", async () => {
     const scene = await open();
@@ -183,6 +197,7 @@ describe.each(revisions)("a task of %s", (revision) => {
     await expect.poll(() => scene.ran).toEqual(["nobody"]);
     expect(await ask("tasks/cancel", { taskId })).not.toHaveProperty("code");
     expect(await ask("tasks/get", { taskId })).toMatchObject({ status: "cancelled" });
+    expect(await askedElsewhere(scene, String(taskId))).toMatchObject({ result: { status: "cancelled" } });
     expect(scene.ran).toEqual(["nobody"]);
   });
 
@@ -226,6 +241,24 @@ it("a script is one task, through each of its requests", async () => {
   expect(scene.ran).toEqual(["ada", "bob"]);
 });
 
+it.each(revisions)("a script that was cancelled at its second request goes on no more (%s)", async (revision) => {
+  const scene = await open({ scripts: true });
+  const ask = await asking(scene, revision);
+  const code = `await tools.send({ to: "ada" });
+    try { await tools.send({ to: "bob" }) } catch { return await tools.read({}) }`;
+  const { taskId } = await taskOf(ask, { code }, "tool_chain");
+  const first = await askedIn(scene);
+  await scene.served.operator.approvals.approve({ id: first });
+  const second = async () => (await scene.served.operator.approvals.list({ state: "pending" })).approvals;
+  await expect.poll(() => ask("tasks/get", { taskId }).then(second)).toHaveLength(1);
+  expect(await ask("tasks/cancel", { taskId })).not.toHaveProperty("code");
+  expect(await ask("tasks/get", { taskId })).toMatchObject({ status: "cancelled" });
+  await expect.poll(second).toEqual([]);
+  expect(await ask("tasks/get", { taskId })).toMatchObject({ status: "cancelled" });
+  expect(await scene.served.runtime.calls.list({ tool: "read" })).toEqual([]);
+  expect(scene.ran).toEqual(["ada"]);
+});
+
 it("a client of 2026-07-28 gets no task unless it declares tasks, and cannot ask for one", async () => {
   const scene = await open({ approvalWaitMs: 10 });
   const ask = await asking(scene, "2026-07-28", {});
@@ -253,6 +286,21 @@ it.each(revisions)(
     expect(scene.ran).toEqual(["ada"]);
   },
 );
+
+it("a question that a client left open ends with its call", async () => {
+  const scene = await open({ approvalWaitMs: 10 });
+  const client = await connectOld(scene, { elicitation: { url: {} } });
+  onTestFinished(() => client.close());
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  client.setRequestHandler(ElicitRequestSchema, async (_request, { signal }) => {
+    signal.addEventListener("abort", () => end());
+    await ended;
+    return { action: "cancel" };
+  });
+  const answer = await client.callTool({ name: "send", arguments: { to: "ada" } });
+  expect(answer).toMatchObject({ structuredContent: { status: "approval_pending" } });
+  await ended;
+});
 
 it("a task works over pipes, and one outlives `kill -9`: each runs once", { timeout: timeoutMs }, async () => {
   await using gateway = await Gateway.started();

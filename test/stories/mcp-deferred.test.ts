@@ -69,6 +69,8 @@ it("finds no tool that is listed anyway, or that the caller may not see", async 
   expect(await search(client, { query: "ping" })).toContain("No tool has a word of");
   expect(await search(client, { query: "invoices" })).toContain("No tool has a word of");
   await expect(search(client, { query: "x", limit: 0 })).rejects.toMatchObject({ code: -32_602 });
+  for (const query of ["x".repeat(100_000), "x y ".repeat(25_000)]) // each would take long, and the memory of the process
+    await expect(search(client, { query })).rejects.toMatchObject({ code: -32_602 });
 });
 
 it("lists all tools when one of them has the name of the search", async () => {

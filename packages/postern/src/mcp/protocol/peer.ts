@@ -145,6 +145,7 @@ export class Peer<Context = undefined> {
   ): Promise<void> {
     const running = new AbortController();
     this.#running.set(id, running);
+    let over: AbortController | undefined;
     let message: JsonObject;
     try {
       const result = await this.#options.answer({
@@ -152,7 +153,10 @@ export class Peer<Context = undefined> {
         tell: (told, given) => {
           if (this.#running.get(id) === running) send(notification(told, given));
         },
-        ask: (asked, given) => this.ask(asked, given, { send, signal: running.signal }),
+        ask: (asked, given) => {
+          over ??= new AbortController();
+          return this.ask(asked, given, { send, signal: AbortSignal.any([running.signal, over.signal]) });
+        },
       });
       message = { jsonrpc: "2.0", id, result };
     } catch (error) {
@@ -160,6 +164,7 @@ export class Peer<Context = undefined> {
     }
     if (this.#running.get(id) !== running) return; // it was cancelled
     this.#running.delete(id);
+    over?.abort(new Error("The request was answered.")); // a question that nobody answered ends with it
     send(message);
   }
 

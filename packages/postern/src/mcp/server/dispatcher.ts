@@ -121,7 +121,7 @@ export function answering(isOld: boolean, parts: DispatchParts) {
     const { id, method, params: given, context: source, signal, tell } = asked;
     const { _meta: stated, ...params } = given;
     const meta = isJsonObject(stated) ? stated : {};
-    const capabilities = source.session?.capabilities ?? capabilitiesIn(meta);
+    const capabilities = isOld ? (source.session?.capabilities ?? {}) : capabilitiesIn(meta);
     const request = { id, method, params, meta, source, isOld, capabilities, signal, tell };
     const result = await inSentContext(meta, () => answerTo(request, asked));
     return isOld ? (result as JsonObject) : finished(method, result as JsonObject, identity(source.server, parts)); // plain JSON, as the protocol has it

@@ -4,15 +4,18 @@ import type { ClientOfCall, LogLevel, Named, ServerQuestion } from "../../call/c
 import { RpcFault, rpcCodes } from "../protocol/peer.ts";
 import { metaKeys } from "../protocol/revisions.ts";
 import { checkCanBeAsked } from "./client-capabilities.ts";
-import { callerKey, type McpRequest } from "./request-source.ts";
+import { callerKey, type McpRequest, ownerOf } from "./request-source.ts";
 
 /** How long a call waits for its client's answers. */
 const holdMs = 600_000;
-const mostHeld = 200;
+const mostHeld = 1_000;
+/** Of one agent, so that none takes the place of the others. */
+const mostHeldOfOne = 200;
 
 /** A call that runs while its client is asked: no request of the client is open in between. */
 interface HeldCall {
   readonly id: string;
+  readonly owner: string;
   /** The caller, and what it called with which arguments. Known once the call has asked. */
   readonly whose: () => string;
   readonly done: Promise<JsonObject>;
@@ -98,7 +101,7 @@ export class HeldCalls {
     const tell: McpRequest["tell"] = (method, params) => call.request?.tell(method, params);
     const done = Promise.resolve().then(() => work({ ...request, signal: leave.signal, tell }, client));
     const call: HeldCall = {
-      ...{ id: randomUUID(), whose, done, leave, request: undefined, open: undefined },
+      ...{ id: randomUUID(), owner: ownerOf(request.source), whose, done, leave, request: undefined, open: undefined },
       ...{ asked: Promise.withResolvers<void>(), cancelWait: ignored },
     };
     done
@@ -143,8 +146,7 @@ export class HeldCalls {
 
   async #ask(call: HeldCall, questions: Named<ServerQuestion>, hasBegun: boolean): Promise<Named<JsonObject>> {
     checkCanBeAsked(questions, call.request?.capabilities ?? {});
-    if (!this.#held.has(call.id) && this.#held.size >= mostHeld)
-      throw new RpcFault(rpcCodes.internal, `${mostHeld} calls wait for their clients already; try again later.`);
+    if (!this.#held.has(call.id)) this.#checkRoom(call.owner);
     this.#held.set(call.id, call);
     const { promise, resolve, reject } = Promise.withResolvers<Named<JsonObject>>();
     this.#rounds += 1;
@@ -154,6 +156,14 @@ export class HeldCalls {
     );
     call.asked.resolve();
     return promise;
+  }
+
+  /** @throws RpcFault */
+  #checkRoom(owner: string): void {
+    const own = [...this.#held.values()].filter((held) => held.owner === owner).length;
+    if (own < mostHeldOfOne && this.#held.size < mostHeld) return;
+    const whose = own < mostHeldOfOne ? `${mostHeld} calls` : `${own} calls of this agent`;
+    throw new RpcFault(rpcCodes.internal, `${whose} wait for their clients already; try again later.`);
   }
 
   /** Signed, so that nobody can make one: the call's id, its question, and when it expires. */

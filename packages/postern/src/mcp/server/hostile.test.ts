@@ -244,3 +244,57 @@ it("other methods than POST need a session", async () => {
   expect((await handled(door, request("GET", "made-up"), ada)).status).toBe(404);
   expect((await handled(door, request("DELETE", "made-up"), ada)).status).toBe(404);
 });
+
+it("keeps the answer of a task while another caller makes very many", async () => {
+  const { door } = await open();
+  const openers = [ada, bob].map(async (caller) => [caller, await session(door, caller)] as const);
+  const [[, ofAda], [, ofBob]] = (await Promise.all(openers)) as [[McpCaller, string], [McpCaller, string]];
+  const sent = async (caller: McpCaller, id: string, message: object): Promise<unknown> =>
+    (await handled(door, post(JSON.stringify(message), { "mcp-session-id": id }), caller)).json();
+  const asTask = { ...call({ task: {} }) };
+  const { result } = (await sent(ada, ofAda, asTask)) as { result: { task: { taskId: string } } };
+  for (let at = 0; at < 1_200; at += 1)
+    await sent(bob, ofBob, call({ task: {}, _meta: { "postern/idempotency-key": `${at}` } }));
+  const { taskId } = result.task;
+  const asked = { jsonrpc: "2.0", id: 3, method: "tasks/result", params: { taskId } };
+  const answer = { result: { content: [{ text: "hello" }] } };
+  expect(await sent(ada, ofAda, asked)).toMatchObject(answer);
+  expect(await sent(bob, ofBob, asked)).toMatchObject({ error: { code: -32_602 } });
+  const again: McpCaller = { principal: { ...ada.principal, via: "token:new" }, scopes: ["more"] };
+  expect(await sent(again, await session(door, again), asked)).toMatchObject(answer); // the caller of the call, with a new token
+});
+
+it("leaves room for others to listen, however many requests of one agent do", async () => {
+  const { door } = await open();
+  const listen = async (caller: McpCaller): Promise<string> => {
+    const params = { _meta: meta, notifications: { toolsListChanged: true } };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "subscriptions/listen", params });
+    const headers = { "mcp-protocol-version": "2026-07-28", "mcp-method": "subscriptions/listen" };
+    const { body: stream } = await handled(door, post(body, headers), caller);
+    const { value } = (await stream?.getReader().read()) ?? {};
+    return new TextDecoder().decode(value);
+  };
+  for (let at = 0; at < 100; at += 1) expect(await listen(bob)).toContain("subscriptions/acknowledged");
+  expect(await listen(bob)).toContain("100 requests of this agent listen already");
+  expect(await listen(ada)).toContain("subscriptions/acknowledged");
+});
+
+it("leaves room for others to be asked, however many calls of one agent wait for answers", async () => {
+  const risky = { ...hello, name: "risky", risk: "high", idempotent: false } as const;
+  const approvals = { patience: "suspend", maxOpenPerAgent: 1_000 } as const;
+  const runtime = await createRuntime({ tools: [risky], store: "memory", autonomy: "A2", approvals });
+  const door = createMcpGateway({ runtime, approvalWaitMs: 1, console: () => "http://console" });
+  cleanups.push(
+    () => runtime.close(0),
+    () => door.close(),
+  );
+  const opens = { ...meta, "io.modelcontextprotocol/clientCapabilities": { elicitation: { url: {} } } };
+  const kind = async (caller: McpCaller, at = 0): Promise<unknown> => {
+    const body = JSON.stringify(call({ name: "risky", arguments: { at }, _meta: opens }));
+    const answer = await handled(door, post(body, { ...modernHeaders, "mcp-name": "risky" }), caller);
+    return ((await answer.json()) as { result?: { resultType: string } }).result?.resultType;
+  };
+  for (let at = 0; at < 200; at += 1) expect(await kind(bob, at)).toBe("input_required");
+  expect(await kind(bob, 200)).toBe("complete"); // it is answered as to a client that opens no pages
+  expect(await kind(ada)).toBe("input_required");
+});

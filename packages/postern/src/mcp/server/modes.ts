@@ -20,6 +20,8 @@ import type { ToolIndex } from "./tool-index.ts";
 
 const usualLimit = 10;
 const mostFound = 50;
+/** In characters. A search looks for words that are like each word of the query. */
+const longestQuery = 1_000;
 function object(properties: JsonObject, required: readonly string[]): Tool["inputSchema"] {
   const schema = { type: "object", properties, required, additionalProperties: false } as const;
   return schema as unknown as Tool["inputSchema"]; // plain JSON
@@ -150,7 +152,8 @@ async function found(
   { index }: ModeParts,
 ): Promise<readonly Offer[]> {
   const most = limit ?? usual;
-  if (typeof query !== "string") throw wrong("query", query, "a text");
+  if (typeof query !== "string" || query.length > longestQuery)
+    throw wrong("query", query, `a text of at most ${longestQuery} characters`);
   if (typeof most !== "number" || !Number.isInteger(most) || most < 1)
     throw wrong("limit", most, "a whole number from 1");
   return index.find(query, among, Math.min(most, mostFound));

@@ -75,3 +75,15 @@ export function callerKey({ principal, scopes: granted, autonomy }: McpCaller): 
   keys.set(principal, ofPrincipal.set(scopes, { autonomy, key }));
   return key;
 }
+
+/** The agent, whichever of its credentials it sends. */
+export function ownerOf({ caller: { principal } }: RequestSource): string {
+  const { tenant, agent, user } = principal;
+  return canonical([tenant, agent, user ?? null]);
+}
+
+/** Those of the owner with the most, so that nobody's are given up for another's. */
+export function ofLargestOwner<Owned extends { readonly owner: string }>(all: Iterable<Owned>): readonly Owned[] {
+  const owners = [...Map.groupBy(all, ({ owner }) => owner).values()];
+  return owners.toSorted((one, other) => other.length - one.length)[0] ?? [];
+}

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { type Clock, canonical, isJsonObject, type JsonObject } from "@postern/core";
+import { type Clock, isJsonObject, type JsonObject } from "@postern/core";
 import type { HttpExchange } from "../protocol/http-exchange.ts";
 import { isMessageId, type MessageKind, Peer } from "../protocol/peer.ts";
 import { answering, type DispatchParts } from "./dispatcher.ts";
 import { idUnderWay, rpcError } from "./message.ts";
 import { type AcceptedForms, acceptedBy, answerJson, EventStream, HttpReply } from "./reply.ts";
-import { type ClientSession, callerKey, type RequestSource } from "./request-source.ts";
+import { type ClientSession, callerKey, ofLargestOwner, ownerOf, type RequestSource } from "./request-source.ts";
 import { checkSessionRevision } from "./revision.ts";
 
 const idleMs = 3_600_000;
@@ -189,18 +189,10 @@ function byAge(sessions: readonly McpSession[]): readonly McpSession[] {
 }
 
 function oldestOfLargestOwner(sessions: readonly McpSession[]): McpSession | undefined {
-  const owners = [...Map.groupBy(sessions, ({ owner }) => owner).values()];
-  const [most = []] = owners.toSorted((one, other) => other.length - one.length);
-  return byAge(most)[0];
+  return byAge(ofLargestOwner(sessions))[0];
 }
 
 /** The caller's rights may change during a session; the caller and the endpoint may not. */
 function keyOf({ caller: { principal }, server, mode }: RequestSource): string {
   return `${server ?? ""}\n${mode ?? ""}\n${callerKey({ principal, scopes: [] })}`;
-}
-
-/** The agent, whichever of its credentials it sends. */
-function ownerOf({ caller: { principal } }: RequestSource): string {
-  const { tenant, agent, user } = principal;
-  return canonical([tenant, agent, user ?? null]);
 }

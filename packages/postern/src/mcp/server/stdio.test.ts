@@ -249,3 +249,19 @@ describe("a line", () => {
     await lines.send({ jsonrpc: "2.0", id: 1, result: {} });
   });
 });
+
+it("what a client can do is what its request states, also after `initialize`", async () => {
+  const { client } = await open();
+  const say = async (message: object): Promise<unknown> => {
+    client.output.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+    return JSON.parse(String(await once(client.input, "data")));
+  };
+  const clientInfo = { name: "raw", version: "1" };
+  await say({ id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo } });
+  const _meta = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": { extensions: { "io.modelcontextprotocol/tasks": {} } },
+  };
+  const asked = { id: 2, method: "tasks/get", params: { taskId: "apr_of_nobody", _meta } };
+  expect(await say(asked)).toMatchObject({ error: { code: -32_602, message: expect.stringContaining("no task") } });
+});

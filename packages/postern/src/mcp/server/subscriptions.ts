@@ -5,10 +5,12 @@ import type { SharedNotice } from "../client/server-features.ts";
 import { RpcFault, rpcCodes } from "../protocol/peer.ts";
 import { metaKeys } from "../protocol/revisions.ts";
 import { Listener } from "./listener.ts";
-import { type ClientSession, callerKey, type McpRequest, type RequestSource } from "./request-source.ts";
+import { type ClientSession, callerKey, type McpRequest, ownerOf, type RequestSource } from "./request-source.ts";
 import { maySee } from "./visible-servers.ts";
 
 const atMost = 1_024;
+/** Open requests of one agent, so that none takes the place of the others. */
+const atMostOfOne = 100;
 const mostResources = 100;
 
 type Tell = (method: string, params?: JsonObject) => void;
@@ -26,8 +28,8 @@ export interface ListenParts {
 export class Subscriptions {
   readonly #runtime: Runtime;
   readonly #listeners = new Set<Listener>();
-  /** Ends the open requests. */
-  readonly #open = new Set<() => void>();
+  /** What ends each open request, and whose it is. */
+  readonly #open = new Map<() => void, string>();
   readonly #logging = new Set<ClientSession>();
 
   constructor(runtime: Runtime) {
@@ -68,8 +70,12 @@ export class Subscriptions {
   async listen(request: ListenRequest, { capabilities, subscribe }: ListenParts): Promise<JsonObject> {
     const { id, source, signal } = request;
     const filter = filterIn(request.params);
-    if (this.#open.size >= atMost)
-      throw new RpcFault(rpcCodes.internal, `${atMost} requests listen already; end some and try again.`);
+    const owner = ownerOf(source);
+    const own = [...this.#open.values()].filter((one) => one === owner).length;
+    if (own >= atMostOfOne || this.#open.size >= atMost) {
+      const whose = own < atMostOfOne ? `${atMost} requests` : `${own} requests of this agent`;
+      throw new RpcFault(rpcCodes.internal, `${whose} listen already; end some and try again.`);
+    }
     const marked = { _meta: { [metaKeys.subscriptionId]: id } };
     const tell: Tell = (method, params) => request.tell(method, { ...params, ...marked });
     const wanted = honored(filter, capabilities);
@@ -81,7 +87,7 @@ export class Subscriptions {
       (notice) => notice.kind === "list" && wanted[`${notice.list}ListChanged`] === true,
     );
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-    this.#open.add(end);
+    this.#open.set(end, owner);
     this.#listeners.add(listener);
     signal.addEventListener("abort", () => end(), { once: true });
     try {
@@ -126,7 +132,7 @@ export class Subscriptions {
 
   /** Answers every open request. */
   close(): void {
-    for (const end of this.#open) end();
+    for (const end of this.#open.keys()) end();
   }
 
   #leave(listener: Listener): void {

@@ -1,5 +1,12 @@
 /** What a task is now, as the stored rows of its request and its call say it, and how each revision writes it. */
-import type { ApprovalRecord, CallRecord, JsonObject, ToolOutcome } from "@postern/core";
+import {
+  type ApprovalRecord,
+  type CallRecord,
+  type JsonObject,
+  refusal,
+  refusedOutcome,
+  type ToolOutcome,
+} from "@postern/core";
 import { isForeign } from "../../call/authority.ts";
 import { howToApprove } from "../../results/render.ts";
 import { pageOf } from "./answer.ts";
@@ -45,27 +52,53 @@ export async function storedTask(
 /** What the stored rows say. Returns undefined for a call that goes on, or runs. */
 export function storedState(stored: StoredTask, request: McpRequest, parts: CallParts): TaskNow | undefined {
   const { approval, row } = stored;
-  const { state, decision } = approval;
-  if (state === "pending") {
+  if (approval.state === "pending") {
     const name = toolNameOf(row.call, request, parts);
     const text = `\`${name}\` needs a person's approval (${approval.id}). ${howToApprove(pageOf(approval, parts))}`;
     return taskOf(stored, "working", text, pollMs.waits);
   }
   const isOwn = row.approvalId === approval.id || row.call.tool !== approval.tool; // a script has no request of its own
   const { outcome } = row;
-  const hasEnded = row.state === "ok" || row.state === "failed" || row.state === "denied";
+  const wasStopped = outcome?.refusal?.code === "cancelled";
+  const hasEnded = ["ok", "failed", "denied"].includes(row.state) || (row.state === "unknown" && wasStopped);
   if (!isOwn || !hasEnded || outcome === undefined) return undefined;
-  const isCancelled = decision?.as === "withdrawn" && decision.by !== "policy";
+  const isCancelled = wasStopped || isWithdrawn(approval);
   return { ...taskOf(stored, isCancelled ? "cancelled" : "completed", outcome.text, pollMs.runs), outcome };
 }
 
-/** A script goes on when one of its requests is decided. */
-export async function isStillAsked({ call }: CallRecord, { runtime }: CallParts): Promise<boolean> {
+/** The requests that are open for a task: its own, or those of its script, which asks one after the other. */
+export async function askedBy({ approval, row }: StoredTask, { runtime }: CallParts): Promise<readonly string[]> {
+  if (row.key === approval.key) return [approval.id];
+  const held = await runtime.calls.list({ parentId: row.call.id, state: "held" });
+  return held.flatMap(({ approvalId }) => approvalId ?? []);
+}
+
+/** A suspended script: it waits for each of its requests, or a withdrawn one has cancelled it. Otherwise it goes on. */
+export async function suspendedState(stored: StoredTask, { runtime }: CallParts): Promise<TaskNow | undefined> {
+  const { call } = stored.row;
   const { runId, principal } = call.authority;
   const scripts = (await runtime.chains?.list({ runId, principal, limit: 1_000 })) ?? [];
   const waiting = scripts.find(({ callId }) => callId === call.id)?.waiting ?? [];
   const asked = await Promise.all(waiting.map(({ approvalId }) => runtime.approvals.get(approvalId)));
-  return asked.length > 0 && asked.every((approval) => approval?.state === "pending");
+  const withdrawn = asked.find((approval) => approval !== undefined && isWithdrawn(approval));
+  if (withdrawn !== undefined) {
+    const outcome = refusedOutcome(call.id, "denied", refusal("cancelled", cancelledText(withdrawn)));
+    return { ...taskOf(stored, "cancelled", outcome.text, pollMs.runs), outcome };
+  }
+  const isStillAsked = asked.length > 0 && asked.every((approval) => approval?.state === "pending");
+  return isStillAsked
+    ? taskOf(stored, "working", "The script waits for a person's approval.", pollMs.waits)
+    : undefined;
+}
+
+function cancelledText({ id, decision }: ApprovalRecord): string {
+  const why = decision?.reason === undefined ? "" : ` Reason: ${decision.reason}`;
+  return `The script was cancelled: its request ${id} was withdrawn.${why}`;
+}
+
+/** By its client or a person. The policy withdraws requests that must be asked again. */
+function isWithdrawn({ decision }: ApprovalRecord): boolean {
+  return decision?.as === "withdrawn" && decision.by !== "policy";
 }
 
 /** In characters. The whole text is in the result. */

@@ -15,14 +15,15 @@ import { RpcFault, rpcCodes } from "../protocol/peer.ts";
 import { answered, toolNameOf } from "./answered.ts";
 import type { CallParts } from "./call-parts.ts";
 import type { OfferTarget } from "./offer.ts";
-import { callerKey, type McpRequest } from "./request-source.ts";
+import { type McpRequest, ofLargestOwner, ownerOf } from "./request-source.ts";
 import { declaresTasks, tasksExtension } from "./rungs.ts";
 import {
-  isStillAsked,
+  askedBy,
   pollMs,
   shortened,
   storedState,
   storedTask,
+  suspendedState,
   type TaskNow,
   taskOf,
   wireOf,
@@ -47,7 +48,7 @@ interface TaskRun {
 
 interface EndedTask {
   readonly task: TaskNow;
-  readonly whose: string;
+  readonly owner: string;
 }
 
 export class CallTasks {
@@ -119,14 +120,15 @@ export class CallTasks {
     }
     const { agent, tenant, via } = source.caller.principal;
     const by = { user: agent, tenant, ...(via !== undefined && { via }) };
-    const withdrawn = await parts.runtime.approvals.withdraw(id, by, "The client cancelled the task.");
+    const why = "The client cancelled the task.";
     const run = this.#runs.get(id);
-    if (!withdrawn.decided) {
-      if (run === undefined && isOld)
-        throw invalid(`The call of the task \`${id}\` is not run by this client; it goes on.`);
-      run?.leave.abort(new Error("The client cancelled the task."));
-    }
+    run?.leave.abort(new Error(why));
     await run?.ended;
+    const stored = await storedTask(id, request, parts);
+    const asked = stored === undefined ? [] : await askedBy(stored, parts);
+    const answers = await Promise.all(asked.map((one) => parts.runtime.approvals.withdraw(one, by, why)));
+    if (run === undefined && isOld && !answers.some(({ decided }) => decided))
+      throw invalid(`The call of the task \`${id}\` is not run by this client; it goes on.`);
     return isOld ? wireOf(await this.#task(id, request, parts, "looks"), true) : {};
   }
 
@@ -138,14 +140,14 @@ export class CallTasks {
     how: "goes on" | "looks" = "goes on",
   ): Promise<TaskNow> {
     const ended = this.#ended.get(id);
-    if (ended?.whose === callerKey(request.source.caller)) return ended.task;
+    if (ended?.owner === ownerOf(request.source)) return ended.task;
     const stored = await storedTask(id, request, parts);
     if (stored === undefined) throw invalid(`There is no task \`${id.slice(0, 100).toWellFormed()}\` of yours here.`);
     const { approval, row } = stored;
     const told = storedState(stored, request, parts);
     if (told !== undefined) return told;
-    const asked = row.state === "suspended" && (await isStillAsked(row, parts));
-    if (asked) return taskOf(stored, "working", "The script waits for a person's approval.", pollMs.waits);
+    const waits = row.state === "suspended" ? await suspendedState(stored, parts) : undefined;
+    if (waits !== undefined) return waits;
     if (how === "goes on" && row.state !== "attempted" && row.state !== "queued")
       this.#run(approval.id, "suspend", request, parts);
     return taskOf(stored, "working", `\`${toolNameOf(row.call, request, parts)}\` runs.`, pollMs.runs);
@@ -162,6 +164,7 @@ export class CallTasks {
     const keep = async (outcome: ToolOutcome | undefined, isCancelled = false): Promise<void> => {
       const stored = await storedTask(id, request, parts);
       if (outcome === undefined || stored === undefined || openRequestOf(outcome) !== undefined) return;
+      if (stored.approval.state === "pending") return; // it tells what the task is
       const isElsewhere = outcome.refusal?.code === "in_progress" || stored.row.state === "suspended";
       if (isElsewhere || (!isCancelled && storedState(stored, request, parts)?.outcome !== undefined)) return;
       const status = isCancelled ? "cancelled" : "completed";
@@ -184,10 +187,12 @@ export class CallTasks {
 
   #end(task: TaskNow, { source }: McpRequest): void {
     const now = this.#clock.now();
-    for (const [id, { task: old }] of this.#ended)
-      if (this.#ended.size >= mostEnded || old.updatedAt + endedMs <= now) this.#ended.delete(id);
-      else break;
-    this.#ended.set(task.id, { task, whose: callerKey(source.caller) });
+    for (const [id, { task: old }] of this.#ended) if (old.updatedAt + endedMs <= now) this.#ended.delete(id);
+    if (this.#ended.size >= mostEnded) {
+      const [oldest] = ofLargestOwner(this.#ended.values());
+      if (oldest !== undefined) this.#ended.delete(oldest.task.id);
+    }
+    this.#ended.set(task.id, { task, owner: ownerOf(source) });
   }
 
   /** A call that needed no approval: it has ended by now, and its answer is kept for the client to fetch. */
