@@ -326,7 +326,7 @@ export class UpstreamConnection {
       if (this.#closed) throw new Error("closed");
       const { name, version, revision } = await upstream.connect();
       this.#relisting.reset();
-      await this.#instructions.see(upstream.instructions);
+      await this.#instructions.see(upstream.instructions && this.#options.redact(upstream.instructions));
       // Before anything can be called, so that tools that changed in the meantime are blocked.
       const diff = await this.#tools.sync(this.#masked(await upstream.listTools()));
       if (gone !== undefined) throw new Error(gone);
