@@ -197,7 +197,8 @@ export class UpstreamConnection {
     this.#closed = true;
     this.#cancelWait?.();
     this.#use.end();
-    if (this.#status === "idle") this.#options.registry.setServer(this.name, "down", "it is closed");
+    // A call that waits for its start must not find it idle again.
+    if (this.#status !== "connected") this.#options.registry.setServer(this.name, "down", "it is closed");
     this.#relisting.close();
     this.#notices.close();
     await Promise.all([this.#upstream?.close(), this.#opening?.close(), this.#personal?.close()]);

@@ -1,5 +1,5 @@
 import { type Clock, nearest, type ToolCall } from "@postern/core";
-import { arrivalOf } from "../../call/arrival.ts";
+import { enteringAgain } from "../../call/arrival.ts";
 import { type Ending, refuse } from "../../call/ending.ts";
 import type { Caller } from "../../call/session.ts";
 import type { Controls } from "../../policy/controls.ts";
@@ -47,7 +47,7 @@ async function startedOrLeft(
   clock: Clock,
 ): Promise<Ending | Again> {
   const left = await arrived(call, start, caller, clock);
-  return left ?? { again: arrivalOf({ ...call, resumes: call.key }) };
+  return left ?? { again: enteringAgain(call) };
 }
 
 async function arrived(
