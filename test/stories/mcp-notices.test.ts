@@ -145,6 +145,18 @@ it.each(eras)("a server of %s that comes back is asked again for what clients fo
   await expect.poll(() => told.slice(before)).toContainEqual(updated("one+note://1"));
 });
 
+it("a server that is started on demand comes back by itself while clients follow its resources", async () => {
+  const folder = ownFolder();
+  const args = ["test/fakes/noticing-server.ts", folder];
+  const one = { command: process.execPath, args, risk: "safe", start: "on_demand" } as const;
+  const scene = await serveRuntime({ servers: { one } });
+  const client = await scene.connect("/mcp", "2025-11-25");
+  const told = hearing(client);
+  await client.subscribeResource({ uri: "one+note://1" });
+  process.kill(scene.runtime.health().servers[0]?.processId ?? 0, "SIGKILL");
+  await expect.poll(() => told).toContainEqual(updated("one+note://1")); // it may have changed meanwhile
+});
+
 it("a rule of the policy counts for a subscription", async () => {
   const rules = [{ effect: "deny", tool: "one__requests" }] as const;
   const scene = await open("2025-11-25", { policy: { rules } });

@@ -414,7 +414,8 @@ export class UpstreamConnection {
       });
     this.#cancelWait?.();
     this.#use.end();
-    const next = (): void => (this.#canRest ? this.#rest() : void this.start());
+    const mayRest = (): boolean => this.#canRest && !this.#notices.wantsUpdates; // else clients would miss changes
+    const next = (): void => (mayRest() ? this.#rest() : void this.start());
     this.#cancelWait = clock.in(Math.round(Math.max(delayMs, askedMs)), next);
     this.#ending = old?.close() ?? this.#ending;
   }
