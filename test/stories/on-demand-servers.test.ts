@@ -208,3 +208,24 @@ it("ends a call that waits for a start when Postern is closed", async () => {
   expect((await early).refusal).toMatchObject({ code: "tool_unavailable", message: expect.stringContaining("closed") });
   await closed;
 });
+
+it("starts it before a preview is made, so that a slow start voids no approval", async () => {
+  const { server, clock, start } = scene(read, { ...read, name: "plan" });
+  const tools = { read: { risk: "high", preview: "plan" }, plan: { risk: "safe", effects: "read" } } as const;
+  const runtime = await start({ tools });
+  const startSlowly = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    await clock.advance(5_000);
+    const before = server.starts;
+    server.hold(true);
+    const done = work();
+    await expect.poll(() => server.starts).toBe(before + 1);
+    await clock.advance(12_000);
+    server.hold(false);
+    return await done;
+  };
+  const { approvalId = "" } = await startSlowly(() => runtime.invoke(call, asker));
+  expect((await runtime.approvals.get(approvalId))?.preview).toMatchObject({ summary: "ran plan", supported: true });
+  await runtime.approvals.decide(approvalId, { decision: "approved", by: { user: "ann", via: "token:operator" } });
+  expect(await startSlowly(() => runtime.resume(approvalId))).toMatchObject({ status: "ok" });
+  expect(server.ran).toEqual(["plan", "plan", "read"]);
+});

@@ -5,7 +5,7 @@ import type { Caller } from "../../call/session.ts";
 import type { Controls } from "../../policy/controls.ts";
 import type { Offer, Tools } from "../../tools/tool.ts";
 import { callerGone } from "./not-run.ts";
-import type { Again, ApprovedCall, CountedCall, FoundCall } from "./stages.ts";
+import type { Again, CountedCall, FoundCall, FreshCall } from "./stages.ts";
 
 export interface LookupParts {
   readonly tools: Tools;
@@ -28,11 +28,11 @@ export function awaitServer(
 }
 
 /**
- * Starts the server of a call that is about to run, if no call needed it for a time. The call then enters again, because
+ * Starts the server of a call that is about to run or to be previewed, if no call needed it for a time. The call then enters again, because
  * the server may define the tool differently now. Returns undefined if there is nothing to start.
  */
 export function startServer(
-  call: ApprovedCall,
+  call: FreshCall,
   caller: Caller,
   { tools, clock }: Pick<LookupParts, "tools"> & { readonly clock: Clock },
 ): Promise<Ending | Again> | undefined {
@@ -41,7 +41,7 @@ export function startServer(
 }
 
 async function startedOrLeft(
-  call: ApprovedCall,
+  call: FreshCall,
   start: Promise<void>,
   caller: Caller,
   clock: Clock,
