@@ -246,6 +246,36 @@ it("updates over the connection of a person reach only that person", async () =>
   expect(told[0]).toHaveLength(1);
 });
 
+it("a subscription lasts when its server refuses once to open the stream again", async () => {
+  const streams: ServerResponse[] = [];
+  let asked = 0;
+  const { url } = await rawHttp(({ method, id, params }, response) => {
+    const event = (message: object): string => `data: ${JSON.stringify({ jsonrpc: "2.0", ...message })}\n\n`;
+    const answer = (message: object): unknown => response.end(JSON.stringify({ jsonrpc: "2.0", id, ...message }));
+    if (method === "server/discover") {
+      const capabilities = { tools: {}, resources: { subscribe: true } };
+      response.writeHead(200, { "content-type": "application/json" });
+      answer({ result: { resultType: "complete", supportedVersions: ["2026-07-28"], capabilities } });
+    } else if (method === "subscriptions/listen" && ++asked === 2) {
+      response.writeHead(200, { "content-type": "application/json" });
+      answer({ error: { code: -32_603, message: "It is busy." } });
+    } else if (method === "subscriptions/listen") {
+      const _meta = { "io.modelcontextprotocol/subscriptionId": id };
+      const { notifications } = params as { notifications?: object };
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(event({ method: "notifications/subscriptions/acknowledged", params: { notifications, _meta } }));
+      streams.push(response);
+    } else return false;
+    return true;
+  });
+  const client = await (await serveRuntime({ servers: { one: { url, risk: "safe" } } })).connect("/mcp", "2025-11-25");
+  const told = hearing(client);
+  await client.subscribeResource({ uri: "one+note://1" });
+  streams[0]?.end();
+  await expect.poll(() => told).toEqual([updated("one+note://1")]);
+  expect(asked).toBe(3);
+});
+
 it("a log message that belongs to no call reaches the sessions that asked for its level", async () => {
   const scene = await open("2025-11-25");
   const [first, second] = [await scene.connect("/mcp", "2025-11-25"), await scene.connect("/mcp", "2025-11-25")];
