@@ -1,5 +1,5 @@
 /** What a server tells by itself, and what it tells models about itself, reaches the clients that may see it. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
@@ -143,6 +143,40 @@ it.each(eras)("a server of %s that comes back is asked again for what clients fo
   const before = told.length;
   await call(client, "touch", { uri: "note://1" });
   await expect.poll(() => told.slice(before)).toContainEqual(updated("one+note://1"));
+});
+
+it("a client that cannot subscribe takes no subscription from another one", async () => {
+  const folder = ownFolder();
+  const source = `
+    import { existsSync, writeFileSync } from "node:fs";
+    import { createInterface } from "node:readline";
+    const capabilities = { tools: {}, resources: { subscribe: true } };
+    const facts = { protocolVersion: "2025-11-25", capabilities, serverInfo: { name: "x", version: "1" } };
+    createInterface({ input: process.stdin }).on("line", (line) => {
+      const { id, method } = JSON.parse(line);
+      if (id === undefined) return;
+      if (method === "resources/subscribe" && existsSync("held")) return writeFileSync("asked", String(process.pid));
+      const result = { initialize: facts, "tools/list": { tools: [] } }[method] ?? {};
+      console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
+    });`;
+  const args = ["--input-type=module", "-e", source];
+  const one = { command: process.execPath, args, cwd: folder, revision: "2025-11-25", risk: "safe" } as const;
+  const scene = await serveRuntime({ servers: { one } });
+  const [first, second] = [await scene.connect("/mcp", "2025-11-25"), await scene.connect("/mcp", "2025-11-25")];
+  const told = hearing(first);
+  const kill = (): unknown => process.kill(scene.runtime.health().servers[0]?.processId ?? 0, "SIGKILL");
+  await first.subscribeResource({ uri: "one+note://1" });
+  writeFileSync(join(folder, "held"), "");
+  kill();
+  await expect.poll(() => existsSync(join(folder, "asked"))).toBe(true);
+  const refused = expect(second.subscribeResource({ uri: "one+note://1" })).rejects.toThrow(/note:\/\/1/);
+  await expect.poll(() => scene.runtime.audit.query({ type: "tool_call.attempted" })).toHaveLength(2);
+  await expect.poll(() => told).toContainEqual(updated("one+note://1"));
+  told.splice(0);
+  rmSync(join(folder, "held"));
+  kill();
+  await refused;
+  await expect.poll(() => told).toContainEqual(updated("one+note://1"));
 });
 
 it("a server that is started on demand comes back by itself while clients follow its resources", async () => {
