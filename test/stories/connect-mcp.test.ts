@@ -250,6 +250,24 @@ describe.each(generations)("a client of the SDK %s that is connected", (version,
       .poll(async () => (await runtime.invoke({ ...call, arguments: { path: "c" } }, asker)).status)
       .toBe("ok");
   });
+
+  it("ends the calls under way when the box is closed", async () => {
+    const server = new Changing(read);
+    cleanups.push(() => server[Symbol.dispose]());
+    const client = await make();
+    cleanups.push(() => client.close());
+    await client.connect(transportTo(server));
+    const box = await connectMcp({ client, risk: "safe" });
+    const runtime = await createRuntime({ autonomy: "A4", tools: box });
+    cleanups.push(() => runtime.close(0));
+    server.hold(true);
+    const held = runtime.invoke({ tool: "read", arguments: { path: "a" } }, asker);
+    await expect.poll(() => runtime.audit.query({ type: "tool_call.attempted" })).toHaveLength(1);
+    await box.close();
+    expect(await held).toMatchObject({ refusal: { code: "outcome_unknown" } });
+    server.hold(false);
+    expect(client.transport).toBeDefined();
+  });
 });
 
 it.each([

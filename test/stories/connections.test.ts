@@ -13,6 +13,7 @@ import { environmentSecrets } from "../../packages/postern/src/secrets/index.ts"
 import { GuardedServer } from "../fakes/guarded-server.ts";
 import { signInAt } from "../fakes/openid-provider.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
+import { rawHttp } from "../fakes/raw-http.ts";
 
 const redirectUri = "http://127.0.0.1:7420/v1/connections/callback";
 const ada = { tenant: "default", user: "ada" };
@@ -341,4 +342,25 @@ it.each([
   await open();
   const servers = { guarded: { ...("command" in config ? {} : { url: guarded.url }), ...config } };
   await expect(createRuntime({ servers })).rejects.toThrow(why);
+});
+
+it("closing does not wait for a person's connection that is still being made", async () => {
+  const isHeld = (key: unknown): boolean => key === "the key of ada";
+  const { url, asked } = await rawHttp(
+    ({ method, headers }) => method === "initialize" && isHeld(headers["x-api-key"]),
+  );
+  const headers = { "X-Api-Key": "secret://person/token" };
+  const one: ServerConfig = { url, headers, risk: "safe", revision: "2025-11-25" };
+  runtime = await createRuntime({
+    ...{ autonomy: "A4", servers: { one } },
+    connections: { consoleUrl: () => "http://127.0.0.1:7420" },
+  });
+  await runtime.connections?.enter("one", bob, { token: "the key of bob" }); // lists the tools
+  await expect.poll(() => runtime.tools.names()).toEqual(["one__t"]);
+  await runtime.connections?.enter("one", ada, { token: "the key of ada" });
+  const before = asked.length;
+  const calling = runtime.invoke({ tool: "one__t" }, { principal: { ...ada, agent: "helper" } });
+  await expect.poll(() => asked.length).toBeGreaterThan(before);
+  await runtime.close(0);
+  expect((await calling).text).toContain("The connection is closed");
 });

@@ -3,7 +3,12 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { FakeClock } from "../../packages/core/src/testing/clock.ts";
-import { createRuntime, type Runtime, type ServerConfig } from "../../packages/postern/src/index.ts";
+import {
+  createRuntime,
+  type Runtime,
+  type RuntimeOptions,
+  type ServerConfig,
+} from "../../packages/postern/src/index.ts";
 import { actor } from "../fakes/actors.ts";
 import { Changing, type ListedTool, read } from "../fakes/changing.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
@@ -16,7 +21,7 @@ interface Scene {
   readonly config: ServerConfig;
   readonly store: string;
   /** Starts Postern on its earlier store. */
-  start(more?: Partial<ServerConfig>): Promise<Runtime>;
+  start(more?: Partial<ServerConfig>, options?: RuntimeOptions): Promise<Runtime>;
 }
 
 function scene(...tools: readonly ListedTool[]): Scene {
@@ -26,7 +31,7 @@ function scene(...tools: readonly ListedTool[]): Scene {
   const clock = new FakeClock();
   const config = server.config({ risk: "safe", start: "on_demand", idleStopMs: 5_000 });
   const store = `sqlite:${join(folder, "postern.db")}`;
-  const start: Scene["start"] = async (more) => {
+  const start: Scene["start"] = async (more, options) => {
     const servers = { s: { ...config, ...more } };
     const runtime = await createRuntime({
       store,
@@ -34,6 +39,7 @@ function scene(...tools: readonly ListedTool[]): Scene {
       autonomy: "A2",
       approvals: { patience: "suspend" },
       servers,
+      ...options,
     });
     onTestFinished(() => runtime.close(0));
     return runtime;
@@ -176,4 +182,50 @@ it("refuses a call if the server cannot be started, and tries again for a later 
   server.hold(false);
   expect(await runtime.invoke(call, asker)).toMatchObject({ status: "ok" });
   expect(server.ran).toEqual(["read"]);
+});
+
+it("runs a call that needed a person before and does not now", async () => {
+  const { server, start } = scene();
+  const first = await start({ risk: "high" });
+  const keyed = { ...asker, idempotencyKey: "k" };
+  expect(await first.invoke(call, keyed)).toMatchObject({ status: "pending" });
+  await first.close();
+  const runtime = await start({ risk: "high" }, { autonomy: "A4" });
+  expect(statusOf(runtime)).toBe("idle");
+  expect(await runtime.invoke(call, keyed)).toMatchObject({ status: "ok" });
+  expect(server.ran).toEqual(["read"]);
+});
+
+it("ends a call that waits for a start when Postern is closed", async () => {
+  const { server, clock, start } = scene();
+  const runtime = await start();
+  await clock.advance(5_000);
+  server.hold(true);
+  const early = runtime.invoke(call, asker);
+  await expect.poll(() => server.starts).toBe(2);
+  const closed = runtime.close(0);
+  await clock.advance(0);
+  expect((await early).refusal).toMatchObject({ code: "tool_unavailable", message: expect.stringContaining("closed") });
+  await closed;
+});
+
+it("starts it before a preview is made, so that a slow start voids no approval", async () => {
+  const { server, clock, start } = scene(read, { ...read, name: "plan" });
+  const tools = { read: { risk: "high", preview: "plan" }, plan: { risk: "safe", effects: "read" } } as const;
+  const runtime = await start({ tools });
+  const startSlowly = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    await clock.advance(5_000);
+    const before = server.starts;
+    server.hold(true);
+    const done = work();
+    await expect.poll(() => server.starts).toBe(before + 1);
+    await clock.advance(12_000);
+    server.hold(false);
+    return await done;
+  };
+  const { approvalId = "" } = await startSlowly(() => runtime.invoke(call, asker));
+  expect((await runtime.approvals.get(approvalId))?.preview).toMatchObject({ summary: "ran plan", supported: true });
+  await runtime.approvals.decide(approvalId, { decision: "approved", by: { user: "ann", via: "token:operator" } });
+  expect(await startSlowly(() => runtime.resume(approvalId))).toMatchObject({ status: "ok" });
+  expect(server.ran).toEqual(["plan", "plan", "read"]);
 });

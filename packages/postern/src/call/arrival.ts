@@ -17,6 +17,13 @@ export function arrivalOf(call: ToolCall): ToolCall {
   return Object.freeze({ ...dataOf(call), problem, resumes, resumesBy, batch });
 }
 
+/** The same arrival at the first gate once more, because something changed before it was claimed. */
+export function enteringAgain(call: ToolCall & { readonly key: string }): ToolCall {
+  const { batch, key } = call;
+  const others = batch && new Set([...batch].filter((one) => one !== key)); // it may find its own row again
+  return arrivalOf({ ...call, batch: others });
+}
+
 /** The part of a call that is stored. */
 export function dataOf(call: ToolCall): ToolCall {
   return {

@@ -62,7 +62,7 @@ const mostTries = 1000;
 
 /** The gates, in their order. After a wait the call enters again, because the policy may have changed. */
 async function passGates(call: ToolCall, caller: Caller, parts: Parts, tries = 0): Promise<ToolOutcome | Ending> {
-  const counted = spend(call, caller);
+  const counted = spend(call, caller, tries > 0);
   if (isEnding(counted)) return counted;
   const foreign = await ownRun(counted, parts);
   if (foreign !== undefined) return foreign;

@@ -49,6 +49,8 @@ export class ClientUpstream implements Upstream {
   readonly processId = undefined;
   readonly #client: McpClient;
   readonly #events: UpstreamEvents;
+  /** Ends the calls under way: the client outlives this connection. */
+  readonly #ended = new AbortController();
   #unhook: (() => void) | undefined;
 
   constructor(client: McpClient, events: UpstreamEvents) {
@@ -79,13 +81,15 @@ export class ClientUpstream implements Upstream {
       ...{ name, arguments: given },
       _meta: { ...call.meta, "postern/idempotency-key": call.idempotencyKey },
     };
+    const signal = AbortSignal.any([call.signal, this.#ended.signal]);
     const onprogress = (at: JsonObject): void => reportProgress(at, call);
     try {
-      const result = await this.#ask("tools/call", params, { signal: call.signal, timeout: longestMs, onprogress });
+      const result = await this.#ask("tools/call", params, { signal, timeout: longestMs, onprogress });
       return answerIn(name, { result, large: undefined, asText: [] }, true);
     } catch (error) {
       if (error instanceof Error && "unknown" in error) throw error;
-      const facts = { refused: refusalIn(error), unreadable: undefined, resetsAt: undefined, asText: [] };
+      const refused = signal.aborted ? undefined : refusalIn(error); // the SDK 1.x makes an error of its own of an abort
+      const facts = { refused, unreadable: undefined, resetsAt: undefined, asText: [] };
       throw callFault(name, error, { ...facts, sent: true, hasSession: false });
     }
   }
@@ -103,6 +107,7 @@ export class ClientUpstream implements Upstream {
   async close(): Promise<void> {
     this.#unhook?.();
     this.#unhook = undefined;
+    this.#ended.abort(new Error("the connection was closed"));
   }
 
   #check(): void {

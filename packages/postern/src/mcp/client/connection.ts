@@ -197,7 +197,8 @@ export class UpstreamConnection {
     this.#closed = true;
     this.#cancelWait?.();
     this.#use.end();
-    if (this.#status === "idle") this.#options.registry.setServer(this.name, "down", "it is closed");
+    // A call that waits for its start must not find it idle again.
+    if (this.#status !== "connected") this.#options.registry.setServer(this.name, "down", "it is closed");
     this.#relisting.close();
     this.#notices.close();
     await Promise.all([this.#upstream?.close(), this.#opening?.close(), this.#personal?.close()]);
@@ -326,7 +327,7 @@ export class UpstreamConnection {
       if (this.#closed) throw new Error("closed");
       const { name, version, revision } = await upstream.connect();
       this.#relisting.reset();
-      await this.#instructions.see(upstream.instructions);
+      await this.#instructions.see(upstream.instructions && this.#options.redact(upstream.instructions));
       // Before anything can be called, so that tools that changed in the meantime are blocked.
       const diff = await this.#tools.sync(this.#masked(await upstream.listTools()));
       if (gone !== undefined) throw new Error(gone);
@@ -413,7 +414,8 @@ export class UpstreamConnection {
       });
     this.#cancelWait?.();
     this.#use.end();
-    const next = (): void => (this.#canRest ? this.#rest() : void this.start());
+    const mayRest = (): boolean => this.#canRest && !this.#notices.wantsUpdates; // else clients would miss changes
+    const next = (): void => (mayRest() ? this.#rest() : void this.start());
     this.#cancelWait = clock.in(Math.round(Math.max(delayMs, askedMs)), next);
     this.#ending = old?.close() ?? this.#ending;
   }

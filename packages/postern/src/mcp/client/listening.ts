@@ -1,5 +1,4 @@
 import type { Clock, JsonObject } from "@postern/core";
-import { RpcFault } from "../protocol/peer.ts";
 import type { ServerPeer } from "./server-peer.ts";
 
 /** A server that has not confirmed a stream by then does not tell of changes. */
@@ -42,7 +41,7 @@ export async function listening(
         .listen(notifications, AbortSignal.any([signal, leave.signal]), onBegin)
         .catch((error: unknown) => error);
       begun.reject(why ?? new Error("its server ended the stream of changes")); // if it has not begun
-      if (!isBegun || signal.aborted || why instanceof RpcFault) return;
+      if (!isBegun || signal.aborted) return;
       await pause(clock, delayMs, signal);
       delayMs = Math.min(longestDelayMs, delayMs * 2);
     }

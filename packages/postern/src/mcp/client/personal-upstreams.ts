@@ -39,6 +39,8 @@ export class PersonalUpstreams {
   readonly #options: PersonalUpstreamsOptions;
   readonly #open = new Map<string, OpenUpstream>();
   readonly #followed = new Map<string, ResourceSubscriptions>();
+  /** They are being connected, which may take long. */
+  readonly #opening = new Set<Upstream>();
   readonly #ending = new Set<Promise<void>>();
   #closed = false;
 
@@ -81,7 +83,7 @@ export class PersonalUpstreams {
     this.#closed = true;
     for (const followed of [...this.#followed.values()]) followed.close();
     for (const key of [...this.#open.keys()]) this.forget(JSON.parse(key) as ConnectionOwner); // the keys are made above
-    await Promise.all(this.#ending);
+    await Promise.all([...this.#ending, ...[...this.#opening].map((upstream) => upstream.close())]);
   }
 
   async #send(
@@ -173,13 +175,17 @@ export class PersonalUpstreams {
       },
     };
     const upstream = await this.#options.open({ onClose, onToolsChanged: ignored, notices }, owner);
+    this.#opening.add(upstream);
     try {
+      if (this.#closed) throw new Error("closed");
       await upstream.connect();
       followed.connected(upstream);
       return upstream;
     } catch (error) {
       await upstream.close();
       throw error;
+    } finally {
+      this.#opening.delete(upstream);
     }
   }
 

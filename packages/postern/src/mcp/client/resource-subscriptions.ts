@@ -106,7 +106,7 @@ export class ResourceSubscriptions {
     try {
       await subscription.ready;
     } catch (error) {
-      this.#end(uri, subscription);
+      this.#remove(uri, listener);
       throw error;
     }
     if (listener.isGone) this.#remove(uri, listener);

@@ -11,6 +11,8 @@ import { type ExplainedCall, reasonsText } from "../../policy/rules/why.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
 import { cut } from "../../results/cut.ts";
 import type { Redactor } from "../../secrets/secret-store.ts";
+import type { Tools } from "../../tools/tool.ts";
+import { startServer } from "./lookup.ts";
 import { callerGone, storeFailure } from "./not-run.ts";
 import { inProgress, replay } from "./once.ts";
 import type { Again, ApprovedCall, FreshCall, WeighedCall } from "./stages.ts";
@@ -19,6 +21,7 @@ export interface ApprovalParts {
   readonly approvals: ApprovalRepository;
   readonly grants: Grants;
   readonly eligibility: Eligibility;
+  readonly tools: Tools;
   readonly clock: Clock;
   readonly artifacts: ArtifactStore;
   readonly redactor: Redactor;
@@ -103,6 +106,8 @@ async function useApproval(
   parts: ApprovalParts,
 ): Promise<ApprovalStep> {
   if (call.resumes === undefined) return { again: await parts.approvals.recorded(approval, call) };
+  const starting = bindsPreview(call, approval) ? startServer(call, caller, parts) : undefined;
+  if (starting !== undefined) return starting; // a preview that waited for it would time out, and void the approval
   const changed = changeSince(call, approval) ?? (await previewChanged(call, approval, caller, parts));
   if (changed === undefined) return { ...toApproved(call, approval.id), ...notesOf(approval) };
   const left = timeProblem(call, caller, parts.clock);
@@ -132,14 +137,18 @@ function changeSince(call: FreshCall, approval: ApprovalRecord): string | undefi
     : undefined;
 }
 
+/** The definition is the same, so the setting is too. Who edited the call has seen its preview. */
+function bindsPreview({ found }: FreshCall, { decision }: ApprovalRecord): boolean {
+  return found.previewBinds && decision?.as !== "modified";
+}
+
 async function previewChanged(
   call: FreshCall,
   approval: ApprovalRecord,
   caller: Caller,
   parts: ApprovalParts,
 ): Promise<string | undefined> {
-  const isOwnEdit = approval.decision?.as === "modified"; // the editor has seen it
-  if (!call.found.previewBinds || isOwnEdit) return undefined; // the definition is the same, so this setting is too
+  if (!bindsPreview(call, approval)) return undefined;
   const now = await parts.preview(call, caller);
   if (now?.problem !== undefined) return `its preview fails now (${now.problem})`;
   return (now && previewDigest(now)) === approval.previewDigest ? undefined : "its preview differs from what was shown";
@@ -156,10 +165,17 @@ function timeProblem(call: FreshCall, caller: Caller, clock: Clock): Ending | un
   );
 }
 
+/** A person is shown the preview of a server that runs: a preview has less time than a start. */
+function startForPreview(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Again | Ending> | undefined {
+  return call.found.preview === undefined ? undefined : startServer(call, caller, parts);
+}
+
 async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<ApprovalStep> {
   const { grant } = await grantFor(call, caller.session, parts);
   if (grant !== undefined) return approveByGrant(call, grant);
   if (caller.patience === "deny") return refuse("approval_unavailable", noApproverText(call, caller, parts.redactor));
+  const starting = startForPreview(call, caller, parts);
+  if (starting !== undefined) return starting;
   const preview = await parts.preview(call, caller);
   const left = timeProblem(call, caller, parts.clock);
   if (left !== undefined) return left;
@@ -242,7 +258,9 @@ async function wait(
   }
 }
 
-async function previewInstead(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Ending> {
+async function previewInstead(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Again | Ending> {
+  const starting = startForPreview(call, caller, parts);
+  if (starting !== undefined) return starting;
   const made = await parts.preview(call, caller);
   const left = timeProblem(call, caller, parts.clock);
   if (left !== undefined) return left;

@@ -5,14 +5,16 @@ import type { CountedCall } from "./stages.ts";
 
 /**
  * Counts every arrival, also of unknown tools. Synchronous, so two parallel calls cannot both take the last place.
- * A recorded call that enters again is not counted again.
+ * A call that enters again is not counted again.
+ *
+ * @param isAgain it has entered before, since it arrived
  */
-export function spend(call: ToolCall, caller: Caller): CountedCall | Ending {
-  const refused = refusalOf(call, caller);
+export function spend(call: ToolCall, caller: Caller, isAgain: boolean): CountedCall | Ending {
+  const refused = refusalOf(call, caller, isAgain);
   return refused === undefined ? (call as CountedCall) : { ...refused, uncounted: true };
 }
 
-function refusalOf(call: ToolCall, { session }: Caller): Ending | undefined {
+function refusalOf(call: ToolCall, { session }: Caller, isAgain: boolean): Ending | undefined {
   if (session.closed)
     return refuse("session_closed", `Its session is closed, so \`${call.tool}\` was not run; open another one.`);
   if (session.remainingMs() <= 0) {
@@ -21,7 +23,7 @@ function refusalOf(call: ToolCall, { session }: Caller): Ending | undefined {
       `The session's total time of ${session.limits.totalTimeoutMs} ms is used up; finish with what you have.`,
     );
   }
-  const empty = call.resumes === undefined ? session.spend() : undefined;
+  const empty = isAgain || call.resumes !== undefined ? undefined : session.spend();
   if (empty === undefined) return undefined;
   return refuse(
     "budget_exhausted",

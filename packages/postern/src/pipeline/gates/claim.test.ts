@@ -16,10 +16,10 @@ it("lets a call enter again as the same call if its past has changed, without wh
     artifacts: new MemoryArtifacts({ clock, retentionMs: 0 }),
   };
   const caller = { session: new Session(directLimits, clock), patience: "deny" } as const;
-  const call = aCall();
+  const call = { ...aCall(), batch: new Set(["key_1", "key_2"]) };
   const approved = { ...call, key: "key_1", found: "a tool" } as never; // only an approved call gets here
   const again = await claim(approved, caller, parts);
-  expect(again).toEqual({ again: { ...call, resumes: "key_1" } });
+  expect(again).toEqual({ again: { ...call, batch: new Set(["key_2"]) } });
   expect(again).toSatisfy(({ again }) => Object.isFrozen(again));
 });
 

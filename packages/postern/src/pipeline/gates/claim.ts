@@ -1,5 +1,5 @@
 import type { Clock } from "@postern/core";
-import { arrivalOf } from "../../call/arrival.ts";
+import { enteringAgain } from "../../call/arrival.ts";
 import { type Ending, refuse } from "../../call/ending.ts";
 import type { Caller } from "../../call/session.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
@@ -44,7 +44,7 @@ async function claimOrEnd(call: ApprovedCall, made: Claim, parts: ClaimParts): P
       claimedAt: parts.clock.monotonic(),
       artifacts: new UsedArtifacts(),
     } as unknown as ClaimedCall;
-  if (made.pastChanged === true) return { again: arrivalOf({ ...call, resumes: call.key }) };
+  if (made.pastChanged === true) return { again: enteringAgain(call) };
   const { call: prior, approval } = made;
   const answer = await replay(prior, parts);
   if (answer !== undefined) return answer;

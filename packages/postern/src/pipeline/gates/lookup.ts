@@ -1,11 +1,11 @@
 import { type Clock, nearest, type ToolCall } from "@postern/core";
-import { arrivalOf } from "../../call/arrival.ts";
+import { enteringAgain } from "../../call/arrival.ts";
 import { type Ending, refuse } from "../../call/ending.ts";
 import type { Caller } from "../../call/session.ts";
 import type { Controls } from "../../policy/controls.ts";
 import type { Offer, Tools } from "../../tools/tool.ts";
 import { callerGone } from "./not-run.ts";
-import type { Again, ApprovedCall, CountedCall, FoundCall } from "./stages.ts";
+import type { Again, CountedCall, FoundCall, FreshCall } from "./stages.ts";
 
 export interface LookupParts {
   readonly tools: Tools;
@@ -28,11 +28,11 @@ export function awaitServer(
 }
 
 /**
- * Starts the server of a call that is about to run, if no call needed it for a time. The call then enters again, because
+ * Starts the server of a call that is about to run or to be previewed, if no call needed it for a time. The call then enters again, because
  * the server may define the tool differently now. Returns undefined if there is nothing to start.
  */
 export function startServer(
-  call: ApprovedCall,
+  call: FreshCall,
   caller: Caller,
   { tools, clock }: Pick<LookupParts, "tools"> & { readonly clock: Clock },
 ): Promise<Ending | Again> | undefined {
@@ -41,13 +41,13 @@ export function startServer(
 }
 
 async function startedOrLeft(
-  call: ApprovedCall,
+  call: FreshCall,
   start: Promise<void>,
   caller: Caller,
   clock: Clock,
 ): Promise<Ending | Again> {
   const left = await arrived(call, start, caller, clock);
-  return left ?? { again: arrivalOf({ ...call, resumes: call.key }) };
+  return left ?? { again: enteringAgain(call) };
 }
 
 async function arrived(
