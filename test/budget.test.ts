@@ -17,7 +17,7 @@ const budgets: Readonly<Record<string, number>> = {
   "postern/src/config": 1_754,
   "postern/src/connections": 1_086,
   "postern/src/identity": 2_743,
-  "postern/src/mcp": 11_620,
+  "postern/src/mcp": 11_701,
   "postern/src/observe": 5_473,
   "postern/src/openapi": 1_437,
   "postern/src/pipeline": 4_333,

@@ -28,8 +28,8 @@ export function awaitServer(
 }
 
 /**
- * Starts the server of a call that is about to run or to be previewed, if no call needed it for a time. The call then enters again, because
- * the server may define the tool differently now. Returns undefined if there is nothing to start.
+ * Starts the server of a call that is about to run or to be previewed, if no call needed it for a time. The call then enters
+ * again, because the server may define the tool differently now. Returns undefined if there is nothing to start.
  */
 export function startServer(
   call: FreshCall,
