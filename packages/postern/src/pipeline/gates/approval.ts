@@ -249,7 +249,7 @@ async function wait(
     case "timed_out":
       return refuse(
         "approval_timed_out",
-        `The request \`${approvalId}\` was not decided in time and is still open. Send the same call again later.`,
+        `The wait timed out: the request \`${approvalId}\` was not decided in time and is still open. Call \`${call.tool}\` directly, or send the same call again later.`,
         {
           approval_id: approvalId,
           expires_at: new Date(expiresAt).toISOString(),
