@@ -20,6 +20,7 @@ export const system: readonly string[] = [
   "test/attacks/chains/large-values.test.ts",
   "test/attacks/files/full-disk.test.ts",
   "test/attacks/long-texts.test.ts",
+  "test/attacks/mcp/long-lines.test.ts",
   "test/attacks/provided/shell.test.ts",
   "test/attacks/sandbox/*.test.ts",
   "test/{harnesses,import-time}.test.ts",
