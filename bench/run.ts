@@ -18,10 +18,10 @@ const quick = values.quick === true;
 // Many rounds, because the ratios are of the fastest ones: a busy machine slows some of them down.
 const options = { calls: quick ? 4_000 : 20_000, rounds: quick ? 9 : 7, inFlight: 32 };
 
-/** Nearly twice what docs/reference/benchmarks.md has, so that a busy machine passes and a lost factor does not. */
+/** About one and a half times what `--quick` measures (docs/reference/benchmarks.md), so that a busy machine passes and a lost factor does not. */
 const limits: ReadonlyMap<string, number> = new Map([
   ["mcp1", 4],
-  ["langchain", 2.4],
+  ["langchain", 3.2],
 ]);
 
 const { rows: peers } = (await import("./peers/rows.mjs")) as { readonly rows: readonly Row[] };
