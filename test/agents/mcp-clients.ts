@@ -51,16 +51,8 @@ async function textOf(work: Promise<unknown>): Promise<string> {
   }
 }
 
-async function newSdk(transport: NewTransport, era: McpRevision): Promise<PeerClient> {
-  const client = new NewClient(about, {
-    versionNegotiation: { mode: era === "2025-11-25" ? "legacy" : { pin: era } },
-    capabilities: { elicitation: { form: {} }, sampling: {}, roots: {} },
-  });
-  client.setRequestHandler("elicitation/create", () => accepted);
-  const content = { type: "text" as const, text: "said by a model" };
-  client.setRequestHandler("sampling/createMessage", () => ({ model: "none", role: "assistant", content }));
-  client.setRequestHandler("roots/list", () => ({ roots: [{ uri: "file:///root" }] }));
-  await client.connect(transport);
+/** Both generations of the SDK have the same verbs. */
+function verbsOf(client: NewClient | OldClient): PeerClient {
   return {
     list: async () => (await client.listTools()).tools.map(({ name }) => name),
     call: (name, given) => textOf(client.callTool({ name, arguments: { ...given } })),
@@ -72,19 +64,24 @@ async function newSdk(transport: NewTransport, era: McpRevision): Promise<PeerCl
   };
 }
 
+async function newSdk(transport: NewTransport, era: McpRevision): Promise<PeerClient> {
+  const client = new NewClient(about, {
+    versionNegotiation: { mode: era === "2025-11-25" ? "legacy" : { pin: era } },
+    capabilities: { elicitation: { form: {} }, sampling: {}, roots: {} },
+  });
+  client.setRequestHandler("elicitation/create", () => accepted);
+  const content = { type: "text" as const, text: "said by a model" };
+  client.setRequestHandler("sampling/createMessage", () => ({ model: "none", role: "assistant", content }));
+  client.setRequestHandler("roots/list", () => ({ roots: [{ uri: "file:///root" }] }));
+  await client.connect(transport);
+  return verbsOf(client);
+}
+
 async function oldSdk(transport: OldTransport): Promise<PeerClient> {
   const client = new OldClient(about, { capabilities: { elicitation: { form: {} } } });
   client.setRequestHandler(ElicitRequestSchema, () => accepted);
   await client.connect(transport);
-  return {
-    list: async () => (await client.listTools()).tools.map(({ name }) => name),
-    call: (name, given) => textOf(client.callTool({ name, arguments: { ...given } })),
-    resources: async () => (await client.listResources()).resources.map(({ uri }) => uri),
-    read: (uri) => textOf(client.readResource({ uri })),
-    prompt: (name, given) => textOf(client.getPrompt({ name, arguments: { ...given } })),
-    isAsked: true,
-    close: () => client.close(),
-  };
+  return verbsOf(client);
 }
 
 async function aiSdk(url: string, headers: Record<string, string>): Promise<PeerClient> {

@@ -1,6 +1,6 @@
 /**
  * The "client under test" of the conformance suite: a gateway with the suite's server behind it, and an MCP client that uses
- * all that the gateway offers. The suite gives the address of its server as the last argument. Whoever uses the client signs
+ * all that the gateway offers. The suite gives the address of its server as the last argument. The person signs
  * in by following redirects, and accepts every question with the values that it proposes.
  */
 import { setTimeout } from "node:timers/promises";

@@ -156,7 +156,7 @@ describe.each(revisions)("a task of %s", (revision) => {
         code: -32_602,
         message: expect.stringContaining("no task"),
       });
-      expect(await ask(method, { taskId: "apr_of_nobody" })).toMatchObject({ code: -32_602 });
+      expect(await ask(method, { taskId: "apr_unknown" })).toMatchObject({ code: -32_602 });
       expect(await ask(method, { taskId: "" })).toMatchObject({ code: -32_602 });
       expect(await ask(method, {})).toMatchObject({
         code: -32_602,
@@ -201,7 +201,7 @@ describe.each(revisions)("a task of %s", (revision) => {
     expect(scene.ran).toEqual(["nobody"]);
   });
 
-  it("ends with the reason when nobody decides in time", async () => {
+  it("ends with the reason when no person decides in time", async () => {
     const scene = await open({ ttlMs: 300 });
     const ask = await asking(scene, revision);
     const { taskId } = await taskOf(ask, { to: "ada" });

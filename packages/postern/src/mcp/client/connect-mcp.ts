@@ -245,7 +245,7 @@ class FirstSeen implements TrustedDefinitions {
   }
 
   follow(): void {
-    // Nobody approves anything here.
+    // No person approves anything here.
   }
 
   async recordSeen({ server, tool }: Pick<Pin, "server" | "tool">, { body, digest }: Definition): Promise<void> {

@@ -45,7 +45,7 @@ export function previewProblem(
 function problemOf(tool: UpstreamTool, config: ServerConfig): string | undefined {
   const { risk, effects } = termsOf(tool, config);
   if (risk !== "safe" || effects !== "read")
-    return `is not read-only (risk \`${risk}\`, effects \`${effects}\`): a preview runs before anybody approves. If the server lists it and it only reads, write \`${tool.name}: { risk: safe, effects: read }\` under \`tools\`.`;
+    return `is not read-only (risk \`${risk}\`, effects \`${effects}\`): a preview runs before a person approves. If the server lists it and it only reads, write \`${tool.name}: { risk: safe, effects: read }\` under \`tools\`.`;
   return hiddenProblem(tool.name, config);
 }
 

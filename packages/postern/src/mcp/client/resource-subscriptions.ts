@@ -16,7 +16,7 @@ interface FollowedResource {
 export interface SubscriptionsOptions {
   readonly clock: Clock;
   readonly redact: (params: JsonObject) => JsonObject;
-  /** Nobody follows a resource any more. */
+  /** No client follows a resource any more. */
   readonly onEmpty?: () => void;
 }
 

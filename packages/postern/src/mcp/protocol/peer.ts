@@ -164,7 +164,7 @@ export class Peer<Context = undefined> {
     }
     if (this.#running.get(id) !== running) return; // it was cancelled
     this.#running.delete(id);
-    over?.abort(new Error("The request was answered.")); // a question that nobody answered ends with it
+    over?.abort(new Error("The request was answered.")); // a question without an answer ends with it
     send(message);
   }
 

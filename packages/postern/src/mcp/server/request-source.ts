@@ -82,7 +82,7 @@ export function ownerOf({ caller: { principal } }: RequestSource): string {
   return canonical([tenant, agent, user ?? null]);
 }
 
-/** Those of the owner with the most, so that nobody's are given up for another's. */
+/** Those of the owner with the most, so that no caller loses its own to another. */
 export function ofLargestOwner<Owned extends { readonly owner: string }>(all: Iterable<Owned>): readonly Owned[] {
   const owners = [...Map.groupBy(all, ({ owner }) => owner).values()];
   return owners.toSorted((one, other) => other.length - one.length)[0] ?? [];

@@ -262,6 +262,6 @@ it("what a client can do is what its request states, also after `initialize`", a
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": { extensions: { "io.modelcontextprotocol/tasks": {} } },
   };
-  const asked = { id: 2, method: "tasks/get", params: { taskId: "apr_of_nobody", _meta } };
+  const asked = { id: 2, method: "tasks/get", params: { taskId: "apr_unknown", _meta } };
   expect(await say(asked)).toMatchObject({ error: { code: -32_602, message: expect.stringContaining("no task") } });
 });
