@@ -1,7 +1,7 @@
 import { defineConfig } from "vitest/config";
 import { isWhole } from "./test/fakes/share.ts";
 import { compileCache } from "./test/setup/compile-cache.ts";
-import { apart, inPart, system } from "./test/setup/groups.ts";
+import { apart, inPart, onPostgres, system } from "./test/setup/groups.ts";
 import { fromSources, sourcesInProcesses } from "./test/setup/sources.ts";
 
 /**
@@ -14,7 +14,19 @@ export default defineConfig({
   ...fromSources,
   test: {
     projects: isWhole
-      ? [{ extends: true, test: { name: "system", include: [...system, ...inPart] } }]
+      ? [
+          { extends: true, test: { name: "system", include: [...system, ...inPart] } },
+          {
+            extends: true,
+            test: {
+              name: "postgres",
+              ...{ include: [...onPostgres], isolate: false },
+              globalSetup: ["test/setup/postgres.ts"],
+              setupFiles: ["test/setup/story-postgres.ts"],
+              env: { POSTERN_TEST_STORE: "postgres" },
+            },
+          },
+        ]
       : [
           {
             extends: true,
@@ -36,7 +48,10 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 50_000, interval: 10 } },
-    maxWorkers: 2, // half of the tests wait for processes of their own; the default leaves a core of two idle
+    // Tests that share a server of PostgreSQL end all its connections, and make it read-only.
+    fileParallelism: process.env["POSTERN_TEST_PG"] === undefined,
+    // Half of the tests wait for processes of their own, most of the system group: fewer would leave a core of two idle.
+    maxWorkers: isWhole ? 3 : 2,
     coverage: {
       provider: "v8",
       reportOnFailure: true,
@@ -49,6 +64,14 @@ export default defineConfig({
         "packages/*/src/**/*-worker.ts",
         "packages/postern/src/openapi/{document,input-schema,operations}.ts",
         "packages/engines/src/**/{inside,inside-*}.ts",
+        // Run by `npm run test:system` alone, with a database, NATS and a virtual machine.
+        "packages/postern/src/store/postgres/**",
+        "packages/postern/src/store/process-messages.ts",
+        "packages/postern/src/pipeline/others-calls.ts",
+        "packages/postern/src/workers/**",
+        "packages/postern/src/runtime/services/end-elsewhere.ts",
+        "packages/postern/src/cli/commands/{worker,workers}.ts",
+        "packages/engines/src/remote/qemu/**",
       ],
       reporter: ["text-summary", "html"],
       reportsDirectory: "coverage",

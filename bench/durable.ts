@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { monitorEventLoopDelay, performance } from "node:perf_hooks";
 import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
-import { createRuntime, defineTool, type Runtime } from "../packages/postern/src/index.ts";
+import { type AnyTool, createRuntime, defineTool, type Runtime } from "../packages/postern/src/index.ts";
 import { median, percentile } from "./harness.ts";
 
 export interface Durable {
@@ -20,7 +20,7 @@ export interface Durable {
   readonly loopDelayP99Ms: number;
 }
 
-const write = defineTool({
+export const writeTool: AnyTool = defineTool({
   name: "write",
   description: "Writes.",
   risk: "high",
@@ -33,7 +33,7 @@ const write = defineTool({
 /** `strict`: the outcome is synced too before it is told, not only the claim. */
 export function openOnFile(file: string, durability?: "strict"): Promise<Runtime> {
   return createRuntime({
-    tools: [write],
+    tools: [writeTool],
     store: `sqlite:${file}`,
     autonomy: "A4",
     approvals: { patience: "suspend" },

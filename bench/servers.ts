@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- servers [registration] [flooding] [memory] [--json]`: 200 servers with 10,000 tools, a server that floods beside 50 busy ones, and memory
- * with one server and with 1,000 idle sessions. `npm run build` first: memory is that of the built package.
+ * `npm run bench -- servers [registration] [flooding] [memory] [--heap MB] [--json]`: 200 servers with 10,000 tools, a server that floods beside 50 busy ones, and memory
+ * with one server, with 1,000 idle sessions, and with 10,000 requests that wait. `npm run build` first: memory is that of the built package.
+ * `--heap`: the most that V8 may use, as in a small container.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -15,10 +16,14 @@ import type { McpCaller } from "../packages/postern/src/mcp/server/request-sourc
 import { handled } from "../test/fakes/mcp-exchange.ts";
 import { median, percentile, timed } from "./harness.ts";
 
-const { values, positionals } = parseArgs({ options: { json: { type: "boolean" } }, allowPositionals: true });
+const { values, positionals } = parseArgs({
+  options: { json: { type: "boolean" }, heap: { type: "string" } },
+  allowPositionals: true,
+});
 const folder = mkdtempSync(join(tmpdir(), "postern-servers-"));
 const processes: ChildProcess[] = [];
 const toolsOfServer = 50;
+const requests = 10_000;
 const root = join(import.meta.dirname, "..");
 
 /** @returns servers of one process, by name */
@@ -133,7 +138,7 @@ async function flooding(): Promise<Readonly<Record<string, number>>> {
   return { ...last, ratio: percentile(ratios, 0.5) };
 }
 
-/** Megabytes of the built command: with one server and no client, and what 1,000 sessions add. */
+/** Megabytes of the built command: with one server and no client, what 1,000 sessions add, and all with 10,000 requests that wait. */
 async function memory(): Promise<Readonly<Record<string, number>>> {
   const bin = join(root, "packages/postern/dist/cli/main.js"); // not bin/postern.js, which runs the sources of a checkout
   if (!existsSync(bin)) throw new Error("Run `npm run build` first.");
@@ -141,12 +146,14 @@ async function memory(): Promise<Readonly<Record<string, number>>> {
   const server = {
     command: process.execPath,
     args: [join(import.meta.dirname, "peers/echo-server.mjs")],
-    risk: "safe",
+    risk: "high",
   };
-  writeFileSync(config, JSON.stringify({ version: 1, servers: { echo: server }, listen: { port: 0 } })); // JSON is YAML
+  const approvals = { max_open_per_agent: requests };
+  writeFileSync(config, JSON.stringify({ version: 1, servers: { echo: server }, approvals, listen: { port: 0 } })); // JSON is YAML
   const data = join(folder, "data");
+  const heap = values.heap === undefined ? [] : [`--max-old-space-size=${values.heap}`];
   const { NODE_OPTIONS: _sources, ...env } = process.env;
-  const child = spawn(process.execPath, [bin, "start", "--config", config, "--data", data], {
+  const child = spawn(process.execPath, [...heap, bin, "start", "--config", config, "--data", data], {
     stdio: ["ignore", "pipe", "inherit"],
     env,
     cwd: folder,
@@ -167,8 +174,19 @@ async function memory(): Promise<Readonly<Record<string, number>>> {
   }
   await new Promise((resolve) => setTimeout(resolve, 3_000));
   const sessionsMb = megabytes(child) - idleMb;
+  const hold = async (text: number): Promise<void> => {
+    const body = JSON.stringify({ tool: "echo__echo", arguments: { text: `a request, number ${text}` } });
+    const posted = { method: "POST", headers: { ...headers, "content-type": "application/json" }, body };
+    const answered = await fetch(`http://127.0.0.1:${port}/v1/calls`, posted);
+    const { status } = (await answered.json()) as { status?: string }; // of the contract
+    if (status !== "pending") throw new Error(`A request ended as ${status ?? answered.status}.`);
+  };
+  for (let held = 0; held < requests; held += 50)
+    await Promise.all(Array.from({ length: 50 }, (_, one) => hold(held + one)));
+  await new Promise((resolve) => setTimeout(resolve, 3_000));
+  const sessionsAndRequestsMb = megabytes(child);
   await Promise.all(clients.map((client) => client.close()));
-  return { idleMb, sessionsMb };
+  return { idleMb, sessionsMb, sessionsAndRequestsMb };
 }
 
 function megabytes({ pid }: ChildProcess): number {

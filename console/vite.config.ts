@@ -14,8 +14,8 @@ export default defineConfig({
   build: {
     outDir: fileURLToPath(new URL("../packages/postern/dist/console", import.meta.url)),
     emptyOutDir: true,
-    // Browsers that know light-dark(): the themes are one set of tokens.
-    target: ["chrome123", "firefox120", "safari17.5"],
+    // Browsers that know light-dark() and popovers.
+    target: ["chrome123", "firefox125", "safari17.5"],
     // The policy of the page allows no `data:` and no inline anything.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },

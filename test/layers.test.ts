@@ -16,6 +16,8 @@ const layers: readonly (readonly string[])[] = [
   ["policy", "results"],
   ["tools", "approvals"],
   ["pipeline"],
+  ["workers"],
+  ["backup"],
   ["observe"],
   ["connections"],
   ["builtin", "mcp/client"],

@@ -2,8 +2,9 @@
 import { sourcesInProcesses } from "./setup/sources.ts";
 
 const proofs: Readonly<Record<string, string>> = {
+  backup: "backup/run.ts", // a backup under load holds all that was answered before
   canary: "canary/run.ts", // no secret leaves
-  crash: "crash/run.ts", // no effect happens twice over killed processes
+  crash: "crash/main.ts", // no effect happens twice over killed processes
   "double-resume": "agents/double-resume/run.ts", // one approval, one execution, in agent libraries
   driver: "driver/run.ts", // an engine does what every engine must do
   matrix: "matrix/run.ts", // Python engines behave like Python

@@ -1,12 +1,11 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { createRootRoute, createRoute, createRouter, Navigate, RouterProvider, redirect } from "@tanstack/react-router";
+import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { enter, Problem, sessionEnded, takeProof, whenProofChanges, whenSignedOut } from "./api/index.ts";
-import { EmptyState } from "./kit/index.ts";
-import { screens, unlisted } from "./routes.tsx";
+import { whenIdle } from "./kit/index.ts";
+import { preloadScreens, router } from "./router.tsx";
 import { keepDraft } from "./screens/policy/draft.ts";
-import { Shell } from "./shell/shell.tsx";
 import { applyTheme } from "./shell/theme.ts";
 import "./styles.css";
 
@@ -16,6 +15,7 @@ applyTheme();
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
+      networkMode: "always", // a browser that is offline may still reach a Postern on this machine
       staleTime: 5_000,
       refetchOnWindowFocus: true,
       // A refusal is final; only a server that does not answer is asked again.
@@ -33,37 +33,19 @@ whenProofChanges((isGone) => {
   } else void enter(queries).catch(() => undefined); // a server that does not answer is asked again later
 });
 
+// Not at the sign-in: the first screen comes after it.
+const unsubscribe = queries.getQueryCache().subscribe(({ query }) => {
+  if (query.queryKey[0] !== "session" || query.state.data == null) return;
+  unsubscribe();
+  setTimeout(() => whenIdle(() => void preloadScreens()), 1_000);
+});
+
 const root = document.getElementById("root");
 if (root === null) throw new Error("index.html has no #root.");
 createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={queries}>
-      <RouterProvider router={createConsoleRouter()} />
+      <RouterProvider router={router} />
     </QueryClientProvider>
   </StrictMode>,
 );
-
-/** Makes the paths from the list of screens. */
-function createConsoleRouter() {
-  const root = createRootRoute({
-    component: Shell,
-    notFoundComponent: () => <EmptyState icon="search" title="There is no such page here" />,
-  });
-  const home = createRoute({
-    getParentRoute: () => root,
-    path: "/",
-    beforeLoad: () => {
-      throw redirect({ to: "/approvals" });
-    },
-  });
-  const signIn = createRoute({
-    getParentRoute: () => root,
-    path: "/sign-in",
-    component: () => <Navigate to="/approvals" />,
-  });
-  const ofScreens = [...screens, ...unlisted].flatMap(({ path, component }) => [
-    createRoute({ getParentRoute: () => root, path, component }),
-    createRoute({ getParentRoute: () => root, path: `${path}/$id`, component }),
-  ]);
-  return createRouter({ routeTree: root.addChildren([home, signIn, ...ofScreens]), defaultPreload: "intent" });
-}

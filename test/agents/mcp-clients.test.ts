@@ -140,7 +140,7 @@ describe("a client that waits for a person", () => {
   });
   afterAll(() => patient[Symbol.asyncDispose]());
 
-  it.for(approvalClients)("$name", { concurrent: true }, async ({ name, rung, call }) => {
+  it.for(approvalClients)("$name", { concurrent: true }, async ({ name, rung, call }, { expect }) => {
     const path = `${name.replaceAll(/\W+/g, "-")}.txt`;
     const called = call(await patient.place(), "filesystem__write_file", { path, content: name });
     const operator = await patient.operator();

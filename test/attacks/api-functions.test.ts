@@ -50,6 +50,8 @@ const verbs: Readonly<Record<string, Nonsense | string>> = {
   health: nothing,
   checkHealth: nothing,
   close: [[Number.NaN], [-1], ["x"], [null], [{}]],
+  drain: [[Number.NaN], [-1], ["x"], [null], [{}]],
+  statistics: [[5], ["x"], [{ from: "x" }], [{ from: 5, to: 1 }], [{ every: "week" }], [{ nonsense: 1 }]],
   "calls.list": [...filters, [{ state: "x" }]],
   "calls.get": noId,
   "ledger.settle": [
@@ -88,6 +90,7 @@ const verbs: Readonly<Record<string, Nonsense | string>> = {
   "controls.history": nothing,
   "policy.effective": [...noObject, [{ nonsense: 1 }], [{ principal: 5 }], [{ runId: 5 }], [{ autonomy: "A9" }]],
   "policy.warnings": noObject,
+  "policy.replace": [...noObject, [{}, 5], [{ nonsense: 1 }, by], [{ policy: 5 }, by], [{ policy: {} }, {}]],
   "policy.explainCall": noId,
   "policy.simulate": [...noObject, [{}, 5], [{}, { nonsense: 1 }], [{}, { limit: -1 }], [{}, { limit: Number.NaN }]],
   "policy.test": [...noObject, [{}, 5], [{}, [5]], [{}, null]],

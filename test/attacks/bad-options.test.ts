@@ -111,7 +111,7 @@ it("a note with an event name of the log's own, or with what the log cannot hold
     await expect(runtime.note(own, "it ran")).rejects.toMatchObject({
       name: "RuntimeFault",
       code: "request_invalid",
-      message: expect.stringContaining("is what the log says of a call"),
+      message: expect.stringContaining("is written by Postern alone"),
     });
   for (const odd of [{ by: 7 }, { via: {} }, { tenant: 5 }, { outcome: "fine" }, null])
     await expect(runtime.note("own.word", "x", odd as never)).rejects.toMatchObject({

@@ -49,7 +49,7 @@ describe("connections", () => {
   it("take a key, which the page does not have again", async () => {
     await using grace = await at("/approvals");
     const { page } = grace;
-    await page.getByText("Your account").locator("..").click();
+    await page.getByRole("button", { name: "Your account" }).click();
     await page.getByRole("link", { name: "Your connections" }).click();
     await page.getByLabel("Key token").fill("the key of grace");
     await page.getByRole("button", { name: "Keep" }).click();

@@ -90,14 +90,14 @@ export class RuntimeFixture implements AsyncDisposable {
     return existsSync(this.#ran) ? readFileSync(this.#ran, "utf8").trim().split("\n") : [];
   }
 
-  #token(role: "agent" | "operator"): string {
+  token(role: "agent" | "operator"): string {
     return readFileSync(join(this.folder, ".postern", `${role}.token`), "utf8").trim();
   }
 
   async #send(role: "agent" | "operator", method: string, path: string, body?: object): Promise<Response> {
     return fetch(`${this.url}${path}`, {
       method,
-      headers: { authorization: `Bearer ${this.#token(role)}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${this.token(role)}`, "content-type": "application/json" },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
   }

@@ -18,7 +18,7 @@ describe("for me", () => {
     await linus.page.getByRole("button", { name: "For me" }).click();
     await list.getByRole("link", { name: /send_email/ }).waitFor({ state: "detached" });
     await list.getByRole("link", { name: /post_text/ }).click();
-    await linus.page.waitForURL(`**/approvals/${linuss}`);
+    await linus.page.waitForURL(`**/approvals/${linuss}?mine=true`);
     await linus.page.getByRole("button", { name: "For me", pressed: true }).waitFor();
     expect(await problemsOfAxe(linus.page)).toEqual([]);
     expect(linus.problems).toEqual([]);

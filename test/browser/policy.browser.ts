@@ -92,7 +92,7 @@ describe("policy", () => {
     }
     await grace.page.getByRole("dialog").getByLabel("Reason").fill("we want to see it");
     await grace.page.getByRole("dialog").getByRole("button", { name: "Save", exact: true }).click();
-    await grace.page.getByText("applies after the next start").waitFor();
+    await grace.page.getByText("Saved and in force").waitFor();
     expect(file()).toContain("id: saved");
     const kept = readdirSync(postern.folder).filter((name) => name.includes(".before-"));
     expect(kept.map((name) => readFileSync(join(postern.folder, name), "utf8"))).toEqual([before]);
@@ -102,13 +102,18 @@ describe("policy", () => {
       events: object[];
     };
     expect(events).toMatchObject([{ data: { reason: "we want to see it" } }]);
+    await grace.page.getByRole("tab", { name: "Effective", exact: true }).click();
+    await grace.page
+      .getByRole("row", { name: /clock_now/ })
+      .getByText("needs approval", { exact: true })
+      .waitFor();
   });
 
   it("shows the policy of an agent, and lets a viewer change nothing", async () => {
     await using vera = await at("/policy/effective", "vera");
     await vera.page
       .getByRole("row", { name: /send_email/ })
-      .getByText("CONFIRM", { exact: true })
+      .getByText("needs approval", { exact: true })
       .waitFor();
     expect(await problemsOfAxe(vera.page)).toEqual([]);
     await vera.page.getByRole("tab", { name: "Change and simulate" }).click();

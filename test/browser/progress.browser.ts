@@ -31,7 +31,7 @@ describe("the progress of a long call", () => {
     await page.getByText("100 %").waitFor();
     postern.step(3);
     expect(await outcome).toMatchObject({ status: "ok" });
-    await row(page, /long_import ok/).waitFor();
+    await row(page, /long_import ran ok/).waitFor();
     expect(await bar(page).count()).toBe(0);
     expect(grace.problems).toEqual([]);
   });
@@ -41,7 +41,7 @@ describe("the progress of a long call", () => {
     const id = await postern.ask("send_email", { to: "ada@example.org", subject: "beside", body: "x" }, run);
     await using grace = await at(`/approvals/${id}`);
     const { page } = grace;
-    await page.getByText("Nothing else: this is its first call.").waitFor();
+    await page.getByText("Nothing: no other call of it ran.").waitFor();
     const outcome = postern.call("long_import", {}, run);
     const past = page.getByRole("listitem").filter({ hasText: "long_import" });
     await past.getByText("reading the list").waitFor();
@@ -53,7 +53,7 @@ describe("the progress of a long call", () => {
     await past.getByText("100 %").waitFor();
     postern.step(3);
     await outcome;
-    await past.getByText("ok", { exact: true }).waitFor();
+    await past.getByText("ran ok", { exact: true }).waitFor();
     expect(await bar(page).count()).toBe(0);
   });
 
@@ -70,7 +70,7 @@ describe("the progress of a long call", () => {
     postern.step(2);
     await page.getByText("100 of 100 rows").waitFor();
     postern.step(3);
-    await page.getByText("ok", { exact: true }).waitFor();
+    await page.getByText("ran ok", { exact: true }).waitFor();
     expect(await bar(page).count()).toBe(0);
     await other;
     expect(grace.problems).toEqual([]);
@@ -94,7 +94,7 @@ describe("the progress of a long call", () => {
       if (step === 2) await page.getByText("100 %").waitFor();
     }
     expect(await outcome).toMatchObject({ status: "ok" });
-    await row(page, /long_export ok/).waitFor();
+    await row(page, /long_export ran ok/).waitFor();
   });
 
   it("comes with the event: it shows while no request of the page is answered", async () => {
@@ -112,6 +112,6 @@ describe("the progress of a long call", () => {
     await page.unroute("**/v1/runs/**");
     postern.step(3);
     await outcome;
-    await row(page, /long_import ok/).waitFor();
+    await row(page, /long_import ran ok/).waitFor();
   });
 });

@@ -42,11 +42,11 @@ describe("runs", () => {
     const id = await postern.ask("send_email", mail, { run_id: "run-approved" });
     await using grace = await at("/runs/run-approved");
     const row = grace.page.getByRole("button", { name: /send_email/ });
-    await row.getByText("held", { exact: true }).waitFor();
+    await row.getByText("waiting", { exact: true }).waitFor();
     await postern.operator("POST", `/v1/approvals/${id}/approve`, {});
-    await row.getByText("approved, not sent again", { exact: true }).waitFor();
+    await row.getByText("approved, not run yet", { exact: true }).waitFor();
     await postern.call("send_email", mail, { run_id: "run-approved" });
-    await row.getByText("ok", { exact: true }).waitFor();
+    await row.getByText("ran ok", { exact: true }).waitFor();
     expect(await row.getByText("approved").count()).toBe(0);
   });
 
@@ -97,7 +97,7 @@ describe("runs", () => {
       .waitFor();
     await rows.filter({ hasText: "tool_chain" }).click();
     const lines = page.getByRole("list", { name: "Lines of the script" }).getByRole("listitem");
-    await lines.nth(1).getByText("held").waitFor();
+    await lines.nth(1).getByText("waiting").waitFor();
     expect(await problemsOfAxe(page)).toEqual([]);
     await page.getByRole("link", { name: "The request for send_email" }).click();
     await page.getByRole("button", { name: "Approve once" }).click();
@@ -112,7 +112,7 @@ describe("runs", () => {
     ] as const)
       await rows.filter({ hasText: `${tool} line ${line}` }).waitFor();
     await rows.filter({ hasText: "tool_chain" }).click();
-    for (const at of [0, 1, 2]) await lines.nth(at).getByText("ok", { exact: true }).waitFor();
+    for (const at of [0, 1, 2]) await lines.nth(at).getByText("ran ok", { exact: true }).waitFor();
     await page
       .getByRole("img", { name: /executing.*waiting for approval.*executing/ })
       .first()

@@ -26,7 +26,7 @@ describe("the proof of the session", () => {
     await using grace = await at("/approvals");
     const second = await grace.tab("/runs");
     await grace.live(second);
-    await grace.page.getByText("Your account").click({ force: true });
+    await grace.page.getByRole("button", { name: "Your account" }).click();
     await grace.page.getByRole("button", { name: "Sign out" }).click();
     await grace.page.getByRole("heading", { name: "Sign in to Postern" }).waitFor();
     expect(await kept(grace)).toBeNull();
@@ -143,7 +143,7 @@ describe("a session", () => {
 
   it("leaves nothing in the page after signing out", async () => {
     await using grace = await at("/approvals");
-    await grace.page.getByText("Your account").click({ force: true });
+    await grace.page.getByRole("button", { name: "Your account" }).click();
     await grace.page.getByRole("button", { name: "Sign out" }).click();
     await grace.page.getByRole("heading", { name: "Sign in to Postern" }).waitFor();
     expect((await grace.context.request.get("/v1/approvals")).status()).toBe(401);

@@ -15,7 +15,7 @@ const hide = (page: Page) =>
     document.dispatchEvent(new Event("visibilitychange"));
   }`);
 
-const menu = (page: Page) => page.locator("summary").filter({ hasText: "Your account" });
+const menu = (page: Page) => page.getByRole("button", { name: "Your account" });
 
 describe("pages of one browser", () => {
   it("share one connection, and another page takes it over when its page is closed", async () => {
@@ -145,6 +145,8 @@ describe("a list that could not be refreshed", () => {
     const all = (await postern.operator("GET", "/v1/approvals?state=pending&limit=1"))["waiting"] as object;
     const count = Object.values(all).reduce((sum: number, one: number) => sum + one, 0);
     await expect.poll(() => page.title(), { timeout: 15_000 }).toContain(`(${count})`);
+    const row = page.getByRole("region", { name: "Requests that wait" }).getByRole("listitem").first();
+    await expect.poll(() => row.getAttribute("aria-setsize")).toBe(String(count));
     expect(failures).toBeGreaterThan(3);
   });
 });

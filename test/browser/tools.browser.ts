@@ -37,13 +37,13 @@ describe("tools and health", () => {
         .getByText(verdict, { exact: true })
         .waitFor();
     };
-    await meets("clock_now", "ALLOW");
-    await meets("send_email", "CONFIRM");
+    await meets("clock_now", "allowed");
+    await meets("send_email", "needs approval");
     await meets("update_rows", "depends");
     await postern.operator("POST", "/v1/controls/autonomy", { level: "A0" });
-    await meets("clock_now", "PREVIEW");
+    await meets("clock_now", "preview");
     await postern.operator("POST", "/v1/controls/autonomy", { level: "A4" });
-    await meets("clock_now", "ALLOW");
+    await meets("clock_now", "allowed");
     expect(grace.problems).toEqual([]);
   });
 

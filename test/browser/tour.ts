@@ -65,7 +65,7 @@ function screens({ mail, critical, edits, quorum, unused }: Shown): readonly Sto
     { name: "alarms", path: "/overview", open: /^Alarms/ },
     { name: "alarms-page", path: "/alarms" },
     { name: "account", path: "/alarms", open: /Your account/, brings: "Change your password…" },
-    { name: "password", path: "/alarms", open: /^Change your password/ },
+    { name: "password", path: "/alarms", open: [/Your account/, /^Change your password/] },
   ];
 }
 

@@ -39,7 +39,7 @@ describe("withdrawing", () => {
     const id = await ask(grace, "her own");
     await grace.page.goto(`/approvals/${id}`);
     await armed(grace.page);
-    await grace.page.getByText("`grace` asked for this call and cannot decide it; another person must.").waitFor();
+    await grace.page.getByText("“grace” asked for this call and cannot decide it; another person must.").waitFor();
     for (const name of [/^Approve/, /^Deny/, /^Edit/, /^Remember…/])
       expect(await grace.page.getByRole("button", { name }).count()).toBe(0);
     for (const key of ["a", "e", "d"]) await grace.page.keyboard.press(key);

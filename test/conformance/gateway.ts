@@ -6,7 +6,8 @@ import { createRuntime, type Runtime, type RuntimeOptions } from "../../packages
 import { createMcpGateway } from "../../packages/postern/src/mcp/server/mcp-server.ts";
 import { openCredentials, readToken } from "../../packages/postern/src/server/credentials.ts";
 import { createHttpServer } from "../../packages/postern/src/server/http/http-server.ts";
-import { listen, loopbackHosts } from "../../packages/postern/src/server/http/serve.ts";
+import { loopbackHosts } from "../../packages/postern/src/server/http/own-hosts.ts";
+import { listen } from "../../packages/postern/src/server/http/serve.ts";
 
 export interface OpenGateway extends AsyncDisposable {
   readonly runtime: Runtime;

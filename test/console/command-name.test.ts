@@ -20,6 +20,10 @@ it("rewrites commands in refusals of the server, and not in the text of a tool",
   setCommandName(elsewhere);
   const answered = (code: string): Response =>
     Response.json({ error: { code, message: "see `postern tools`" } }, { status: 404 });
-  expect((await problemOf(answered("tool_unknown"))).message).toBe(`see \`${elsewhere} tools\``);
-  expect(refusalText("tool_failed", "see `postern tools`")).toBe("see `postern tools`");
+  expect((await problemOf(answered("tool_unknown"))).message).toBe(`see “${elsewhere} tools”`);
+  expect(refusalText("approval_decided", "The approval `apr_01a2-b` is approved by ada already.")).toBe(
+    "This request is approved by ada already.",
+  );
+  for (const code of ["tool_failed", "approval_denied"])
+    expect(refusalText(code, "see `postern tools`")).toBe("see `postern tools`");
 });

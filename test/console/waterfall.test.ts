@@ -14,6 +14,7 @@ function aCall(number: number, more: Partial<TimelineCall> = {}): TimelineCall {
     action: "default",
     arrived_at: iso(number),
     artifacts: [],
+    durations: {},
     ...more,
   };
 }

@@ -1,4 +1,5 @@
 import type { ApprovalRecord, CallRecord, StoreWrite } from "../../packages/core/src/records.ts";
+import type { CountedCalls, StatisticsFilter } from "../../packages/postern/src/store/statistics.ts";
 import type {
   AudienceFilter,
   CallFilter,
@@ -6,10 +7,13 @@ import type {
   Committed,
   Documents,
   Durability,
+  GroupFilter,
+  RequestCounts,
   Store,
   StoreEntry,
   WaitingAudience,
   WaitingFilter,
+  WaitingGroup,
 } from "../../packages/postern/src/store/store.ts";
 
 /**
@@ -36,7 +40,7 @@ export const points = [
 export type Point = (typeof points)[number];
 
 /** Returns a function that sends a real SIGKILL when the process reaches the point for the `nth` time. */
-export function killer(point: string, nth: number): (at: Point) => void {
+export function killer(point: string, nth: number): (at: string) => void {
   let met = 0;
   return (at) => {
     if (at !== point) return;
@@ -48,8 +52,10 @@ export function killer(point: string, nth: number): (at: Point) => void {
 /** The writes that have points. */
 type Named = "hold" | "decide" | "claim" | "settle" | "checkpoint" | "anchored";
 
-function isNamed(name: string): name is Named {
-  return (points as readonly string[]).includes(`${name}.before`);
+/** The name of a write that has points. */
+export function namedWrite(write: StoreWrite): Named | undefined {
+  const name = write.write === "document" ? write.kind : write.write;
+  return (points as readonly string[]).includes(`${name}.before`) ? (name as Named) : undefined; // the list says so
 }
 
 /** A store that reports each point before and after a write, and otherwise uses the real store. */
@@ -82,8 +88,8 @@ export class PointStore implements Store {
   }
 
   async commit(write: StoreWrite, durability: Durability): Promise<Committed> {
-    const name = write.write === "document" ? write.kind : write.write;
-    if (!isNamed(name)) return this.#store.commit(write, durability);
+    const name = namedWrite(write);
+    if (name === undefined) return this.#store.commit(write, durability);
     this.#at(`${name}.before`);
     const committed = await this.#store.commit(write, durability);
     this.#at(`${name}.after`);
@@ -104,6 +110,15 @@ export class PointStore implements Store {
   }
   audiences(where: WaitingFilter): Promise<readonly WaitingAudience[]> {
     return this.#store.audiences(where);
+  }
+  groups(where: GroupFilter): Promise<readonly WaitingGroup[]> {
+    return this.#store.groups(where);
+  }
+  counts(where: { readonly tenant?: string }): Promise<RequestCounts> {
+    return this.#store.counts(where);
+  }
+  statistics(where: StatisticsFilter): Promise<readonly CountedCalls[]> {
+    return this.#store.statistics(where);
   }
   stranded(): Promise<readonly CallRecord[]> {
     return this.#store.stranded();

@@ -4,20 +4,16 @@
  */
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { compileCache } from "../setup/compile-cache.ts";
+import { readOptions } from "./options.ts";
 import { points } from "./points.ts";
 
-const { values } = parseArgs({
-  options: {
-    ...{ kills: { type: "string", default: "200" }, folders: { type: "string" } },
-    ...{ json: { type: "boolean" }, idle: { type: "boolean" } },
-  },
-});
-const wanted = Number(values.kills);
+const values = readOptions(process.argv.slice(2));
+if (values.store !== "sqlite") throw new Error("cluster/run.ts runs this.");
+const { kills: wanted, folders, idle, json } = values;
 const child = fileURLToPath(new URL("./child.ts", import.meta.url));
 const killedAt = new Map<string, number>();
 const problems: string[] = [];
@@ -26,7 +22,6 @@ const acknowledged: string[] = [];
 const began = performance.now();
 
 // The processes of one folder run one after the other; two folders run at once.
-const folders = Number(values.folders ?? Math.min(2, availableParallelism()));
 await Promise.all(Array.from({ length: folders }, (_, index) => runFolder(index)));
 
 if (killedAt.size === 0) problems.push("nothing was killed");
@@ -40,7 +35,7 @@ const result = {
   problems,
   seconds: Math.round((performance.now() - began) / 1000),
 };
-if (values.json === true) console.log(JSON.stringify(result, null, 2));
+if (json) console.log(JSON.stringify(result, null, 2));
 else {
   console.log(
     `${result.kills} kills in ${result.seconds} s, at: ${[...killedAt].map(([point, count]) => `${point} ${count}`).join(", ")}`,
@@ -88,7 +83,7 @@ function live(words: readonly [folder: string, life: string, point: string, nth:
   const [folder, life, point, nth] = words;
   const killsItself = point !== "anywhere";
   const { promise, resolve } = Promise.withResolvers<string>();
-  const running = spawn(process.execPath, [child, folder, life, values.idle === true ? "none" : point, nth], {
+  const running = spawn(process.execPath, [child, folder, life, idle ? "none" : point, nth], {
     env: { ...process.env, ...compileCache },
     stdio: ["ignore", "ignore", "pipe"],
   });
@@ -99,7 +94,7 @@ function live(words: readonly [folder: string, life: string, point: string, nth:
     isLate = killsItself;
     running.kill("SIGKILL");
   };
-  const patienceMs = values.idle === true ? 3_000 : 20_000;
+  const patienceMs = idle ? 3_000 : 20_000;
   const latest = setTimeout(end, killsItself ? patienceMs : 400 + ((Number(life) * 7919) % 600));
   running.on("exit", (code, signal) => {
     clearTimeout(latest);

@@ -11,7 +11,12 @@ import { messageOf } from "../../packages/core/src/fault.ts";
 import { isJsonObject } from "../../packages/core/src/json.ts";
 import type { SandboxDriver } from "../../packages/core/src/sandbox/sandbox.ts";
 import { type EngineCheckResult, engineChecks, tryEngine } from "../../packages/core/src/testing/engine-checks.ts";
-import { type EngineSettings, knownEngines, placedEngine } from "../../packages/engines/src/known-engines.ts";
+import {
+  type EngineSettings,
+  knownEngines,
+  placedEngine,
+  placedEngines,
+} from "../../packages/engines/src/known-engines.ts";
 import { driversSchema } from "../../packages/postern/src/code-mode/drivers-config.ts";
 
 const words = process.argv.slice(2).filter((word) => word !== "--json");
@@ -43,9 +48,7 @@ async function driverNamed(wanted: string, path: string | undefined): Promise<Sa
   const settings = path === undefined ? {} : settingsIn(path);
   const load = knownEngines.get(wanted) ?? placedEngine(wanted, settings, noSecret);
   if (load === undefined)
-    leave(
-      `\`${wanted}\` is not an engine; there are ${[...knownEngines.keys(), "kubernetes", "firecracker"].join(", ")}.`,
-    );
+    leave(`\`${wanted}\` is not an engine; there are ${[...knownEngines.keys(), ...placedEngines].join(", ")}.`);
   try {
     return await load(new SystemClock());
   } catch (error) {

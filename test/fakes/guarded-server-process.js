@@ -6,11 +6,21 @@ import { createServer } from "node:http";
 import { createMcpHandler, Server } from "@modelcontextprotocol/server";
 import Provider from "oidc-provider";
 
-const usual = { status: null, dies: false, dead: false, isOpen: false };
-const nothing = () => ({ refreshes: 0, registrations: 0, revocations: 0, tokens: [], authorizations: [] });
+const usual = { status: null, dies: false, dead: false, isOpen: false, holds: false };
+const nothing = () => ({
+  refreshes: 0,
+  held: 0,
+  abandoned: 0,
+  registrations: 0,
+  revocations: 0,
+  tokens: [],
+  authorizations: [],
+  issued: [],
+});
 const behaviour = { ...usual };
 const seen = nothing();
 const refused = new Set();
+let release = Promise.withResolvers();
 
 const mcp = createServer();
 const server = createServer();
@@ -36,6 +46,7 @@ const provider = new Provider(issuer, {
   pkce: { required: () => true },
   scopes: ["openid", "offline_access", "read", "admin"],
   issueRefreshToken: () => true,
+  rotateRefreshToken: true,
   features: {
     registration: { enabled: true },
     revocation: { enabled: true },
@@ -49,12 +60,21 @@ const provider = new Provider(issuer, {
   },
   findAccount: (_, login) => ({ accountId: login, claims: () => ({ sub: login }) }),
 });
+provider.on("grant.success", ({ body }) => seen.issued.push(body.access_token, ...[body.refresh_token ?? []].flat()));
 const answer = provider.callback();
-server.on("request", (request, response) => {
+server.on("request", async (request, response) => {
   const { url = "" } = request;
   if (behaviour.dead === true) return request.socket.destroy();
   if (url.startsWith("/token") && !url.includes("revocation")) {
     if (behaviour.dies === true) return request.socket.destroy();
+    if (behaviour.holds === true) {
+      seen.held += 1;
+      request.socket.once("close", () => {
+        seen.abandoned += 1;
+      });
+      await release.promise;
+      if (request.socket.destroyed) return undefined; // its client is gone
+    }
     const parts = [];
     request.on("data", (part) => parts.push(part));
     if (behaviour.status !== null) {
@@ -130,6 +150,10 @@ mcp.on("request", async (request, response) => {
 process.on("message", ({ ask, refuse, reset, ...more }) => {
   if (reset === true) Object.assign(seen, nothing());
   Object.assign(behaviour, reset === true ? usual : {}, more);
+  if (behaviour.holds !== true) {
+    release.resolve();
+    release = Promise.withResolvers();
+  }
   if (refuse === true) for (const token of seen.tokens) refused.add(token);
   process.send({ ask, seen });
 });

@@ -6,6 +6,12 @@ import { createInterface } from "node:readline";
 /** What the process saw. */
 export interface Seen {
   readonly refreshes: number;
+  /** Requests of the token endpoint that were held. */
+  readonly held: number;
+  /** Connections of held requests that ended. */
+  readonly abandoned: number;
+  /** Access and refresh tokens. */
+  readonly issued: readonly string[];
   readonly registrations: number;
   readonly revocations: number;
   /** Of the requests that were let in, in order. */
@@ -23,13 +29,15 @@ export interface Behaviour {
   readonly status?: number | null;
   /** Whether the token endpoint cuts off every request. */
   readonly dies?: boolean;
+  /** Whether the token endpoint reads no request until it is told otherwise. What a client has given up by then is not read. */
+  readonly holds?: boolean;
   /** Whether the whole authorization server cuts off every request. */
   readonly dead?: boolean;
   /** Whether the MCP server also lets in requests without a token. */
   readonly isOpen?: boolean;
 }
 
-/** A real authorization server and the MCP server that it guards, in a process of their own. */
+/** A real authorization server, whose refresh tokens are good once, and the MCP server that it guards, in a process of their own. */
 export class GuardedServer implements AsyncDisposable {
   readonly issuer: string;
   /** Address of the MCP server. */

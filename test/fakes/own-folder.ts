@@ -15,10 +15,3 @@ export function ownFolder(): string {
 export function removeOwnFolders(): void {
   for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true });
 }
-
-export const storeKinds = ["memory", "sqlite"] as const;
-
-/** Where a new, empty store is: in memory, or in a file of its own. */
-export function newStore(kind: (typeof storeKinds)[number]): string {
-  return kind === "memory" ? kind : `sqlite:${join(ownFolder(), "postern.db")}`;
-}

@@ -1,3 +1,4 @@
+import { afterEach } from "vitest";
 import type { Actor } from "../../packages/core/src/actor.ts";
 import { type Role, roles } from "../../packages/core/src/roles.ts";
 import { FakeClock } from "../../packages/core/src/testing/clock.ts";
@@ -5,8 +6,9 @@ import { eventIn, serializeWith } from "../../packages/postern/src/audit/entry.t
 import type { Account, Accounts, SignedIn, SignIn } from "../../packages/postern/src/identity/accounts.ts";
 import { type AccountsOptions, openAccounts } from "../../packages/postern/src/identity/open-accounts.ts";
 import { createRedactor } from "../../packages/postern/src/secrets/redactor.ts";
-import { MemoryStore } from "../../packages/postern/src/store/memory-store.ts";
+import { openStore } from "../../packages/postern/src/store/open-store.ts";
 import type { Store } from "../../packages/postern/src/store/store.ts";
+import { newStore } from "./story-store.ts";
 
 /** A cheap password hash; one test checks the real cost. */
 export const cheap = { cost: 2, blockSize: 8, parallel: 1 } as const;
@@ -33,11 +35,23 @@ export interface People {
   acts(): Promise<readonly string[]>;
 }
 
+const open: Store[] = [];
+afterEach(async () => {
+  for (const store of open.splice(0)) await store[Symbol.asyncDispose]();
+});
+
+async function ownStore(clock: FakeClock): Promise<Store> {
+  const redactor = createRedactor();
+  const context = { clock, serialize: serializeWith((text) => redactor.redact(text)), log: () => {} };
+  const store = await openStore(newStore("memory"), context);
+  open.push(store);
+  return store;
+}
+
 export async function people(more: Partial<AccountsOptions> = {}): Promise<People> {
   const clock = new FakeClock();
-  const redactor = createRedactor();
-  const store = more.store ?? new MemoryStore({ clock, serialize: serializeWith((text) => redactor.redact(text)) });
-  const accounts = await openAccounts({ store, clock, policyVersion: "p1", passwordCost: cheap, ...more });
+  const store = more.store ?? (await ownStore(clock));
+  const accounts = await openAccounts({ store, clock, policy: { version: "p1" }, passwordCost: cheap, ...more });
   return {
     accounts,
     clock,

@@ -6,5 +6,5 @@ import { aLogStore } from "./log-store.ts";
 
 /** Returns the pins of a new store or of the given one. */
 export function somePins(clock: Clock, store: Store = aLogStore(clock)): Pins {
-  return new Pins({ store, clock, policyVersion: "p1", redactor: createRedactor(), log: () => {} });
+  return new Pins({ store, clock, policy: { version: "p1" }, redactor: createRedactor(), log: () => {} });
 }

@@ -16,6 +16,8 @@ export interface Ended {
 /** The real command in its own folder, with a few tools and no servers. */
 export class PosternProcess implements Disposable {
   readonly folder: string = mkdtempSync(join(tmpdir(), "postern-cli-"));
+  /** Of all commands, beside that of this process. */
+  readonly environment: Record<string, string> = {};
   readonly #ran = join(this.folder, "ran");
 
   constructor() {
@@ -44,7 +46,7 @@ export class PosternProcess implements Disposable {
     const own = Object.entries(process.env).filter(([name]) => !name.startsWith("POSTERN_"));
     const child = spawn(process.execPath, [bin, ...words], {
       cwd,
-      env: Object.fromEntries(own),
+      env: { ...Object.fromEntries(own), ...this.environment },
       stdio: ["pipe", "pipe", "pipe"],
     });
     return { child, end: ended(child) };

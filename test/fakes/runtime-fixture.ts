@@ -7,6 +7,7 @@ import {
   type RuntimeOptions,
   type ToolContext,
 } from "../../packages/postern/src/index.ts";
+import { newStore } from "./story-store.ts";
 
 export interface RuntimeFixture extends AsyncDisposable {
   readonly runtime: Runtime;
@@ -69,6 +70,7 @@ export async function runtimeFixture(
     clock,
     tools,
     approvals: { patience: "suspend" },
+    store: newStore("memory"),
     ...options,
   });
   return { runtime, clock, ran, [Symbol.asyncDispose]: () => runtime.close() };

@@ -6,7 +6,8 @@ import { createMcpGateway, type McpGatewayOptions } from "../../packages/postern
 import { createClient } from "../../packages/postern/src/server/client/client.ts";
 import { openCredentials, readToken } from "../../packages/postern/src/server/credentials.ts";
 import { createHttpServer } from "../../packages/postern/src/server/http/http-server.ts";
-import { listen, loopbackHosts } from "../../packages/postern/src/server/http/serve.ts";
+import { loopbackHosts } from "../../packages/postern/src/server/http/own-hosts.ts";
+import { listen } from "../../packages/postern/src/server/http/serve.ts";
 import { ownFolder } from "./own-folder.ts";
 
 /** A runtime behind a listening HTTP and MCP server, with clients that show its tools on every interface. */

@@ -19,7 +19,9 @@ export interface Scene {
   }>;
 }
 
-export async function scene(more: Pick<HttpServerOptions, "command"> = {}): Promise<Scene> {
+export async function scene(
+  more: Pick<Partial<HttpServerOptions>, "command" | "hosts" | "oauth" | "trustedProxies"> = {},
+): Promise<Scene> {
   const users = await people();
   const { accounts, clock } = users;
   const { runtime, requests } = stubRuntime();

@@ -9,7 +9,8 @@ import { createMcpGateway } from "../../packages/postern/src/mcp/server/mcp-serv
 import { createClient } from "../../packages/postern/src/server/client/client.ts";
 import { openCredentials, readToken } from "../../packages/postern/src/server/credentials.ts";
 import { createHttpServer, type HttpServer } from "../../packages/postern/src/server/http/http-server.ts";
-import { listen, loopbackHosts } from "../../packages/postern/src/server/http/serve.ts";
+import { loopbackHosts } from "../../packages/postern/src/server/http/own-hosts.ts";
+import { listen } from "../../packages/postern/src/server/http/serve.ts";
 import { ownFolder } from "./own-folder.ts";
 
 export interface SignedInGateway {

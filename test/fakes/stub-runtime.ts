@@ -1,5 +1,6 @@
+import { Readable } from "node:stream";
 import type { ToolOutcome } from "../../packages/core/src/outcome.ts";
-import type { ApprovalRecord, CallRecord } from "../../packages/core/src/records.ts";
+import { type ApprovalRecord, approvalStates, type CallRecord } from "../../packages/core/src/records.ts";
 import { isForeign } from "../../packages/postern/src/call/authority.ts";
 import type { Limits } from "../../packages/postern/src/call/session.ts";
 import type { ToolChanges } from "../../packages/postern/src/mcp/client/pins.ts";
@@ -116,6 +117,7 @@ export interface StubOptions {
   readonly owner?: string;
   readonly tenant?: string;
   readonly broken?: boolean;
+  readonly draining?: boolean;
 }
 
 /** A runtime that runs nothing: it records its calls, and has one call and one approval, both of `owner`. */
@@ -173,6 +175,11 @@ export function stubRuntime(options: StubOptions = {}): {
         const fits = tenant === approval.principal.tenant && !isForeign(approval.principal, principal);
         return { approvals: fits ? [approval] : [] };
       },
+      groups: recording("approvals.groups", []),
+      counts: recording("approvals.counts", {
+        requests: Object.fromEntries(approvalStates.map((state) => [state, 0])),
+        unknownCalls: 0,
+      }),
       get: async (id: string) => (id === approval.id ? approval : undefined),
       eligibility: async (asked: readonly object[]) => asked.map(() => ({ may: ["approved"] })),
       decide: recording("decide", decided),
@@ -249,7 +256,6 @@ export function stubRuntime(options: StubOptions = {}): {
       finish: recording("runs.finish", run),
     },
     tools: {
-      statistics: { since: undefined, actions: () => [], minutes: () => [] },
       unavailable: () => undefined,
       get: () => null,
       offer: () => undefined,
@@ -265,6 +271,12 @@ export function stubRuntime(options: StubOptions = {}): {
       acknowledge: recording("alarms.acknowledge", { changed: true, alarm: anAlarm(options.tenant) }),
       resolve: recording("alarms.resolve", { changed: true, alarm: anAlarm(options.tenant) }),
     },
+    storage: {
+      sizes: async () => [],
+      lastBackup: async () => undefined,
+      backupChecked: recording("storage.backupChecked", undefined),
+      backup: () => Readable.from([]),
+    },
     channels: {
       list: () => [],
       test: recording("channels.test", { delivered: true }),
@@ -272,6 +284,12 @@ export function stubRuntime(options: StubOptions = {}): {
       receive: async () => ({ taken: false, code: "signature_refused", message: "no" }),
     },
     note: recording("note", undefined),
+    drain: async () => {},
+    draining: options.draining ?? false,
+    statistics: recording("statistics", {
+      ...{ from: 0, to: 1, tools: [], agents: [], deciders: [], periods: [], minutes: [] },
+      decisions: { approved: 0, denied: 0, skipped: 0, expired: 0, withdrawn: 0 },
+    }),
     health: () => ({ status: options.broken === true ? "broken" : "ok", tools: 0, servers: [] }),
     checkHealth: async () => ({ status: options.broken === true ? "broken" : "ok", tools: 0, servers: [] }),
   };

@@ -10,11 +10,12 @@ import { dirname, join, relative } from "node:path";
 
 /** Floods, gigabytes, full disks, kills, process groups, import time, growth of engines, sandboxes, real servers. */
 export const system: readonly string[] = [
-  "packages/engines/src/{remote/firecracker,remote/kubernetes}/*.test.ts",
+  "packages/engines/src/{remote/firecracker,remote/kubernetes,remote/qemu}/*.test.ts",
   "packages/engines/src/cpython/**/{cpython,pyodide}.test.ts",
   "packages/engines/src/quickjs/{freeze,growing,hostile,reuse}.test.ts",
   "packages/postern/src/mcp/client/{flood,large-answers,loop-delay,process-group}.test.ts",
   "packages/postern/src/results/large-results.test.ts",
+  "packages/postern/src/store/postgres/*.test.ts",
   "packages/postern/src/store/sqlite/crash.test.ts",
   "test/**/*-killed.test.ts",
   "test/attacks/chains/large-values.test.ts",
@@ -24,11 +25,14 @@ export const system: readonly string[] = [
   "test/attacks/provided/shell.test.ts",
   "test/attacks/sandbox/*.test.ts",
   "test/{harnesses,import-time}.test.ts",
+  "test/postgres/*.test.ts",
   "test/race/*.test.ts",
   "test/stories/chain-cases/*.test.ts",
+  "test/stories/gateways/*.test.ts",
   "test/stories/{anchors-crashed,canary,crash-concurrent,python-replayed-kills,runs-behind}.test.ts",
-  "test/stories/{fluid-lists,full-disk,gateway,guardrails-bytes,results-gigabyte,results-streams}.test.ts",
-  "test/stories/{runs-by-hand,small-disk}.test.ts",
+  "test/stories/{drain,fluid-lists,full-disk,gateway,guardrails-bytes,policy-read-only}.test.ts",
+  "test/stories/{remote-command,results-gigabyte,results-streams}.test.ts",
+  "test/stories/{metrics-served,runs-by-hand,small-disk}.test.ts",
 ];
 
 const root = join(import.meta.dirname, "../..");
@@ -64,3 +68,27 @@ export const apart: readonly string[] = tests.filter((file) =>
 
 /** Tests of which `npm test` runs a part. Each asks test/fakes/share.ts which it is. */
 export const inPart: readonly string[] = tests.filter((file) => reached(file).has(share));
+
+/** Whether a file opens its stores where test/fakes/story-store.ts says. */
+export function hasStoryStores(file: string): boolean {
+  return reached(file).has("test/fakes/story-store.ts");
+}
+
+/**
+ * Stories that `npm run test:system` runs on PostgreSQL too. A story is here if its promise is kept by stored rows: calls,
+ * requests, votes, grants, pins, budgets, the past of a call, scripts that wait, runs, accounts, tokens, switches, candidates
+ * of memories. Of two that use the same rows in the same way one is here, because each test makes a schema.
+ */
+export const onPostgres: readonly string[] = [
+  "packages/postern/src/identity/{accounts,sessions}.test.ts",
+  "packages/postern/src/pipeline/{resume,settle}.test.ts",
+  "packages/postern/src/server/http/memory-routes.test.ts",
+  "test/attacks/accounts/{own-call,two-tokens}.test.ts",
+  "test/attacks/approvals/{replaced-approvals,used-once}.test.ts",
+  "test/attacks/two-users-tokens.test.ts",
+  "test/stories/{agent-limits,calls-edited,grants,grants-limits,history,once,operator,pins,reconciled,risk}.test.ts",
+  "test/stories/{approval-batches,approval-quorum,approval-routes,approval-times}.test.ts",
+  "test/stories/{approvals,approvals-ended,approvals-unused,cases-approvals,equal-calls}.test.ts",
+  "test/stories/{chains,chains-cut-short,chains-decided,chains-ended,session-waiting}.test.ts",
+  "test/stories/{run-folders,runs,runs-finished}.test.ts",
+];

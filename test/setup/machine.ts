@@ -24,6 +24,7 @@ const programs = [
   ["/usr/bin/python3", "what compares with Python outside a sandbox"],
   ["/usr/bin/setpriv", "what needs fewer privileges than it has"],
   ["/usr/bin/chrt", "the class in which the kernel schedules a sandbox"],
+  ["/usr/sbin/nats-server", "workers over NATS"],
   ["/usr/bin/patch", "a diff that `patch` applies"],
 ] as const;
 

@@ -2,10 +2,10 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { Changing } from "../fakes/changing.ts";
-import { newStore, storeKinds } from "../fakes/own-folder.ts";
 import { probe } from "../fakes/probe.ts";
 import { asker, boss, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { closeAfterTest, serveRuntime } from "../fakes/served-runtime.ts";
+import { newStore, storeKinds } from "../fakes/story-store.ts";
 
 const line = { type: "object", properties: { sku: { type: "string" }, note: { type: "string" } }, required: ["sku"] };
 const orderSchema = {

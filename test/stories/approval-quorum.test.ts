@@ -5,6 +5,7 @@ import { ownFolder } from "../fakes/own-folder.ts";
 import { holder } from "../fakes/people.ts";
 import { cal, openRouted } from "../fakes/route-fixture.ts";
 import { asker, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
+import { storeIn } from "../fakes/story-store.ts";
 
 const folder = ownFolder();
 
@@ -98,7 +99,7 @@ describe("a quorum", () => {
 
   it.each([
     ["memory", {}],
-    ["sqlite", { store: `sqlite:${join(folder, "votes.db")}` }],
+    ["sqlite", storeIn(join(folder, "votes.db"))],
   ])("does not count the vote of a person who was disabled before the last vote (%s)", async (_, store) => {
     await using h = await openRouted({ name: "two", quorum: 2 }, store);
     const { accounts, audit } = h.runtime;

@@ -4,6 +4,7 @@ import type { RuntimeOptions } from "../../packages/postern/src/index.ts";
 import { ann, approve, ask, bob, cal, deny, mail, operatorToken, routed, shownDigestOf } from "../fakes/deciders.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
+import { storeIn } from "../fakes/story-store.ts";
 
 const files = sqliteFiles();
 
@@ -32,7 +33,7 @@ describe("a request that is sent to some people", () => {
   it("keeps its strictness when the configuration is loosened, and becomes stricter with it", async () => {
     const options = (...routes: readonly ApprovalRoute[]): RuntimeOptions => ({
       ...routed(...routes),
-      store: `sqlite:${files.at("loosened.db")}`,
+      ...storeIn(files.at("loosened.db")),
     });
     const strict = await runtimeFixture(options({ name: "two", to: { roles: ["approver"] }, quorum: 2 }));
     const [first, second] = [await ask(strict, mail("1")), await ask(strict, mail("2"))];

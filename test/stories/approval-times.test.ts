@@ -3,6 +3,7 @@ import type { ApprovalRoute } from "../../packages/postern/src/approvals/index.t
 import { ann, approve, ask, bob, mail, routed } from "../fakes/deciders.ts";
 import { eventTypes, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
+import { storeIn } from "../fakes/story-store.ts";
 
 const files = sqliteFiles();
 
@@ -44,7 +45,7 @@ describe("a request over time", () => {
   });
 
   it("sends no reminder twice after a restart, and sends the missed ones", async () => {
-    const options = { ...routed(route), store: `sqlite:${files.at("reminded.db")}` };
+    const options = { ...routed(route), ...storeIn(files.at("reminded.db")) };
     const before = await runtimeFixture(options);
     await ask(before);
     await before.clock.advance(30_000);

@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
 import { asker, boss, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
-import { sqliteFiles } from "../fakes/sqlite-files.ts";
+import { newStore, storeKinds } from "../fakes/story-store.ts";
 
-const files = sqliteFiles();
 const mail = { tool: "mail", arguments: { to: "x" } } as const;
 const ttlMs = 60_000;
 const approvals = { patience: "suspend", ttlMs } as const;
@@ -24,8 +23,8 @@ const ends = {
 it.each(Object.keys(ends) as (keyof typeof ends)[])(
   "a call whose request was %s is listed as denied, not held",
   async (end) => {
-    for (const store of ["memory", `sqlite:${files.at(`${end}.db`)}`] as const) {
-      await using h = await runtimeFixture({ approvals, store });
+    for (const kind of storeKinds) {
+      await using h = await runtimeFixture({ approvals, store: newStore(kind) });
       const { approvalId = "", callId } = await h.runtime.invoke(mail, asker);
       expect(await h.runtime.calls.list({ state: "held" })).toHaveLength(1);
       await ends[end](h, approvalId);

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { ann, approve, ask, mail } from "../fakes/deciders.ts";
 import { bodyOf, httpFixture } from "../fakes/http-fixture.ts";
-import { newStore, storeKinds } from "../fakes/own-folder.ts";
 import { type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
+import { newStore, storeKinds } from "../fakes/story-store.ts";
 
 const hourMs = 3_600_000;
 

@@ -13,11 +13,9 @@ describe("an approval", () => {
     expect((await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss })).decided).toBe(true);
     const all = await Promise.all([1, 2, 3].map(() => h.runtime.resume(approvalId)));
     expect(h.ran).toHaveLength(1);
-    expect(all.map((outcome) => outcome?.refusal?.code ?? outcome?.status).sort()).toEqual([
-      "in_progress",
-      "in_progress",
-      "ok",
-    ]);
+    const ends = all.map((outcome) => outcome?.refusal?.code ?? outcome?.status);
+    expect(ends).toContain("ok");
+    expect(["ok", "in_progress"]).toEqual(expect.arrayContaining(ends)); // one that comes later gets the outcome
     expect((await h.runtime.resume(approvalId))?.replayed).toBe(true);
     expect(h.ran).toHaveLength(1);
   });

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { verifyExport, type Witness } from "../../packages/postern/src/audit/index.ts";
 import { createRuntime, type Runtime } from "../../packages/postern/src/index.ts";
-import { listen, loopbackHosts } from "../../packages/postern/src/server/http/serve.ts";
+import { loopbackHosts } from "../../packages/postern/src/server/http/own-hosts.ts";
+import { listen } from "../../packages/postern/src/server/http/serve.ts";
 import { CommandLine } from "../fakes/command-line.ts";
 import { httpFixture } from "../fakes/http-fixture.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
@@ -63,6 +64,31 @@ describe("the anchor file", () => {
     expect(found).toMatchObject({ integrity: "intact", signer: "own", outcome: "failed" });
     expect(found.problems?.join()).toMatch(/audit\.anchors.*checkpoints are not in it/);
     expect(await verified()).toMatchObject({ outcome: "failed" }); // later checkpoints do not hide it
+  });
+
+  it("keeps an empty store from becoming a second log under its key, and leaves it empty", async () => {
+    await live(3);
+    const before = readFileSync(anchors(), "utf8");
+    for (const end of ["", "-wal", "-shm"]) rmSync(`${database()}${end}`, { force: true });
+    const refused = {
+      code: "config_invalid",
+      message: expect.stringMatching(/is empty, and .*audit\.anchors` signs a log of 3 entries/),
+    };
+    await expect(open()).rejects.toMatchObject(refused);
+    await expect(open()).rejects.toMatchObject(refused);
+    expect(readFileSync(anchors(), "utf8")).toBe(before);
+  });
+
+  it("is not written for a log that ends with its process", async () => {
+    for (const _start of [1, 2]) {
+      await using runtime = await createRuntime({ folder, log: (problem) => void problems.push(problem) });
+      await runtime.note("example.said", "hello");
+      await runtime.audit.checkpoint();
+      expect(await runtime.audit.verify()).toMatchObject({ outcome: "ok" });
+    }
+    expect(problems).toEqual([]);
+    await live(1); // a store in a file begins the log of this folder
+    expect(await verified()).toMatchObject({ outcome: "ok" });
   });
 
   it("is reported while Postern runs, over HTTP and by the alarm", async () => {

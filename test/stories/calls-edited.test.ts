@@ -4,6 +4,7 @@ import type { PolicyOptions } from "../../packages/postern/src/policy/index.ts";
 import { ann, ask, mail, shownDigestOf } from "../fakes/deciders.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
+import { storeIn } from "../fakes/story-store.ts";
 
 const files = sqliteFiles();
 const pay = {
@@ -43,8 +44,8 @@ it("rules about the past sum what ran, after a restart too", async () => {
   const policy: PolicyOptions = {
     rules: [{ effect: "deny", tool: "pay", history: { within: "principal", sum: { path: "$.amount", atMost: 100 } } }],
   };
-  const store = `sqlite:${files.at("what-ran.db")}`;
-  const open = () => runtimeFixture({ store, policy }, [pay]);
+  const kept = storeIn(files.at("what-ran.db"));
+  const open = () => runtimeFixture({ ...kept, policy }, [pay]);
   const pays = async (h: RuntimeFixture, amount: number) =>
     h.runtime.invoke({ tool: "pay", arguments: { amount } }, { ...asker, idempotencyKey: `pay ${amount}` });
   const before = await open();

@@ -7,8 +7,8 @@ import {
   policyApprover,
 } from "../../packages/postern/src/approvals/index.ts";
 import { createRuntime } from "../../packages/postern/src/index.ts";
-import { newStore, storeKinds } from "../fakes/own-folder.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
+import { newStore, storeKinds } from "../fakes/story-store.ts";
 
 const mail = { tool: "mail", arguments: { to: "x" } } as const;
 

@@ -9,6 +9,7 @@ import { httpFixture } from "../fakes/http-fixture.ts";
 import { asker, type RuntimeFixture } from "../fakes/runtime-fixture.ts";
 import { resultOf } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
+import { storeIn } from "../fakes/story-store.ts";
 
 /** The host ends a script in the same way on every engine; chains-killed covers Pyodide, which starts slowly. */
 const engines = await enginesHere(["quickjs", "cpython"]);
@@ -86,9 +87,9 @@ describe.each(engines)("on $name", ({ driver, language, missing }) => {
 
   check("a script that a stop of the runtime ended continues in the next runtime, and repeats nothing", async () => {
     const effects = new EffectTools();
-    const store = `sqlite:${files.at(`${driver.name}.db`)}`;
+    const kept = storeIn(files.at(`${driver.name}.db`));
     {
-      const h = await open(effects, { store });
+      const h = await open(effects, kept);
       const running = h.runtime.runChain(script, asker);
       await effects.reached.promise;
       const closing = h.runtime.close();
@@ -98,7 +99,7 @@ describe.each(engines)("on $name", ({ driver, language, missing }) => {
       expect(traceOf(await running)).toEqual(["work ok", "hold cancelled"]);
     }
     effects.isHeld = false;
-    await using h = await open(effects, { store });
+    await using h = await open(effects, kept);
     expect(await h.runtime.chains?.list()).toMatchObject([{ state: "interrupted" }]);
     const done = await h.runtime.runChain(script, asker);
     expect(resultOf(done)).toMatchObject({ output_text: "end" });

@@ -10,6 +10,7 @@ import { httpFixture } from "../fakes/http-fixture.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { resultOf } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
+import { storeIn } from "../fakes/story-store.ts";
 
 const files = sqliteFiles();
 
@@ -177,22 +178,22 @@ describe("the trace of a script", () => {
 
   it("is in the answer when no engine speaks the language any more, and the script keeps waiting", async () => {
     const effects = new EffectTools();
-    const store = `sqlite:${files.at("postern.db")}`;
+    const kept = storeIn(files.at("postern.db"));
     const code = 'await call("work", { to: "a" }); await call("mail", { to: "m" }); return "sent";';
     let id = "";
     {
-      await using h = await openRuntime(effects, fakeDriver(), { store });
+      await using h = await openRuntime(effects, fakeDriver(), kept);
       const pending = await h.runtime.runChain({ code }, asker);
       id = pending.callId;
       await h.runtime.approvals.decide(pending.approvalId ?? "", approval);
     }
     {
-      await using h = await openRuntime(effects, fakeDriver({ name: "other", language: "python" }), { store });
+      await using h = await openRuntime(effects, fakeDriver({ name: "other", language: "python" }), kept);
       const failed = await h.runtime.chains?.resume(id);
       expect(traceOf(failed)).toEqual(["work ok"]);
       expect(await h.runtime.chains?.list()).toMatchObject([{ callId: id, state: "waiting" }]);
     }
-    await using h = await openRuntime(effects, fakeDriver(), { store });
+    await using h = await openRuntime(effects, fakeDriver(), kept);
     expect(resultOf(await h.runtime.chains?.resume(id))).toMatchObject({ output_text: "sent" });
     expect(effects.did).toEqual(["a"]);
   });

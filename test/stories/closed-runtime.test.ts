@@ -27,7 +27,7 @@ it("a closed runtime says that it is closed, to calls, sessions and resumes", as
 
 const mail = { tool: "mail", arguments: { to: "x" } };
 const slow = { tool: "echo", arguments: { to: "x", slow: true } };
-const closing = { status: "error", refusal: { code: "session_closed" } };
+const closing = { status: "error", refusal: { code: "draining", retry: "later" } };
 
 /** Runs a call while the runtime closes, then ends the call and waits for the close. */
 async function whileClosing(h: RuntimeFixture, then: (close: Promise<void>) => Promise<void>): Promise<void> {

@@ -50,6 +50,13 @@ async function listed(): Promise<void> {
   await expect.poll(() => runtime.health().servers[0]?.status).toBe("connected");
 }
 
+/** A store that lasts. Its key lies beside it. */
+function ownStore(): { readonly file: string; readonly store: string; readonly folder: string } {
+  const folder = ownFolder();
+  const file = join(folder, "postern.db");
+  return { file, store: `sqlite:${file}`, folder };
+}
+
 let calls = 0;
 function call(person: typeof ada, tool = "whoami"): Promise<ToolOutcome> {
   calls += 1;
@@ -263,29 +270,40 @@ describe("coming back from a sign-in", () => {
 });
 
 describe("what is kept", () => {
-  it("seals tokens in a file of their own, and has them after a restart", async () => {
-    const folder = ownFolder();
-    await open({}, { folder });
+  it("seals tokens in the store, and has them after a restart", async () => {
+    const { file, ...lasting } = ownStore();
+    await open({}, lasting);
     await connected(ada);
     await call(ada);
     const [token = ""] = (await guarded.tell()).tokens;
     await runtime.close(0);
-    const sealed = await readFile(join(folder, "connections.age"), "utf8");
-    expect(sealed).toContain("age-encryption.org");
-    expect(sealed).not.toContain(token);
-    await open({}, { folder });
+    const bytes = await readFile(file, "latin1");
+    expect(bytes).toContain("connection_client");
+    expect(bytes).not.toContain(token);
+    await open({}, lasting);
     await listed();
     expect((await call(ada)).text).toBe("ada");
     expect((await guarded.tell()).registrations).toBe(1);
   });
 
+  it("lets another person sign in after a restart, at a server that has refused nothing since", async () => {
+    const { file: _, ...lasting } = ownStore();
+    await open({}, lasting);
+    await connected(ada);
+    await runtime.close(0);
+    await open({}, lasting);
+    await listed();
+    await connected(bob);
+    expect((await call(bob)).text).toBe("bob");
+  });
+
   it("does not use a connection at a server of another address", async () => {
-    const folder = ownFolder();
-    await open({}, { folder });
+    const { file: _, ...lasting } = ownStore();
+    await open({}, lasting);
     await connected(ada);
     await runtime.close(0);
     const moved = { guarded: { url: guarded.url.replace("127.0.0.1", "localhost"), oauth: {} } };
-    await open({}, { folder, servers: moved });
+    await open({}, { ...lasting, servers: moved });
     expect(isConnected(ada)).toBe(false);
   });
 

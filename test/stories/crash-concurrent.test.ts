@@ -51,6 +51,8 @@ it("no effect happens twice, whichever caller sends a call again after the crash
   expect(unknown).toHaveLength(8);
   expect(unknown.every(({ retryable }) => !retryable)).toBe(true);
   expect(await runtime.calls.list({ state: "attempted" })).toEqual([]);
+  const raised = { kind: "outcome_unknown", state: "open", count: 8, data: { tool: "pay", agent: "crash" } };
+  await expect.poll(() => runtime.alarms.list()).toMatchObject([raised]);
 
   await runtime.ledger.settle(unknown[0]?.key ?? "", "retry", "the bank never saw it");
   const bill = String(unknown[0]?.call.arguments["bill"]);

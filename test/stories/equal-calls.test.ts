@@ -1,9 +1,9 @@
 /** Calls with equal arguments: with keys they are several calls, without keys a re-send of one. */
 import { describe, expect, it } from "vitest";
 import type { CallContext, ToolOutcome } from "../../packages/postern/src/index.ts";
-import { newStore, storeKinds } from "../fakes/own-folder.ts";
 import { probe } from "../fakes/probe.ts";
 import { asker, boss, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
+import { newStore, storeKinds } from "../fakes/story-store.ts";
 
 const mail = { tool: "mail", arguments: { to: "bob" } };
 const keyed = (idempotencyKey: string): CallContext => ({ ...asker, idempotencyKey });

@@ -7,6 +7,7 @@ import { ann } from "../fakes/deciders.ts";
 import { ask, forRun, remember, statusOf } from "../fakes/granting.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
+import { newStore, storeIn } from "../fakes/story-store.ts";
 
 const files = sqliteFiles();
 
@@ -44,6 +45,7 @@ describe("a grant", () => {
       execute: () => "paid",
     });
     await using runtime = await createRuntime({
+      store: newStore("memory"),
       clock: new FakeClock(),
       tools: [pay],
       approvals: { patience: "suspend" },
@@ -55,9 +57,9 @@ describe("a grant", () => {
   });
 
   it("does not answer a call whose route now forbids remembering", async () => {
-    const store = `sqlite:${files.at("routes.db")}`;
+    const kept = storeIn(files.at("routes.db"));
     const clock = new FakeClock();
-    const before = await runtimeFixture({ store, clock });
+    const before = await runtimeFixture({ ...kept, clock });
     await remember(before, await ask(before, "x", { runId: "r" }), {
       for: { until: clock.now() + 60_000 },
       reason: "ok",
@@ -65,7 +67,7 @@ describe("a grant", () => {
     expect(await statusOf(before, "y", { runId: "r" })).toBe("ok");
     await before.runtime.close();
     await using h = await runtimeFixture({
-      store,
+      ...kept,
       clock,
       approvals: { patience: "suspend", routes: [{ remember: false }] },
     });

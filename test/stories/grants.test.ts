@@ -6,6 +6,7 @@ import { ann, mail } from "../fakes/deciders.ts";
 import { ask, forRun, remember, statusOf } from "../fakes/granting.ts";
 import { asker, eventTypes, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
+import { storeIn } from "../fakes/story-store.ts";
 
 const files = sqliteFiles();
 
@@ -53,7 +54,7 @@ describe("a remembered approval", () => {
       execute: async () => "updated",
     } as const;
     const clock = new FakeClock();
-    const open = () => runtimeFixture({ clock, store: `sqlite:${files.at("whole.db")}` }, [update as never]);
+    const open = () => runtimeFixture({ clock, ...storeIn(files.at("whole.db")) }, [update as never]);
     const effect = async (h: RuntimeFixture, more: object): Promise<string> =>
       (await h.runtime.invoke({ tool: "update", arguments: { ...rows, ...more } }, { ...asker, runId: "r" })).status;
     const before = await open();
@@ -154,7 +155,7 @@ describe("a grant is kept", () => {
       execute: () => "sent",
     });
   const open = (name: string, clock: FakeClock, description: string): Promise<Runtime> => {
-    const options: RuntimeOptions = { store: `sqlite:${files.at(name)}`, clock, tools: [tool(description)] };
+    const options: RuntimeOptions = { ...storeIn(files.at(name)), clock, tools: [tool(description)] };
     return createRuntime({ ...options, approvals: { patience: "suspend" } });
   };
   const until = (clock: FakeClock): Remember => ({ for: { until: clock.now() + 3_600_000 }, reason: "for an hour" });

@@ -12,7 +12,7 @@ import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 async function asked(runtime: Runtime): Promise<readonly [number, unknown]> {
   await using web = await httpFixture(runtime);
-  const response = await web.ask("/healthz");
+  const response = await web.ask("/healthz", { as: "operator" });
   return [response.status, await response.json()];
 }
 

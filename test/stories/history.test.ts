@@ -6,6 +6,7 @@ import { z } from "zod";
 import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../packages/postern/src/index.ts";
 import type { PolicyOptions } from "../../packages/postern/src/policy/index.ts";
+import { newStore, storeIn, storeKinds } from "../fakes/story-store.ts";
 
 const folders: string[] = [];
 afterEach(() => {
@@ -81,7 +82,13 @@ const threeAnHour: PolicyOptions = {
 
 function open(policy: PolicyOptions, more: Partial<RuntimeOptions> = {}): Promise<Runtime> {
   sent.length = 0;
-  return createRuntime({ tools: [mail, pay, read, write], policy, autonomy: "A4", ...more });
+  return createRuntime({
+    store: newStore("memory"),
+    tools: [mail, pay, read, write],
+    policy,
+    autonomy: "A4",
+    ...more,
+  });
 }
 const file = (): string => {
   const folder = mkdtempSync(join(tmpdir(), "postern-history-"));
@@ -97,8 +104,8 @@ const statuses = (outcomes: readonly { readonly status: string }[]): string =>
     .join();
 
 it("at most 3 mails an hour: of 64 sent at once exactly 3 go out, on disk as well", async () => {
-  for (const store of ["memory", `sqlite:${file()}`]) {
-    await using runtime = await open(threeAnHour, { store });
+  for (const kind of storeKinds) {
+    await using runtime = await open(threeAnHour, { store: newStore(kind) });
     const outcomes = await Promise.all(Array.from({ length: 64 }, (_, i) => mailTo(runtime, `p${i}`, `run_${i % 7}`)));
     expect(outcomes.filter(({ status }) => status === "ok")).toHaveLength(3);
     expect(sent).toHaveLength(3);
@@ -110,13 +117,13 @@ it("at most 3 mails an hour: of 64 sent at once exactly 3 go out, on disk as wel
 
 it("an hour later the next mail goes out, and after a restart the past still counts", async () => {
   const clock = new FakeClock();
-  const store = `sqlite:${file()}`;
+  const kept = storeIn(file());
   {
-    await using runtime = await open(threeAnHour, { store, clock });
+    await using runtime = await open(threeAnHour, { ...kept, clock });
     for (const to of ["a", "b", "c"]) expect((await mailTo(runtime, to)).status).toBe("ok");
     await clock.advance(1_800_000);
   }
-  await using runtime = await open(threeAnHour, { store, clock });
+  await using runtime = await open(threeAnHour, { ...kept, clock });
   expect((await mailTo(runtime, "d")).refusal?.code).toBe("permission_denied");
   await clock.advance(1_800_001);
   expect((await mailTo(runtime, "e")).status).toBe("ok");
@@ -174,9 +181,9 @@ it("a call stays in the past however often the same approval is used at once, on
     { effect: "deny", tool: "send_email", id: "no-leak", history: forbids },
   ] as const;
   for (const [times, store] of [
-    [1, "memory"],
-    [2, "memory"],
-    [5, `sqlite:${file()}`],
+    [1, newStore("memory")],
+    [2, newStore("memory")],
+    [5, newStore("sqlite")],
   ] as const) {
     await using runtime = await open({ rules }, { tools: [mail, payroll], store, approvals: { patience: "suspend" } });
     const call = { tool: "read_payroll", arguments: {} };

@@ -114,7 +114,7 @@ describe("a client of 2026-07-28 that is asked", () => {
     const { result } = await call(served);
     expect(result).toMatchObject({ resultType: "input_required" });
     const requestState = result?.requestState ?? "";
-    expect(Buffer.from(requestState.split(".")[0] ?? "", "base64url").toString()).not.toContain("of the server alone");
+    expect(Buffer.from(requestState.split(".")[1] ?? "", "base64url").toString()).not.toContain("of the server alone");
     const forged = `${requestState.slice(0, -2)}AA`;
     for (const [more, tool] of [
       [{ inputResponses, requestState: forged }, "one__name"],

@@ -5,7 +5,7 @@ import { googleToolUses } from "../../packages/agents/src/google.ts";
 import { type AgentTools, openAgentTools, type ToolUse } from "../../packages/agents/src/index.ts";
 import { openaiChatToolUses, openaiToolUses } from "../../packages/agents/src/openai.ts";
 import { createRuntime, defineTool, type Runtime } from "../../packages/postern/src/index.ts";
-import { newStore, storeKinds } from "../fakes/own-folder.ts";
+import { newStore, storeKinds } from "../fakes/story-store.ts";
 
 interface Called {
   readonly id: string;

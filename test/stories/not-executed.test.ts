@@ -4,9 +4,10 @@ import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../packages/core/src/testing/clock.ts";
 import { createRuntime, type Runtime } from "../../packages/postern/src/index.ts";
 import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
-import { newStore, ownFolder, storeKinds } from "../fakes/own-folder.ts";
+import { ownFolder } from "../fakes/own-folder.ts";
 import { posting } from "../fakes/probe.ts";
 import { asker, boss, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
+import { newStore, storeKinds } from "../fakes/story-store.ts";
 
 const post = { tool: "post", arguments: { body: "hello" } };
 const keyed = { ...asker, idempotencyKey: "k" };

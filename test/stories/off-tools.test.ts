@@ -2,8 +2,8 @@
 import { describe, expect, it, vi } from "vitest";
 import { wrapOpenaiAgentsTools } from "../../packages/agents/src/openai-agents.ts";
 import { createRuntime, type RuntimeOptions } from "../../packages/postern/src/index.ts";
-import { newStore, storeKinds } from "../fakes/own-folder.ts";
 import { probe } from "../fakes/probe.ts";
+import { newStore, storeKinds } from "../fakes/story-store.ts";
 
 const [wipe] = probe({ name: "wipe", risk: "high", effects: "destructive", idempotent: false });
 const [shell] = probe({ name: "sh", risk: "high", effects: "write", idempotent: false, permissions: ["shell"] });

@@ -13,14 +13,20 @@ import {
   type CallFilter,
   type CallName,
   type Committed,
+  type CountedCalls,
   callsIn,
+  countsIn,
   type Documents,
   type EntryFilter,
   type EqualCall,
   Followers,
+  type GroupFilter,
+  groupsIn,
   leftUnknownBy,
   type OpenStore,
   resultOfWrite,
+  StatisticRows,
+  type StatisticsFilter,
   type Store,
   type StoreContext,
   type StoredRows,
@@ -28,6 +34,7 @@ import {
   type StoreListener,
   type StoreWrite,
   secondEventOf,
+  statisticsIn,
   type WaitingFilter,
   type WonWrite,
 } from "postern/stores";
@@ -62,6 +69,7 @@ interface KeptDocument {
 
 const documentsOf = (kind: string): string => `document/${JSON.stringify(kind)}/`;
 const rowsWith = (match: string): string => `match/${JSON.stringify(match)}/`;
+const countedAt = (key: string): string => `counted/${key}`;
 const entryAt = (seq: number): string => `event/${String(seq).padStart(16, "0")}`;
 
 /** The rules ask for rows without waiting. What is not here yet is fetched, and the rules are asked again. */
@@ -146,7 +154,7 @@ class MapStore implements Store {
         const named = i === 0 && write.writeId !== undefined && { writeId: write.writeId };
         return { seq: this.#nextSeq + i, body: this.#context.serialize(event), event, ...named };
       });
-      await this.#map.write(textsOf(result, entries));
+      await this.#map.write(new Map([...textsOf(result, entries), ...(await this.#countedBy(write))]));
       this.#nextSeq += entries.length;
       this.#followers.notify(entries);
       return { won: true };
@@ -164,6 +172,10 @@ class MapStore implements Store {
   calls = async (where: CallFilter) => callsIn(await this.#all<CallRecord>("call/"), where, this.#now());
   approvals = async (where: AudienceFilter) => approvalsIn(await this.#requests(), where, this.#now());
   audiences = async (where: WaitingFilter) => audiencesIn(await this.#requests(), where, this.#now());
+  groups = async (where: GroupFilter) => groupsIn(await this.#requests(), where, this.#now());
+  counts = async (where: Pick<AudienceFilter, "tenant">) =>
+    countsIn(await this.#requests(), await this.#all<CallRecord>("call/"), where, this.#now());
+  statistics = async (where: StatisticsFilter) => statisticsIn(await this.#counted(), where);
 
   async stranded(): Promise<readonly CallRecord[]> {
     const rows = await this.#all<CallRecord>("call/");
@@ -207,6 +219,22 @@ class MapStore implements Store {
     const done = this.#last.then(() => work(rows));
     this.#last = done.catch(() => {}); // its caller gets the error
     return done;
+  }
+
+  /** The rows of statistics that this write changes. */
+  async #countedBy(write: StoreWrite): Promise<readonly (readonly [key: string, text: string])[]> {
+    const added = new StatisticRows();
+    added.add(write);
+    const texts = [...added.rows].map(async ([key, row]) => {
+      const before = JSON.parse((await this.#map.get(countedAt(key))) ?? "null");
+      return [countedAt(key), JSON.stringify({ ...row, count: row.count + (before?.count ?? 0) })] as const;
+    });
+    return Promise.all(texts);
+  }
+
+  async #counted(): Promise<ReadonlyMap<string, CountedCalls>> {
+    const rows = await this.#inTurn(() => this.#map.scan(countedAt("")));
+    return new Map(rows.map(([key, text]) => [key.slice(countedAt("").length), JSON.parse(text)]));
   }
 
   #now = () => this.#context.clock.now();

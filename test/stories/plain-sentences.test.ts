@@ -45,16 +45,20 @@ it.each([undefined, null, 7, "text", {}, { name: "" }, { name: 3 }, { descriptio
 );
 
 it.each([
-  [1, "1 call was still running after 50 ms; it will"],
-  [2, "2 calls were still running after 50 ms; they will"],
+  [1, "1 call was still not over after that; what ran will"],
+  [2, "2 calls were still not over after that; what ran will"],
 ])("counts %i calls in the singular and in the plural", async (calls, output) => {
   const clock = new FakeClock();
   const logged: string[] = [];
   const inFlight = new InFlight(clock, (problem) => void logged.push(problem));
   const arrived = { moment: "arrived", call: aCall() } as const;
   for (let i = 0; i < calls; i += 1) inFlight.see(arrived);
-  const drained = inFlight.drained(50);
+  inFlight.onStop(() => {}); // it runs on
+  const isOver = inFlight.areOver(50);
   await clock.advance(51);
-  await drained;
+  expect(await isOver).toBe(false);
+  const stopped = inFlight.stop();
+  await clock.advance(1_001);
+  await stopped;
   expect(logged.join("\n")).toContain(output);
 });

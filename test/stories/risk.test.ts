@@ -12,15 +12,16 @@ import {
   suspend,
 } from "../../packages/postern/src/index.ts";
 import type { PolicyOptions } from "../../packages/postern/src/policy/index.ts";
+import { newStore, storeIn } from "../fakes/story-store.ts";
 
 const folders: string[] = [];
 afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
-const storeFile = (): string => {
+const keptStore = (): Pick<RuntimeOptions, "folder" | "store"> => {
   const folder = mkdtempSync(join(tmpdir(), "postern-risk-"));
   folders.push(folder);
-  return `sqlite:${join(folder, "postern.db")}`;
+  return storeIn(join(folder, "postern.db"));
 };
 
 const ran: string[] = [];
@@ -58,6 +59,7 @@ async function open(policy: PolicyOptions, more: Partial<RuntimeOptions> = {}) {
   ran.length = 0;
   const clock = (more.clock as FakeClock | undefined) ?? new FakeClock(); // these tests give no other
   const runtime = await createRuntime({
+    store: newStore("memory"),
     tools: [light, notify, fetchPage, sum],
     policy,
     autonomy: "A4",
@@ -90,7 +92,7 @@ it("the second equal call to one target inside the cooldown is blocked and suppr
 });
 
 it("exactly one of many calls at once passes, and a failed one may be tried again", async () => {
-  const { runtime } = await open({ pack: { antiFlap: { cooldownSeconds: 60 } } }, { store: storeFile() });
+  const { runtime } = await open({ pack: { antiFlap: { cooldownSeconds: 60 } } }, keptStore());
   await using _ = runtime;
   const outcomes = await Promise.all(Array.from({ length: 12 }, () => toggle(runtime, "hall")));
   expect(outcomes.filter(({ status }) => status === "ok")).toHaveLength(1);
@@ -125,14 +127,14 @@ it("notifications above the hourly maximum are blocked, with one alarm (case 134
 
 it("the history of a storm survives a restart", async () => {
   const pack: PolicyOptions["pack"] = { notifications: { tools: ["notify"], maxPerHour: 1 } };
-  const store = storeFile();
+  const kept = keptStore();
   const clock = new FakeClock();
   {
-    const { runtime } = await open({ pack }, { store, clock });
+    const { runtime } = await open({ pack }, { ...kept, clock });
     await using _ = runtime;
     expect((await runtime.invoke({ tool: "notify", arguments: { to: "a" } })).status).toBe("ok");
   }
-  const { runtime } = await open({ pack }, { store, clock });
+  const { runtime } = await open({ pack }, { ...kept, clock });
   await using _ = runtime;
   expect((await runtime.invoke({ tool: "notify", arguments: { to: "b" } })).refusal?.code).toBe("storm_blocked");
 });
@@ -165,7 +167,7 @@ it("a block makes no approval, and the tool does not run (case 136)", async () =
 });
 
 it("after a result from the open world, later open-world calls of the run rise one risk level", async () => {
-  const store = storeFile();
+  const kept = keptStore();
   const clock = new FakeClock();
   const call = { tool: "fetch_page", arguments: { url: "https://a.example" } };
   const riskOf = async (runtime: Runtime, request: { tool: string; arguments?: object }, runId: string) => {
@@ -173,7 +175,7 @@ it("after a result from the open world, later open-world calls of the run rise o
     return explanation.reached === "verdict" ? explanation.decision.risk : explanation.refusal.code;
   };
   {
-    const { runtime } = await open({ taint: "raise" }, { store, clock });
+    const { runtime } = await open({ taint: "raise" }, { ...kept, clock });
     await using _ = runtime;
     expect(await riskOf(runtime, call, "one")).toBe("safe");
     await runtime.invoke({ tool: "sum" }, { runId: "one" });
@@ -184,7 +186,7 @@ it("after a result from the open world, later open-world calls of the run rise o
     expect(await riskOf(runtime, call, "two")).toBe("safe");
     await runtime.invoke({ tool: "sum" }, { runId: "two" });
   }
-  const { runtime } = await open({ taint: "raise" }, { store, clock });
+  const { runtime } = await open({ taint: "raise" }, { ...kept, clock });
   await using _ = runtime;
   expect(await riskOf(runtime, call, "one")).toBe("medium");
   expect(await riskOf(runtime, call, "two")).toBe("safe");
@@ -202,17 +204,17 @@ it("the same call again by its key is answered from its record, and is no repeti
     antiFlap: { cooldownSeconds: 60 },
     notifications: { tools: ["notify"], maxPerHour: 1 },
   };
-  const store = storeFile();
+  const kept = keptStore();
   const clock = new FakeClock();
   const call = { tool: "notify", arguments: { to: "ada" } };
   {
-    const { runtime } = await open({ pack }, { store, clock });
+    const { runtime } = await open({ pack }, { ...kept, clock });
     await using _ = runtime;
     expect((await runtime.invoke(call, { idempotencyKey: "k" })).status).toBe("ok");
     expect(await runtime.invoke(call, { idempotencyKey: "k" })).toMatchObject({ status: "ok", replayed: true });
     expect((await runtime.invoke(call, { idempotencyKey: "other" })).refusal?.code).toBe("antiflap_blocked");
   }
-  const { runtime } = await open({ pack }, { store, clock });
+  const { runtime } = await open({ pack }, { ...kept, clock });
   await using _ = runtime;
   expect(await runtime.invoke(call, { idempotencyKey: "k" })).toMatchObject({ status: "ok", replayed: true });
   expect(ran).toEqual([]);

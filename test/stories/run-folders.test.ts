@@ -8,6 +8,7 @@ import { differences } from "../fakes/projected-again.ts";
 import { base, openRunArchive, safe, type Tool } from "../fakes/run-archive.ts";
 import { RunFolder, runsFolder } from "../fakes/run-folder.ts";
 import { runtimeFixture } from "../fakes/runtime-fixture.ts";
+import { storeIn } from "../fakes/story-store.ts";
 
 it("keeps no secret in arguments, results, errors, prompts or names", async () => {
   const redactor = createRedactor();
@@ -137,10 +138,10 @@ it("writes lines within 50 ms, and run.json within a second", async () => {
 });
 
 it("projects again from an older position without a change in any file", async () => {
-  const store = `sqlite:${join(runsFolder(), "postern.db")}`;
+  const kept = storeIn(join(runsFolder(), "postern.db"));
   const folder = runsFolder();
   {
-    await using h = await runtimeFixture({ store, archive: { folder } });
+    await using h = await runtimeFixture({ ...kept, archive: { folder } });
     for (const to of ["a", "b"]) await h.runtime.invoke({ tool: "echo", arguments: { to } }, base);
     await h.runtime.invoke({ tool: "nope", arguments: {} }, base);
     await h.runtime.invoke({ tool: "mail", arguments: { to: "c" } }, base);
@@ -151,7 +152,7 @@ it("projects again from an older position without a change in any file", async (
   const before = files.map((name) => run.text(name));
   writeFileSync(join(folder, ".position.json"), '{"up_to":0}');
   {
-    await using h = await runtimeFixture({ store, archive: { folder } });
+    await using h = await runtimeFixture({ ...kept, archive: { folder } });
     expect(await differences(h.runtime, run)).toEqual([]);
   }
   expect(files.map((name) => run.text(name))).toEqual(before);

@@ -7,6 +7,7 @@ import { differences } from "../fakes/projected-again.ts";
 import { base, openRunArchive, safe, type Tool } from "../fakes/run-archive.ts";
 import { RunFolder, runsFolder } from "../fakes/run-folder.ts";
 import { boss, runtimeFixture } from "../fakes/runtime-fixture.ts";
+import { storeIn } from "../fakes/story-store.ts";
 
 it("a run keeps what a call did: its events, its line, its files", async () => {
   await using h = await runtimeFixture({ archive: { folder: runsFolder(), config: "autonomy: A2\n" } });
@@ -173,9 +174,9 @@ it("the sequence grows without gaps under parallel calls, in several sessions an
 
 it("continues the sequence after a restart, with its earlier state", async () => {
   const folder = runsFolder();
-  const store = `sqlite:${join(runsFolder(), "postern.db")}`;
+  const kept = storeIn(join(runsFolder(), "postern.db"));
   for (const to of ["one", "two", "three"]) {
-    await using h = await runtimeFixture({ archive: { folder }, store });
+    await using h = await runtimeFixture({ archive: { folder }, ...kept });
     await h.runtime.invoke({ tool: "echo", arguments: { to } }, base);
     await h.runtime.invoke({ tool: "mail", arguments: { to } }, base);
     expect(await differences(h.runtime, new RunFolder(folder, "run_1"))).toEqual([]);
@@ -251,13 +252,13 @@ it("keeps the whole path of a call that a person was asked about", async () => {
 });
 
 it("records a previewed call as blocked with `preview_only`, from the call and from the audit log alike", async () => {
-  const store = `sqlite:${join(runsFolder(), "postern.db")}`;
+  const kept = storeIn(join(runsFolder(), "postern.db"));
   const said = [];
   const folders = [runsFolder(), runsFolder()];
   const atTheBeginning = JSON.stringify({ up_to: 0 }); // the second has only the log to go by
   writeFileSync(join(folders[1] ?? "", ".position.json"), atTheBeginning);
   for (const folder of folders) {
-    await using h = await runtimeFixture({ archive: { folder }, store, autonomy: "A0" });
+    await using h = await runtimeFixture({ archive: { folder }, ...kept, autonomy: "A0" });
     if (said.length === 0) await h.runtime.invoke({ tool: "mail", arguments: { to: "ann" } }, base);
     await h.runtime.runs?.flush();
     const run = new RunFolder(folder, "run_1");
@@ -271,10 +272,10 @@ it("records a previewed call as blocked with `preview_only`, from the call and f
 
 it("counts a call that ran once, however often it is sent, and separately those that ran nothing", async () => {
   const folder = runsFolder();
-  const store = `sqlite:${join(runsFolder(), "postern.db")}`;
+  const kept = storeIn(join(runsFolder(), "postern.db"));
   const counts = { started: 2, completed: 1, failed: 1, blocked: 1, waiting: 0, replayed: 3 };
   {
-    await using h = await runtimeFixture({ archive: { folder }, store });
+    await using h = await runtimeFixture({ archive: { folder }, ...kept });
     const wobbly: Tool = {
       ...safe,
       name: "wobbly",
@@ -290,7 +291,7 @@ it("counts a call that ran once, however often it is sent, and separately those 
     await h.runtime.runs?.flush();
     expect(await h.runtime.runs?.get({ runId: "run_1" })).toMatchObject({ counts });
   }
-  await using again = await runtimeFixture({ archive: { folder }, store });
+  await using again = await runtimeFixture({ archive: { folder }, ...kept });
   expect(await again.runtime.runs?.get({ runId: "run_1" })).toMatchObject({ counts });
 });
 

@@ -8,8 +8,8 @@ import {
   suspend,
   type ToolOutcome,
 } from "../../packages/postern/src/index.ts";
-import { newStore, storeKinds } from "../fakes/own-folder.ts";
 import { type ProbeTool, probe } from "../fakes/probe.ts";
+import { newStore, storeKinds } from "../fakes/story-store.ts";
 
 const principal = { tenant: "default", agent: "a" };
 const earlier: CallContext = { principal, runId: "r1", toolCallId: "call_0", turn: "t1" };

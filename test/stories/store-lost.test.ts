@@ -17,7 +17,7 @@ function fixtureIn(folder: string, log?: (problem: string) => void): Promise<Run
 
 async function healthOf(runtime: Runtime): Promise<readonly [number, unknown]> {
   await using web = await httpFixture(runtime);
-  const response = await web.ask("/healthz");
+  const response = await web.ask("/healthz", { as: "operator" });
   return [response.status, await response.json()];
 }
 

@@ -1,4 +1,5 @@
 /** Requests for approval: read, decided, compared. */
+import { largestBatch } from "@postern/core";
 import type { ApprovalPageView, ApprovalView, DecisionVerb } from "@postern/core/contract";
 import { canonical } from "../kit/canonical.ts";
 import { type Answer, ask, type Sent } from "./client.ts";
@@ -11,7 +12,6 @@ export type {
   ArtifactView,
   DecisionVerb,
   PreviewView,
-  WaitingCounts,
 } from "@postern/core/contract";
 
 export type Arguments = ApprovalView["what"]["arguments"];
@@ -23,10 +23,6 @@ export function approvalsOf({ approvals }: ApprovalPageView): readonly ApprovalV
 
 export function idOf({ approval_id }: ApprovalView): string {
   return approval_id;
-}
-
-export function listPending(where: Sent<"GET /v1/approvals">, signal?: AbortSignal): Promise<ApprovalPageView> {
-  return ask("GET /v1/approvals", { state: "pending", limit: 200, ...where }, signal);
 }
 
 export function readApproval(id: string, signal?: AbortSignal): Promise<ApprovalView> {
@@ -66,6 +62,32 @@ export async function decideMany(
     reason,
     expected_digests: Object.fromEntries(digests),
   });
+}
+
+/**
+ * Denies all that waits of a run, a tool and a risk, and came before a moment: page by page, until none is left.
+ * @param untilMs wall clock of the server
+ */
+export async function denyAll(
+  where: Readonly<{ run_id: string; tool: string; risk: ApprovalView["risk_level"] }>,
+  untilMs: number,
+  reason?: string | undefined,
+): Promise<{ readonly denied: number; readonly problem: string | undefined }> {
+  let denied = 0;
+  let problem: string | undefined;
+  let after: string | undefined;
+  do {
+    const page = await ask("GET /v1/approvals", { state: "pending", limit: largestBatch, ...where, after });
+    const meant = page.approvals.filter((one) => mayDecide(one, "deny") && Date.parse(one.created_at) <= untilMs);
+    // The server decides those together that have the same action and reasons.
+    for (const group of Map.groupBy(meant, ({ what, why }) => canonical([what.action, why])).values()) {
+      const { answers } = await decideMany(group, "denied", reason);
+      denied += answers.filter(({ decided }) => decided).length;
+      problem = answers.find(({ decided }) => !decided)?.error?.message ?? problem;
+    }
+    after = page.next_after;
+  } while (after !== undefined);
+  return { denied, problem };
 }
 
 /** `everything__echo` is `echo` of the server `everything`. A tool of Postern's own has no server. */

@@ -10,7 +10,20 @@ export function withCommandName(sentence: string): string {
   return sentence.replaceAll("`postern ", () => `\`${command} `);
 }
 
-/** Why a call was refused. The text of a tool that failed stays as it is. */
+/** A sentence of the server as a person reads it: of this request, without its id and without signs of code. */
+export function plainSentence(sentence: string): string {
+  return withCommandName(sentence)
+    .replaceAll(/(?:The|the) (?:approval|request) `apr_[\w-]+`/g, (found) =>
+      found.startsWith("T") ? "This request" : "this request",
+    )
+    .replaceAll(/`apr_[\w-]+`/g, "this request")
+    .replaceAll(/`([^`]+)`/g, "“$1”");
+}
+
+/** Refusals with the words of a tool, or of a person who denied the call. */
+const saidByOthers: ReadonlySet<unknown> = new Set(["tool_failed", "approval_denied"]);
+
+/** Why a call was refused. What others said stays as it is. */
 export function refusalText(code: string | undefined, message: string): string {
-  return code === "tool_failed" ? message : withCommandName(message);
+  return saidByOthers.has(code) ? message : plainSentence(message);
 }

@@ -5,6 +5,11 @@ import { type Answer, askRoute, type RouteName, type Sent } from "./client.ts";
 
 type AnswerOptions<Value> = Pick<UseQueryOptions<Value>, "enabled" | "placeholderData" | "refetchInterval">;
 
+/** Of an answer that is kept fresh. */
+export function queryKeyOf<Name extends RouteName>(name: Name, sent: Sent<Name>): readonly unknown[] {
+  return ["live", name, sent];
+}
+
 /** The answer of a route. @param options of the query */
 export function useAnswer<Name extends RouteName>(
   name: Name,
@@ -13,7 +18,7 @@ export function useAnswer<Name extends RouteName>(
 ): UseQueryResult<Answer<Name>> {
   return useQuery<Answer<Name>>({
     ...options,
-    queryKey: ["live", name, sent],
+    queryKey: queryKeyOf(name, sent),
     queryFn: async ({ signal }) => (await askRoute(name, sent as object, signal)) as Answer<Name>,
   });
 }
@@ -61,6 +66,9 @@ export function usePages<Name extends RouteName, Row>(
       return after !== undefined ? { after } : before !== undefined ? { before } : undefined;
     },
     enabled,
+    // What was found stays until the answer to the next words is here.
+    placeholderData: (before, query) =>
+      query !== undefined && isSameBut("search", query.queryKey, [name, sent]) ? before : undefined,
     ...(isFixed && { staleTime: Number.POSITIVE_INFINITY }),
   });
   const rows = useMemo(() => {
@@ -73,6 +81,11 @@ export function usePages<Name extends RouteName, Row>(
   const again = useCallback(() => void refetch(), [refetch]);
   const pages: readonly Answer<Name>[] = data?.pages ?? [];
   return { rows, first: pages[0], last: pages.at(-1), error, again, more, hasMore: hasNextPage, isReading: isFetching };
+}
+
+function isSameBut(member: string, [, ...key]: readonly unknown[], other: readonly unknown[]): boolean {
+  const without = (name: string, value: unknown): unknown => (name === member ? undefined : value);
+  return JSON.stringify(key, without) === JSON.stringify(other, without);
 }
 
 /** Reads further pages as long as `isWanting`, until one fails. Returns whether it still reads. */

@@ -49,23 +49,54 @@ export function RiskBadge({ risk }: { readonly risk: string }): ReactNode {
   );
 }
 
-/** States of calls, requests, grants and runs, outcomes of events, verdicts. Any other state is neutral. */
-const states: readonly (readonly [tone: Tone, states: readonly string[]])[] = [
-  ["safe", ["ok", "approved", "used", "modified", "passed", "success", "ALLOW"]],
-  ["accent", ["pending", "held", "suspended", "approved, not sent again", "attempted", "queued", "CONFIRM"]],
-  ["medium", ["unknown", "timeout", "expired", "suppressed", "PREVIEW"]],
-  ["high", ["denied", "refused", "blocked", "RAISE"]],
-  ["critical", ["failed", "error", "failure", "BLOCK", "DENY"]],
-];
+/** Each state of calls, requests, runs, events and verdicts: one word and one colour on all screens. Any other is neutral. */
+const states = new Map<string, readonly [tone: Tone, word: string]>([
+  // Calls.
+  ["ok", ["safe", "ran ok"]],
+  ["attempted", ["accent", "running"]],
+  ["queued", ["accent", "queued"]],
+  ["suspended", ["accent", "suspended"]],
+  ["held", ["accent", "waiting"]],
+  ["ready", ["accent", "approved, not run yet"]],
+  ["unknown", ["medium", "unknown"]],
+  ["timeout", ["medium", "timed out"]],
+  ["refused", ["high", "blocked"]],
+  ["failed", ["critical", "failed"]],
+  ["error", ["critical", "failed"]],
+  // Requests.
+  ["pending", ["accent", "waiting"]],
+  ["approved", ["safe", "approved"]],
+  ["modified", ["safe", "approved as edited"]],
+  ["denied", ["high", "denied"]],
+  ["expired", ["medium", "expired"]],
+  // Runs.
+  ["waiting", ["accent", "waiting"]],
+  ["completed", ["safe", "completed"]],
+  // Events.
+  ["success", ["safe", "success"]],
+  ["failure", ["critical", "failure"]],
+  ["suppressed", ["medium", "suppressed"]],
+  // Verdicts and what a rule does.
+  ["ALLOW", ["safe", "allowed"]],
+  ["CONFIRM", ["accent", "needs approval"]],
+  ["PREVIEW", ["medium", "preview"]],
+  ["BLOCK", ["high", "blocked"]],
+  ["DENY", ["high", "denied"]],
+  ["RAISE", ["high", "raises the risk"]],
+]);
 
-type StateBadgeProps = Readonly<{ state: string; word?: string | undefined; title?: string | undefined }>;
+/** The word for a state, as it is read within a sentence too. */
+export function stateWord(state: string): string {
+  return states.get(state)?.[1] ?? state;
+}
 
-/** @param word shown instead of the state */
-export function StateBadge({ state, word, title }: StateBadgeProps): ReactNode {
-  const [tone] = states.find(([, words]) => words.includes(state)) ?? ["neutral" as const];
+type StateBadgeProps = Readonly<{ state: string; title?: string | undefined }>;
+
+export function StateBadge({ state, title }: StateBadgeProps): ReactNode {
+  const [tone, word] = states.get(state) ?? (["neutral", state] as const);
   return (
     <Badge tone={tone} title={title}>
-      {word ?? (state === "attempted" ? "running" : state)}
+      {word}
     </Badge>
   );
 }

@@ -4,7 +4,14 @@ import { Button } from "./button.tsx";
 import { Icon } from "./icons.tsx";
 import { Text } from "./text.tsx";
 
-export function Copy({ text, label }: { readonly text: string; readonly label: string }): ReactNode {
+type CopyProps = Readonly<{
+  text: string;
+  label: string;
+  /** Beside the icon; part of the label. */
+  word?: string;
+}>;
+
+export function Copy({ text, label, word }: CopyProps): ReactNode {
   const [copied, setCopied] = useState(false);
   const copy = async (): Promise<void> => {
     try {
@@ -21,9 +28,10 @@ export function Copy({ text, label }: { readonly text: string; readonly label: s
       title={copied ? "Copied" : label}
       aria-label={copied ? "Copied" : label}
       onClick={() => void copy()}
-      className="inline-grid size-6 place-items-center rounded text-ink-3 hover:bg-hover hover:text-ink"
+      className="inline-flex h-6 min-w-6 items-center justify-center gap-1 rounded px-1 text-ink-3 hover:bg-hover hover:text-ink"
     >
       <Icon name={copied ? "check" : "copy"} size={13} />
+      {word}
     </button>
   );
 }

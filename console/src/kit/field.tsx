@@ -1,4 +1,4 @@
-import { type ComponentProps, type ReactElement, type ReactNode, useId } from "react";
+import { type ComponentProps, type ReactElement, type ReactNode, useId, useRef, useState } from "react";
 import { classNames } from "./class-names.ts";
 
 interface ControlAttributes {
@@ -170,18 +170,51 @@ export function Toggle({ isOn, title, onClick, children }: ToggleProps): ReactNo
   );
 }
 
-type SearchInputProps = Readonly<{ label?: string | undefined; words: string; onChange: (words: string) => void }> &
-  Pick<ComponentProps<"input">, "id" | "placeholder" | "className" | "onBlur">;
+type TypedSearchProps = Pick<ComponentProps<"input">, "id" | "placeholder" | "className"> &
+  Readonly<{
+    label?: string | undefined;
+    /** As they are searched for. */
+    words: string | undefined;
+    onWords: (words: string | undefined) => void;
+  }>;
 
-export function SearchInput({ label, words, onChange, className, ...rest }: SearchInputProps): ReactNode {
+const typingMs = 250;
+
+/** Searches a moment after the last letter, and at once at Enter. */
+export function TypedSearch({ words = "", onWords, label, className, ...rest }: TypedSearchProps): ReactNode {
+  const [typed, setTyped] = useState(words);
+  const [last, setLast] = useState(words);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  if (last !== words) {
+    setLast(words);
+    setTyped(words); // by a link, or by going back
+  }
+  const search = (text: string): void => {
+    clearTimeout(timer.current);
+    const wanted = text.trim();
+    if (wanted !== words) onWords(wanted === "" ? undefined : wanted);
+  };
+  const type = (text: string): void => {
+    setTyped(text);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(search, typingMs, text);
+  };
   return (
-    <input
-      {...rest}
-      type="search"
-      className={classNames("input", className)}
-      aria-label={label}
-      value={words}
-      onChange={({ target }) => onChange(target.value)}
-    />
+    <form
+      className="contents"
+      onSubmit={(event) => {
+        event.preventDefault();
+        search(typed);
+      }}
+    >
+      <input
+        {...rest}
+        type="search"
+        aria-label={label}
+        className={classNames("input", className)}
+        value={typed}
+        onChange={({ target }) => type(target.value)}
+      />
+    </form>
   );
 }

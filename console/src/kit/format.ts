@@ -40,6 +40,11 @@ export function duration(ms: number): string {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
+/** For what counts down: seconds are said only in the last five minutes. */
+export function coarse(ms: number): string {
+  return ms < 300_000 || ms >= 3_600_000 ? duration(ms) : `${Math.floor(ms / 60_000)} min`;
+}
+
 export function maybeDuration(ms: number | undefined): string {
   return ms === undefined ? "–" : duration(ms);
 }

@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from "react";
+import { Fragment, type ReactNode, useState } from "react";
 import { Text } from "./text.tsx";
 
 /**
@@ -7,7 +7,7 @@ import { Text } from "./text.tsx";
  */
 export function Json({ value }: { readonly value: unknown }): ReactNode {
   return (
-    <pre className="mono overflow-x-auto rounded-md bg-sunken px-3 py-2 leading-relaxed whitespace-pre-wrap">
+    <pre className="mono overflow-x-auto rounded-md bg-sunken px-3 py-2 leading-relaxed whitespace-pre-wrap in-[.bg-sunken]:bg-canvas">
       <Value value={value} indent={0} room={mostValues} />
     </pre>
   );
@@ -55,7 +55,9 @@ function Members({ open, close, members, indent, room }: MembersProps): ReactNod
           {name !== undefined && (
             <>
               <span className="text-ink-2">
-                <Text>{JSON.stringify(name)}</Text>
+                {'"'}
+                <Escaped text={name} />
+                {'"'}
               </span>
               {": "}
             </>
@@ -78,6 +80,28 @@ function Members({ open, close, members, indent, room }: MembersProps): ReactNod
   );
 }
 
+/** What JSON writes as an escape with letters. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for; DEL and later controls stay bare
+const escaped = /([\u0000-\u001f\p{Cs}]+)/u;
+
+/**
+ * Escapes as JSON has them; what JSON leaves bare (bidi marks, zero widths) is marked by Text. Each line is isolated, so
+ * that its direction moves nothing else, and no letter of an escape counts to the word beside it.
+ */
+function Escaped({ text }: { readonly text: string }): ReactNode {
+  const parts = text.split(escaped);
+  return parts.map((part, at) => {
+    if (part === "") return null;
+    const shown = JSON.stringify(part).slice(1, -1);
+    if (at % 2 === 1) return <Fragment key={at}>{shown}</Fragment>;
+    return (
+      <Text key={at} limit={Number.POSITIVE_INFINITY}>
+        {shown}
+      </Text>
+    );
+  });
+}
+
 const mostCharacters = 2_000;
 const mostOpened = 100_000;
 
@@ -88,10 +112,9 @@ function LongString({ value }: { readonly value: string }): ReactNode {
   const left = value.length - mostOpened;
   return (
     <span className="text-safe">
-      {/* Escapes as JSON has them; what JSON leaves bare (bidi marks, zero widths) is marked by Text. */}
-      <Text limit={Number.POSITIVE_INFINITY}>
-        {isLong ? JSON.stringify(value.slice(0, most)).slice(0, -1) : JSON.stringify(value)}
-      </Text>
+      {'"'}
+      <Escaped text={isLong ? value.slice(0, most) : value} />
+      {!isLong && '"'}
       {isLong && all && (
         <span className="text-ink-3"> … {left.toLocaleString("en")} more characters: copy or download them</span>
       )}

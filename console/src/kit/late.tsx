@@ -1,8 +1,15 @@
 import { type ReactNode, useEffect, useState } from "react";
-import { toast } from "./toast.tsx";
+import { toast } from "./messages.ts";
 
 interface Closable {
   readonly onClose: () => void;
+}
+
+const parts = new Set<() => Promise<unknown>>();
+
+/** Loads what is not loaded yet, one after the other; what fails is loaded when it is opened. */
+export async function preloadLate(): Promise<void> {
+  for (const load of parts) await load().catch(() => undefined);
 }
 
 /**
@@ -11,6 +18,7 @@ interface Closable {
  */
 export function late<Props>(load: () => Promise<(props: Props) => ReactNode>): (props: Props & Closable) => ReactNode {
   let loaded: ((props: Props) => ReactNode) | undefined;
+  parts.add(load);
   return function Late(props: Props & Closable): ReactNode {
     const { onClose } = props;
     const [Part, setPart] = useState(() => loaded);

@@ -1,39 +1,41 @@
-import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { createLink } from "@tanstack/react-router";
+import type { ComponentProps, ReactNode } from "react";
 import { classNames } from "./class-names.ts";
+import { Icon } from "./icons.tsx";
 import { Text } from "./text.tsx";
-
-type TextLinkProps = Readonly<{
-  to: string;
-  search?: Readonly<Record<string, string>>;
-  onClick?: (() => void) | undefined;
-  children: ReactNode;
-}>;
+import { useRowStop } from "./virtual-list.tsx";
 
 /** A link within a sentence. */
-export function TextLink({ to, search, onClick, children }: TextLinkProps): ReactNode {
-  return (
-    // The router types a search only for a literal path.
-    <Link to={to} search={search as never} onClick={onClick} className="text-accent underline">
-      {children}
-    </Link>
-  );
-}
+export const TextLink = createLink(({ children, ...rest }: ComponentProps<"a">) => (
+  <a {...rest} className="text-accent underline">
+    {children}
+  </a>
+));
 
 export function RunLink({ id }: { readonly id: string }): ReactNode {
   return (
-    <TextLink to={`/runs/${encodeURIComponent(id)}`}>
+    <TextLink to="/runs/{-$run}" params={{ run: id }}>
       <Text className="mono">{id}</Text>
     </TextLink>
   );
 }
 
-type RowLinkProps = Readonly<{ to: string; isChosen: boolean; children: ReactNode }>;
+/** On a phone: from an entry back to its list. */
+export const BackLink = createLink(({ children, ...rest }: ComponentProps<"a">) => (
+  <a {...rest} className="flex items-center gap-1.5 border-b border-line bg-surface px-4 py-2.5 text-ink-2 lg:hidden">
+    <Icon name="back" /> {children}
+  </a>
+));
 
-export function RowLink({ to, isChosen, children }: RowLinkProps): ReactNode {
+type RowAnchorProps = ComponentProps<"a"> & { readonly isChosen: boolean };
+
+/** A row of a list. */
+export const RowLink = createLink(({ isChosen, children, ...rest }: RowAnchorProps) => {
+  const stop = useRowStop();
   return (
-    <Link
-      to={to}
+    <a
+      {...rest}
+      {...stop}
       aria-current={isChosen ? "true" : undefined}
       className={classNames(
         "grid gap-1 border-b border-line px-4 py-2.5 -outline-offset-2",
@@ -41,9 +43,9 @@ export function RowLink({ to, isChosen, children }: RowLinkProps): ReactNode {
       )}
     >
       {children}
-    </Link>
+    </a>
   );
-}
+});
 
 type ToolNameProps = Readonly<{ tool: string; action: string; className?: string }>;
 

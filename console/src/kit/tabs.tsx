@@ -1,21 +1,22 @@
 import { type KeyboardEvent, type ReactNode, useId, useRef } from "react";
 import { classNames } from "./class-names.ts";
 
-export interface Tab {
-  readonly id: string;
+export interface Tab<Id extends string = string> {
+  readonly id: Id;
   readonly label: ReactNode;
 }
 
-type TabsProps = Readonly<{
+type TabsProps<Id extends string> = Readonly<{
   label: string;
-  tabs: readonly Tab[];
-  selected: string;
-  onSelect: (id: string) => void;
+  tabs: readonly Tab<Id>[];
+  selected: Id;
+  onSelect: (id: Id) => void;
   children: ReactNode;
 }>;
 
 /** Tabs of the ARIA pattern: arrow keys move, one tab is in the tab order. The child is the panel. */
-export function Tabs({ label, tabs, selected, onSelect, children }: TabsProps): ReactNode {
+export function Tabs<Id extends string>(props: TabsProps<Id>): ReactNode {
+  const { label, tabs, selected, onSelect, children } = props;
   const name = useId();
   const list = useRef<HTMLDivElement>(null);
   const move = (event: KeyboardEvent): void => {

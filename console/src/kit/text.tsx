@@ -73,7 +73,8 @@ export function Text({ children = "", lines = false, limit = long, className }: 
     <bdi
       className={classNames(
         shown.length > long ? "break-all" : "wrap-anywhere",
-        lines ? "whitespace-pre-wrap" : "[white-space-collapse:preserve]",
+        // Each line has the direction of its own first letter.
+        lines ? "whitespace-pre-wrap [unicode-bidi:plaintext]" : "[white-space-collapse:preserve]",
         className,
       )}
     >

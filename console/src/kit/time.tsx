@@ -1,7 +1,7 @@
 import { type ReactNode, useSyncExternalStore } from "react";
 import { serverNow } from "../api/server-time.ts";
 import { classNames } from "./class-names.ts";
-import { duration, relative } from "./format.ts";
+import { coarse, relative } from "./format.ts";
 
 /** One tick a second for all who show time, and none while nothing does or the page is hidden. */
 const listeners = new Set<() => void>();
@@ -62,7 +62,7 @@ export function TimeLeft({ until }: { readonly until: string | number }): ReactN
       title={`Until ${new Date(until).toLocaleString("en-GB")}`}
       className={classNames("tabular whitespace-nowrap", look)}
     >
-      {leftMs <= 0 ? "expired" : duration(Math.max(1_000, leftMs))}
+      {leftMs <= 0 ? "expired" : coarse(Math.max(1_000, leftMs))}
     </time>
   );
 }

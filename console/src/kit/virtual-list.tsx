@@ -1,13 +1,23 @@
-import { type ReactNode, type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { defaultRangeExtractor, type Range, useVirtualizer } from "@tanstack/react-virtual";
+import {
+  createContext,
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+  use,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 import { classNames } from "./class-names.ts";
-import { type Anchor, anchorAt, placesOf, type RowPlaces, scrollFor, scrollInto } from "./row-places.ts";
-
-/** Rows drawn above and below what is in sight. */
-const overscan = 8;
 
 export interface VirtualListProps<Row> {
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
+  /** Its main control takes `useRowStop()`. */
   readonly row: (row: Row) => ReactNode;
   /** Pixels, until a row is measured. */
   readonly estimate: number;
@@ -21,57 +31,79 @@ export interface VirtualListProps<Row> {
   readonly isHead?: (row: Row) => boolean;
 }
 
+interface RowStop {
+  readonly tabIndex?: 0 | -1;
+  readonly "data-stop"?: "";
+}
+
+const stops = { in: { tabIndex: 0, "data-stop": "" }, out: { tabIndex: -1, "data-stop": "" } } as const;
+const RowStopContext = createContext<RowStop>({});
+
+/** For the main control of a row: one row of the list is in the tab order, and arrow keys move from row to row. */
+export function useRowStop(): RowStop {
+  return use(RowStopContext);
+}
+
 /**
  * A list of any length: only what is in sight is in the page. It fills its parent, which needs a height. Rows that come
- * or go above do not move what is read; at the very top, new rows are shown. It is our own code, because the virtual
- * list of TanStack adds 10 kB to the 150 kB of script that the page may load.
+ * or go above do not move what is read; at the very top, new rows are shown.
  */
 export function VirtualList<Row>(props: VirtualListProps<Row>): ReactNode {
   const { rows, keyOf, row, estimate, selected, onEnd, label, after, isHead } = props;
   const keys = useMemo(() => rows.map(keyOf), [rows, keyOf]);
-  const { scroller, list, places, seen, look } = usePlaces(keys, estimate);
-  const first = Math.max(0, places.rowAt(seen.fromPx) - overscan);
-  const end = Math.min(rows.length, places.rowAt(seen.fromPx + seen.px) + overscan + 1);
-  const head =
-    isHead === undefined ? -1 : rows.findLastIndex((item, at) => at <= places.rowAt(seen.fromPx) && isHead(item));
-  const drawn = Array.from({ length: end - first }, (_, i) => first + i);
-  if (head !== -1 && head < first) drawn.unshift(head);
-  const headPx = head === -1 ? 0 : places.top(head + 1) - places.top(head);
-  useSelected(scroller, { places, at: selected, headPx });
+  const scroller = useRef<HTMLElement>(null);
+  const headAt = (from: number): number =>
+    isHead === undefined ? -1 : rows.findLastIndex((item, at) => at <= from && isHead(item));
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => estimate,
+    getItemKey: useCallback((at: number) => keys[at] ?? at, [keys]),
+    overscan: 8,
+    rangeExtractor: (range: Range) => {
+      const head = headAt(range.startIndex);
+      const drawn = defaultRangeExtractor(range);
+      return head === -1 || drawn.includes(head) ? drawn : [head, ...drawn];
+    },
+    scrollPaddingStart: isHead === undefined ? 0 : 48, // what is moved to is not under a heading
+    scrollPaddingEnd: 56, // the next row is seen in part
+  });
+  const drawn = virtual.getVirtualItems();
+  const end = (drawn.at(-1)?.index ?? -1) + 1;
+  useAnchor(virtual, keys, scroller);
+  useSelected(virtual, selected, selected === undefined ? undefined : keys[selected]);
+  const { stop, onKeyDown, onFocus } = useArrows(virtual, { keys, selected, scroller });
   useEffect(() => {
     if (end >= rows.length - 20) onEnd?.();
   }, [end, rows.length, onEnd]);
+  const [first, second] = drawn;
+  const isAlone = first !== undefined && second !== undefined && second.index > first.index + 1; // a heading of rows below
+  const top = isAlone ? second.start - first.size : (first?.start ?? 0);
   return (
     <section
       ref={scroller}
       aria-label={label}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-      tabIndex={0}
-      onScroll={look}
+      onKeyDown={onKeyDown}
+      onFocus={onFocus}
       className={classNames(
         "h-full overflow-y-auto overscroll-contain [overflow-anchor:none]",
-        isHead !== undefined && "scroll-pt-12", // what is tabbed to is not under a heading
+        isHead !== undefined && "scroll-pt-12",
       )}
     >
-      <ul
-        ref={list}
-        style={{
-          paddingTop: places.top(first) - (drawn[0] === head && head < first ? headPx : 0),
-          paddingBottom: places.top(rows.length) - places.top(end),
-        }}
-      >
-        {drawn.map((at) => {
-          const item = rows[at];
+      <ul style={{ paddingTop: top, paddingBottom: virtual.getTotalSize() - (drawn.at(-1)?.end ?? 0) }}>
+        {drawn.map(({ index, key }) => {
+          const item = rows[index];
           if (item === undefined) return null;
           return (
             <li
-              key={keys[at]}
-              data-row={keys[at]}
+              key={key}
+              ref={virtual.measureElement}
+              data-index={index}
               aria-setsize={rows.length}
-              aria-posinset={at + 1}
+              aria-posinset={index + 1}
               className={isHead?.(item) === true ? "sticky top-0 z-10" : undefined}
             >
-              {row(item)}
+              <RowStopContext value={index === stop ? stops.in : stops.out}>{row(item)}</RowStopContext>
             </li>
           );
         })}
@@ -81,78 +113,80 @@ export function VirtualList<Row>(props: VirtualListProps<Row>): ReactNode {
   );
 }
 
-/** Measures the drawn rows, and keeps the visible row in place when rows above it come, go or grow. */
-function usePlaces(keys: readonly string[], guessPx: number) {
-  const scroller = useRef<HTMLElement>(null);
-  const list = useRef<HTMLUListElement>(null);
-  const [heights, setHeights] = useState<{ readonly known: Map<string, number> }>(() => ({ known: new Map() }));
-  /** The scrolled position and the visible height. */
-  const [seen, setSeen] = useState({ fromPx: 0, px: 0 });
-  const places = useMemo(() => placesOf(keys, heights.known, guessPx), [keys, heights, guessPx]);
-  const anchor = useRef<Anchor>(undefined);
-  /** Reads the scrolled position. */
-  const look = (): void => {
+type Virtual = ReturnType<typeof useVirtualizer<HTMLElement, Element>>;
+
+/** Keeps the row at the top of what is in sight in its place when rows come or go above it. */
+function useAnchor(virtual: Virtual, keys: readonly string[], scroller: RefObject<HTMLElement | null>): void {
+  const anchor = useRef<{ readonly key: string | undefined; readonly pastPx: number }>(undefined);
+  const known = useRef(keys);
+  useLayoutEffect(() => {
     const element = scroller.current;
     if (element === null) return;
-    // Read once: the list may be scrolled before the state is made.
-    const { scrollTop: fromPx, clientHeight: px } = element;
-    anchor.current = anchorAt(places, fromPx);
-    setSeen((was) => (was.fromPx === fromPx && was.px === px ? was : { fromPx, px }));
-  };
-  const measure = (): void => {
-    if (list.current !== null && measured(list.current, heights.known)) setHeights(({ known }) => ({ known }));
-    look();
-  };
-  const latest = useRef(measure);
-  useLayoutEffect(() => {
-    latest.current = measure;
-    const element = scroller.current;
-    // A scroll without its event yet is not undone.
-    if (element !== null && element.scrollTop === seen.fromPx)
-      element.scrollTop = scrollFor(places, anchor.current, element.scrollTop);
-    measure();
+    const at = anchor.current?.key === undefined ? -1 : keys.indexOf(anchor.current.key);
+    const start = virtual.measurementsCache[at]?.start;
+    if (known.current !== keys && element.scrollTop > 0 && start !== undefined)
+      element.scrollTop = start + (anchor.current?.pastPx ?? 0);
+    known.current = keys;
+    const top = virtual.getVirtualItemForOffset(element.scrollTop);
+    anchor.current = top && { key: keys[top.index], pastPx: element.scrollTop - top.start };
   });
-  useEffect(() => {
-    const observer = new ResizeObserver(() => latest.current());
-    for (const { current } of [scroller, list]) if (current !== null) observer.observe(current);
-    return () => observer.disconnect();
-  }, []);
-  return { scroller, list, places, seen, look };
-}
-
-/** Whether a row has a new height. */
-function measured(list: HTMLUListElement, known: Map<string, number>): boolean {
-  let isNew = false;
-  for (const row of list.querySelectorAll<HTMLElement>(":scope > li")) {
-    const { height } = row.getBoundingClientRect();
-    const key = row.dataset["row"] ?? "";
-    if (known.get(key) === height) continue;
-    known.set(key, height);
-    isNew = true;
-  }
-  return isNew;
-}
-
-interface Selected {
-  readonly places: RowPlaces;
-  readonly at: number | undefined;
-  /** Height of the heading at the top. */
-  readonly headPx: number;
 }
 
 /** Scrolls a newly selected row into sight. */
-function useSelected(scroller: RefObject<HTMLElement | null>, selected: Selected): void {
-  const key = selected.at === undefined ? undefined : selected.places.keys[selected.at];
-  const latest = useRef(selected);
+function useSelected(virtual: Virtual, at: number | undefined, key: string | undefined): void {
+  const latest = useRef(at);
   useLayoutEffect(() => {
-    latest.current = selected;
+    latest.current = at;
   });
   useEffect(() => {
-    const element = scroller.current;
-    const { places, at, headPx } = latest.current;
-    if (element === null || at === undefined || key === undefined) return;
-    const seen = { fromPx: element.scrollTop + headPx, px: element.clientHeight - headPx };
-    const to = scrollInto(places, at, seen);
-    if (to !== seen.fromPx) element.scrollTop = to - headPx;
-  }, [key, scroller]);
+    if (key !== undefined && latest.current !== undefined) virtual.scrollToIndex(latest.current, { align: "auto" });
+  }, [key, virtual]);
+}
+
+interface ArrowsOptions {
+  readonly keys: readonly string[];
+  readonly selected: number | undefined;
+  readonly scroller: RefObject<HTMLElement | null>;
+}
+
+/** The row in the tab order: the one that had the focus, else the selected one, else the first in sight. */
+function useArrows(virtual: Virtual, { keys, selected, scroller }: ArrowsOptions) {
+  const [focused, setFocused] = useState<string>();
+  /** Gets the focus when it is drawn; a row without a control is passed over. */
+  const wanted = useRef<{ readonly at: number; readonly step: number }>(undefined);
+  const drawn = virtual.getVirtualItems();
+  const isDrawn = (at: number): boolean => drawn.some(({ index }) => index === at);
+  const stop = [focused === undefined ? -1 : keys.indexOf(focused), selected ?? -1].find(isDrawn);
+  useLayoutEffect(() => {
+    if (wanted.current === undefined) return;
+    const { at, step } = wanted.current;
+    const row = scroller.current?.querySelector(`[data-index="${at}"]`);
+    if (row === undefined || row === null) return;
+    wanted.current = undefined;
+    const control = row.querySelector<HTMLElement>("[data-stop]");
+    if (control !== null) control.focus({ preventScroll: true });
+    else if (keys[at + step] !== undefined) go(at + step, step);
+  });
+  const go = (at: number, step: number): void => {
+    wanted.current = { at, step };
+    setFocused(keys[at]);
+    virtual.scrollToIndex(at, { align: "auto" });
+  };
+  const onKeyDown = (event: KeyboardEvent<HTMLElement>): void => {
+    const { target, key } = event;
+    if (!(target instanceof Element) || !target.matches("[data-stop]")) return;
+    const from = indexOf(target);
+    const to = { ArrowDown: from + 1, ArrowUp: from - 1, Home: 0, End: keys.length - 1 }[key];
+    if (to === undefined) return;
+    event.preventDefault();
+    go(Math.min(keys.length - 1, Math.max(0, to)), to < from ? -1 : 1);
+  };
+  const onFocus = ({ target }: { readonly target: EventTarget }): void => {
+    if (target instanceof Element && target.matches("[data-stop]")) setFocused(keys[indexOf(target)]);
+  };
+  return { stop: stop ?? virtual.range?.startIndex ?? 0, onKeyDown, onFocus };
+}
+
+function indexOf(control: Element): number {
+  return Number(control.closest("[data-index]")?.getAttribute("data-index") ?? -1);
 }

@@ -105,6 +105,7 @@ class Connection {
 
   #take({ event, id, data }: { readonly event: string; readonly id: string; readonly data: string }): void {
     if (id !== "") this.#lastId = id;
+    if (event === "end") return; // Postern stops: the connection ends too, and is opened again
     if (event === "reset") this.#publish({ kind: "reset", id });
     else if (data === "") this.#become(this.#state);
     else {

@@ -43,7 +43,7 @@ export function useNotifications(): void {
     ({ type, approval_id: id }) => {
       const title = titles.get(type);
       if (title === undefined || id === undefined) return;
-      const open = (): void => void navigate({ to: "/approvals/$id", params: { id } });
+      const open = (): void => void navigate({ to: "/approvals/{-$request}", params: { request: id } });
       if (!document.hidden) {
         if (type !== "gate.required") void ifMine(id, ({ what }) => toast(`${title}: ${plain(what.tool)}.`));
       } else if (hasConnection() && notifyingNow() === "on")

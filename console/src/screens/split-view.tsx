@@ -1,21 +1,18 @@
-import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { classNames, Icon, SearchInput, Skeleton, VirtualList, type VirtualListProps } from "../kit/index.ts";
+import { classNames, Skeleton, TypedSearch, VirtualList, type VirtualListProps } from "../kit/index.ts";
 
 type SplitViewProps = Readonly<{
   list: ReactNode;
   /** Undefined when nothing is chosen. */
   detail: ReactNode | undefined;
-  /** The list's own path. */
-  home: string;
-  /** The label of the link back to the list. */
-  back: string;
+  /** The link back to the list, on a phone. */
+  back: ReactNode;
   /** Shown on a wide screen when nothing is chosen. */
   nothing: ReactNode;
 }>;
 
 /** A list and its chosen entry: side by side on a wide screen, one after the other on a phone. */
-export function SplitView({ list, detail, home, back, nothing }: SplitViewProps): ReactNode {
+export function SplitView({ list, detail, back, nothing }: SplitViewProps): ReactNode {
   const isChosen = detail !== undefined;
   return (
     <div className="grid h-full min-h-0 grid-cols-1 grid-rows-1 lg:grid-cols-[minmax(18rem,22rem)_minmax(0,1fr)]">
@@ -23,14 +20,7 @@ export function SplitView({ list, detail, home, back, nothing }: SplitViewProps)
         {list}
       </div>
       <div className={classNames("flex min-h-0 min-w-0 flex-col", !isChosen && "max-lg:hidden")}>
-        {isChosen && (
-          <Link
-            to={home}
-            className="flex items-center gap-1.5 border-b border-line bg-surface px-4 py-2.5 text-ink-2 lg:hidden"
-          >
-            <Icon name="back" /> {back}
-          </Link>
-        )}
+        {isChosen && back}
         {isChosen ? detail : nothing}
       </div>
     </div>
@@ -39,8 +29,8 @@ export function SplitView({ list, detail, home, back, nothing }: SplitViewProps)
 
 interface SearchListProps<Row> extends VirtualListProps<Row> {
   readonly placeholder: string;
-  readonly words: string;
-  readonly onWords: (words: string) => void;
+  readonly words: string | undefined;
+  readonly onWords: (words: string | undefined) => void;
   /** Pages that may hold a match are being read. */
   readonly isReading?: boolean;
   /** Shown when there is no row. */
@@ -53,11 +43,11 @@ export function SearchList<Row>(props: SearchListProps<Row>): ReactNode {
   return (
     <div className="flex h-full min-h-0 flex-col">
       <div className="border-b border-line p-3">
-        <SearchInput
+        <TypedSearch
           label={`Search ${list.label.toLowerCase()}`}
           placeholder={placeholder}
           words={words}
-          onChange={onWords}
+          onWords={onWords}
         />
       </div>
       {isReading && <Skeleton rows={8} />}
@@ -72,11 +62,10 @@ export function SearchList<Row>(props: SearchListProps<Row>): ReactNode {
 }
 
 /** Whether each of the words occurs in one of the texts. */
-export function hasWords(texts: readonly (string | undefined)[], words: string): boolean {
-  if (words.trim() === "") return true;
+export function hasWords(texts: readonly (string | undefined)[], words = ""): boolean {
   const all = texts.join(" ").toLowerCase();
   return words
     .toLowerCase()
     .split(/\s+/)
-    .every((word) => all.includes(word));
+    .every((word) => all.includes(word)); // no word at all is in every text
 }

@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { classNames, Icon } from "../kit/index.ts";
-import { screens } from "../routes.tsx";
-import { usePendingCount } from "../screens/approvals/inbox.ts";
+import { classNames, Icon, number } from "../kit/index.ts";
+import { screens } from "../routes.ts";
+import { usePendingCount } from "../screens/approvals/requests.ts";
 
 /** At the side on a wide screen, at the bottom on a phone. */
 export function Navigation(): ReactNode {
@@ -30,9 +30,9 @@ export function Navigation(): ReactNode {
             >
               <Icon name={icon} size={17} />
               {label}
-              {path === "/approvals" && pending !== undefined && pending !== "0" && (
+              {path === "/approvals" && pending !== undefined && pending > 0 && (
                 <span className="tabular rounded-full bg-accent px-1.5 text-[0.7857rem] leading-[1.15rem] font-semibold text-on-accent max-lg:absolute max-lg:top-1 max-lg:left-[calc(50%+4px)] lg:ml-auto">
-                  {pending}
+                  {number(pending)}
                   <span className="sr-only"> pending</span>
                 </span>
               )}

@@ -1,12 +1,11 @@
-import { useQueryClient } from "@tanstack/react-query";
 import { Outlet } from "@tanstack/react-router";
-import { type ReactNode, useEffect, useRef, useState } from "react";
-import { readSince, sessionEnded, useSession } from "../api/index.ts";
+import { type ReactNode, useEffect, useState } from "react";
+import { useSession } from "../api/index.ts";
 import { ErrorState, Icon, Toasts } from "../kit/index.ts";
-import { openFeed, useFeed, useLiveState } from "../live/feed.ts";
+import { useLiveState } from "../live/feed.ts";
+import { useFreshness } from "../live/freshness.ts";
 import { useNotifications } from "../live/notifications.ts";
 import { useProgressKept } from "../live/progress.ts";
-import { useInboxKept } from "../screens/approvals/inbox.ts";
 import { SignInAgain, SignInScreen, WithoutRoles } from "../screens/sign-in/sign-in-screen.tsx";
 import { Navigation } from "./navigation.tsx";
 import { TopBar } from "./top-bar.tsx";
@@ -33,7 +32,6 @@ function Page({ userId }: { readonly userId: string | undefined }): ReactNode {
   const isSignedIn = userId !== undefined;
   useNotifications();
   useFreshness(userId);
-  useInboxKept(userId);
   useProgressKept();
   return (
     <div className="flex h-full flex-col lg:flex-row">
@@ -52,39 +50,6 @@ function Page({ userId }: { readonly userId: string | undefined }): ReactNode {
       {!isSignedIn && <SignInAgain />}
     </div>
   );
-}
-
-/** Events make what is shown fresh: at most twice a second, and not while the page is hidden. */
-function useFreshness(userId: string | undefined): void {
-  const client = useQueryClient();
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const isAll = useRef(false);
-  useEffect(() => {
-    if (userId === undefined) return undefined;
-    return openFeed({ userId, since: readSince(client) }, () => sessionEnded(client));
-  }, [userId, client]);
-  const refresh = (all: boolean): void => {
-    isAll.current ||= all;
-    timer.current ??= setTimeout(async () => {
-      await whenVisible();
-      const everything = isAll.current;
-      timer.current = undefined;
-      isAll.current = false;
-      void client.invalidateQueries({
-        predicate: ({ queryKey: [first] }) => first === "live" || (everything && first !== "session"),
-      });
-    }, 500);
-  };
-  useFeed(
-    // A progress event has all of it: there is nothing to read.
-    ({ type }) => type !== "tool_call.progressed" && refresh(false),
-    () => refresh(true),
-  );
-}
-
-function whenVisible(): Promise<void> | undefined {
-  if (!document.hidden) return undefined;
-  return new Promise((resolve) => document.addEventListener("visibilitychange", () => resolve(), { once: true }));
 }
 
 /** A short break is not shown. */

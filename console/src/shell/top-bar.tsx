@@ -1,12 +1,12 @@
 import { useLocation } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useState } from "react";
 import { useControls, useMay, useSession, useSignIn } from "../api/index.ts";
-import { Badge, Button, Dialog, Icon, type IconName, late, Text, TextLink, toast } from "../kit/index.ts";
+import { Badge, Button, Dialog, Icon, type IconName, late, number, Text, TextLink, toast } from "../kit/index.ts";
 import { type LiveState, useLiveState } from "../live/feed.ts";
 import { useNotifying } from "../live/notifications.ts";
-import { screens, unlisted } from "../routes.tsx";
+import { screens, unlisted } from "../routes.ts";
 import { useAlarms } from "../screens/alarms/use-alarms.ts";
-import { usePendingCount } from "../screens/approvals/inbox.ts";
+import { usePendingCount } from "../screens/approvals/requests.ts";
 import { chooseTheme, chosenTheme, type Theme } from "./theme.ts";
 
 const AlarmList = late(async () => (await import("../screens/alarms/alarms.tsx")).AlarmList);
@@ -17,7 +17,7 @@ export function TopBar(): ReactNode {
   const here = [...screens, ...unlisted].find(({ path }) => pathname === path || pathname.startsWith(`${path}/`));
   const pending = usePendingCount();
   useEffect(() => {
-    const count = pending === undefined || pending === "0" ? "" : `(${pending}) `;
+    const count = pending === undefined || pending === 0 ? "" : `(${number(pending)}) `;
     document.title = `${count}${here?.label ?? "Postern"} · Postern`;
   }, [pending, here]);
   return (
@@ -137,6 +137,7 @@ function ThemeButton(): ReactNode {
   return <IconButton icon={themeIcons[theme]} title={title} label={`${title}. Change it.`} onClick={change} />;
 }
 
+/** The browser's own popover: Escape and a press outside close it. */
 function Account(): ReactNode {
   const { session } = useSession();
   const may = useMay();
@@ -146,13 +147,21 @@ function Account(): ReactNode {
   if (session === null || session === undefined) return null;
   const { display_name } = session.user;
   return (
-    <details className="relative">
-      <summary className="flex h-8 list-none items-center gap-1.5 rounded-md px-2 text-ink-2 hover:bg-hover hover:text-ink">
+    <>
+      <button
+        type="button"
+        popoverTarget="account"
+        className="flex h-8 items-center gap-1.5 rounded-md px-2 text-ink-2 hover:bg-hover hover:text-ink"
+      >
         <Icon name="person" />
         <Text className="max-w-36 truncate max-sm:hidden">{display_name}</Text>
         <span className="sr-only">Your account</span>
-      </summary>
-      <div className="absolute right-0 z-40 mt-1 grid w-60 gap-2 rounded-lg border border-line bg-raised p-3 shadow-over">
+      </button>
+      <div
+        id="account"
+        popover="auto"
+        className="fixed inset-auto top-12 right-3 m-0 w-60 gap-2 rounded-lg border border-line bg-raised p-3 text-ink shadow-over open:grid grid-cols-[minmax(0,1fr)] max-sm:[&_button]:h-11"
+      >
         <div>
           <Text className="font-medium">{display_name}</Text>
           <p className="text-ink-2">
@@ -167,11 +176,19 @@ function Account(): ReactNode {
             {notifying === "on" ? "Turn notifications off" : "Notify me of requests"}
           </Button>
         )}
-        {may("tokens:own") && <TextLink to="/connections">Your connections</TextLink>}
+        {may("tokens:own") && (
+          <TextLink
+            to="/connections/{-$server}"
+            params={{ server: undefined }}
+            onClick={() => document.getElementById("account")?.hidePopover()}
+          >
+            Your connections
+          </TextLink>
+        )}
         <Button onClick={() => setIsChanging(true)}>Change your password…</Button>
         <Button onClick={() => void out().catch(({ message }: Error) => toast(message, "bad"))}>Sign out</Button>
       </div>
       {isChanging && <PasswordDialog onClose={() => setIsChanging(false)} />}
-    </details>
+    </>
   );
 }

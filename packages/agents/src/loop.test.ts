@@ -307,7 +307,7 @@ it("tells the model of a deferred tool once it was found, and lists all, some an
   const sent: string[] = [];
   await createAgent({ runtime, model, tools: [{ ...sender(sent), deferLoading: true }] }).run({ prompt: "Go." });
   expect(shown).toEqual([["tool_search"], ["send", "tool_search"], ["send", "tool_search"]]);
-  expect(read.slice(0, 3)).toEqual(["send: Sends.", "send: Sends.", expect.stringContaining("No tool has")]);
+  expect(read.slice(0, 3)).toEqual(["send: Sends.", "send: Sends.", expect.stringContaining("No tool fits")]);
   expect(JSON.parse(read[3] ?? "")).toMatchObject([{ name: "send", parameters: { required: ["to"] } }]);
   expect(sent).toEqual(["ada"]);
 });

@@ -223,6 +223,20 @@ it("shows found tools as they are declared", async () => {
   expect(JSON.parse(found)).toMatchObject([{ name: "odd", parameters: providerSchema(odd).parameters }]);
 });
 
+it("finds tools by words in any order and form, the best first", async () => {
+  await using runtime = await offering();
+  const made = { ...({ risk: "safe", effects: "read", idempotent: true } as const), execute: () => "" };
+  const define = (name: string, description: string) => runtime.tools.register({ ...made, name, description });
+  define("createPullRequest", "Opens a pull request.");
+  define("list_branches", "Lists branches, and which of them a pull request is made of.");
+  runtime.tools.register(toolSearch(runtime));
+  const { text: found } = await runtime.invoke({ tool: "tool_search", arguments: { query: "requests pull create" } });
+  expect(found.split("\n").map((line) => line.split(":")[0])).toEqual(["createPullRequest", "list_branches"]);
+  define("merge_pull_request", "Merges.");
+  const again = await runtime.invoke({ tool: "tool_search", arguments: { query: "merge" } });
+  expect(again.text).toContain("merge_pull_request: Merges.");
+});
+
 it("names what providers refuse", () => {
   expect(providerLimits(odd)).toContain("the property `$filter`");
   expect(providerLimits(forms)).toEqual(["`anyOf` at the top"]);

@@ -1,6 +1,6 @@
 /** The request of a model's call, as an adapter of an agent library finds and withdraws it. */
 import { describe, expect, it } from "vitest";
-import { newStore, storeKinds } from "../../../test/fakes/own-folder.ts";
+import { newStore, storeKinds } from "../../../test/fakes/story-store.ts";
 import { createRuntime } from "../../postern/src/runtime/create.ts";
 import { type AgentTools, openAgentTools, type ToolUse } from "./agent-tools.ts";
 

@@ -23,6 +23,12 @@ export function newCallId(now: number): string {
   return prefix + hex(count, 12);
 }
 
+/** When the arrival with this id came: wall clock, milliseconds. Undefined if it is not such an id. */
+export function arrivedAtOf(id: string): number | undefined {
+  const [, high, low] = /^call_([0-9a-f]{8})-([0-9a-f]{4})-7/.exec(id) ?? [];
+  return high === undefined || low === undefined ? undefined : Number.parseInt(high + low, 16);
+}
+
 /** Sortable by time and unguessable: `apr_…`, `run_…`. */
 export function newId(prefix: string): string {
   const digits = newTraceId();

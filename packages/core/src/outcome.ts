@@ -109,6 +109,8 @@ interface OutcomeFields {
   /** The text blocks, and a line for each link and each file elsewhere, joined by line breaks. */
   readonly text: string;
   readonly structured?: Json;
+  /** MCP's `_meta` of the result, for clients that know its keys. Models do not read it. */
+  readonly meta?: JsonObject;
   /** Digest of the whole result, when only its beginning is inline. */
   readonly artifact?: string;
   /** Present with `artifact`: how much of it the text shows. */

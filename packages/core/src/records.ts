@@ -37,12 +37,20 @@ export interface CallRecord {
   readonly image: string | undefined;
   /** Calls of later turns that this row answers too, the latest ones. Undefined: none. */
   readonly joined?: readonly ModelCall[];
+  /** The arrival that attempted it last. Undefined: the first one. */
+  readonly attemptedBy?: string;
   /** It was run by `resume`, so the model that asked has not read the outcome. */
   readonly unread?: true;
+  /** It was suspended: milliseconds that it had run before it went on last, and that it had waited since it was suspended first. */
+  readonly paused?: { readonly ranMs: number; readonly waitedMs: number };
+  /** `endedAt` is when its end was found or settled. When the tool ended is not known. */
+  readonly endUnseen?: true;
+  /** Wall clock, milliseconds: its arguments and its outcome were erased then. It still says that the call is not to run again. */
+  readonly erasedAt?: number;
 }
 
 /** What the end of a call changes in its row. */
-export type RowEnd = Pick<CallRecord, "state" | "outcome" | "retryable" | "image"> & {
+export type RowEnd = Pick<CallRecord, "state" | "outcome" | "retryable" | "image" | "endUnseen"> & {
   readonly endedAt: number;
   /** For a suspended call: the end of the approval that it waits for. */
   readonly aliveUntil?: number;
@@ -144,6 +152,8 @@ export interface ApprovalRecord {
   readonly previewBinds?: boolean;
   /** After an edit: the preview of `asked`. */
   readonly askedPreview?: Preview;
+  /** Wall clock, milliseconds: when the arrival that asked came. Undefined in older records. */
+  readonly arrivedAt?: number;
   /** Wall clock, milliseconds. */
   readonly requestedAt: number;
   readonly expiresAt: number;
@@ -180,6 +190,19 @@ export interface AddedDocument {
 }
 
 /** `writeId` comes back with the entry of the event in the change feed. */
+/**
+ * Past calls by their scopes: runs, principals, tenants. A store that several processes share has the last change of each
+ * scope. A claim loses if another process changed a scope that the claim was judged by, after the entry up to which this
+ * process knew it.
+ */
+export interface ClaimedPast {
+  /** The call belongs to these. */
+  readonly scopes: readonly string[];
+  readonly judgedBy: readonly string[];
+  /** `seq` of an entry of the log. */
+  readonly upTo: number;
+}
+
 export type StoreWrite = OneWrite & { readonly writeId?: string };
 
 type OneWrite =
@@ -202,12 +225,16 @@ type OneWrite =
       readonly addedDocument?: AddedDocument;
       readonly event: DurableEvent;
     }
-  /** `fresh`: the key is this arrival's own id, so no earlier row can exist. `use`: the approval that is spent by it. */
+  /**
+   * `fresh`: the key is this arrival's own id, so no earlier row can exist. `use`: the approval that is spent by it.
+   * `past`: the past calls that it is judged by and belongs to.
+   */
   | {
       readonly write: "claim";
       readonly record: CallRecord;
       readonly fresh: boolean;
       readonly use?: string;
+      readonly past?: ClaimedPast;
       readonly event: DurableEvent;
     }
   /**
@@ -221,6 +248,8 @@ type OneWrite =
       readonly end: RowEnd;
       readonly by?: string;
       readonly unspend?: string;
+      /** The scopes in which stricter rules hold from now on (`ClaimedPast`). */
+      readonly taints?: readonly string[];
       readonly event: DurableEvent;
     }
   | { readonly write: "note"; readonly event: DurableEvent }

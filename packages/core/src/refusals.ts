@@ -45,6 +45,13 @@ export const refusals = {
     message: "This session is closed.",
     next: "Finish with what you have.",
   },
+  draining: {
+    status: "error",
+    http: 503,
+    retry: "later",
+    message: "Postern stops or restarts, so the tool was not run; send the same call again in a few seconds.",
+    next: "Send the same call again in a few seconds.",
+  },
   paused: {
     status: "error",
     http: 503,

@@ -33,6 +33,7 @@ export const permissions = [
   "runs:read",
   "runs:write",
   "artifacts:read",
+  "artifacts:write",
   "events:read",
   "tools:read",
   "tools:approve",
@@ -48,9 +49,11 @@ export const permissions = [
   "alarms:write",
   "channels:read",
   "channels:write",
+  "metrics:read",
   "audit:read",
   "audit:sign",
   "audit:export",
+  "backups:make",
   "accounts:admin",
   "tokens:own",
   "session:own",
@@ -96,9 +99,11 @@ const table: Readonly<Record<Role, readonly Permission[]>> = {
     "alarms:write",
     "channels:read",
     "channels:write",
+    "metrics:read",
+    "backups:make",
   ],
   auditor: [...everyone, "audit:read", "audit:sign", "audit:export", "channels:read"],
-  admin: [...everyone, "accounts:admin", "channels:read"],
+  admin: [...everyone, "accounts:admin", "channels:read", "metrics:read"],
 };
 
 /** An agent may call, wait, and see its own calls. It never decides or administers, with any token. */
@@ -121,8 +126,10 @@ const installationWide: ReadonlySet<Permission> = new Set([
   "policy:write",
   "controls:write",
   "channels:write",
+  "metrics:read",
   "audit:sign",
   "audit:export",
+  "backups:make",
 ]);
 export const ownTenant = "default";
 

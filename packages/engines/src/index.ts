@@ -16,5 +16,19 @@ export type {
   SettledCall,
   ToolSketch,
 } from "@postern/core/sandbox";
-export type { AccessOptions, EngineSettings, FirecrackerOptions, KubernetesOptions } from "./known-engines.ts";
-export { defaultEngines, firecrackerDriver, knownEngines, kubernetesDriver, placedEngine } from "./known-engines.ts";
+export type {
+  AccessOptions,
+  EngineSettings,
+  FirecrackerOptions,
+  KubernetesOptions,
+  QemuOptions,
+} from "./known-engines.ts";
+export {
+  defaultEngines,
+  firecrackerDriver,
+  knownEngines,
+  kubernetesDriver,
+  placedEngine,
+  placedEngines,
+  qemuDriver,
+} from "./known-engines.ts";

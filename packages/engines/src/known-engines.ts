@@ -4,8 +4,9 @@ import type { SandboxDriver } from "@postern/core/sandbox";
 import type { FirecrackerOptions } from "./remote/firecracker/driver.ts";
 import type { AccessOptions } from "./remote/kubernetes/access.ts";
 import type { KubernetesOptions } from "./remote/kubernetes/driver.ts";
+import type { QemuOptions } from "./remote/qemu/driver.ts";
 
-export type { AccessOptions, FirecrackerOptions, KubernetesOptions };
+export type { AccessOptions, FirecrackerOptions, KubernetesOptions, QemuOptions };
 
 type ClosableDriver = SandboxDriver & AsyncDisposable;
 
@@ -25,14 +26,18 @@ export const knownEngines: ReadonlyMap<string, LoadEngine> = new Map<string, Loa
 /** In the order they are tried. Engines that are not in this list run only if `chains.engines` names them. */
 export const defaultEngines: readonly string[] = ["quickjs", "cpython", "pyodide"];
 
-/** The settings of engines that run on other machines. Such an engine is used only if `engines` names it. */
+/** The settings of engines that run on other machines, real or virtual. Such an engine is used only if `engines` names it. */
 export interface EngineSettings {
   readonly kubernetes?: KubernetesOptions;
   readonly firecracker?: FirecrackerOptions;
+  readonly qemu?: QemuOptions;
 }
 
 /** Puts the values of secrets in the place of their references in a text. */
 export type ResolveText = (text: string) => Promise<string>;
+
+/** The engines that need settings. */
+export const placedEngines: readonly (keyof EngineSettings)[] = ["kubernetes", "firecracker", "qemu"];
 
 /**
  * Returns undefined when no engine has this name.
@@ -40,7 +45,7 @@ export type ResolveText = (text: string) => Promise<string>;
  * @throws RuntimeFault `config_invalid` when its settings are missing, once it is loaded
  */
 export function placedEngine(name: string, settings: EngineSettings, resolve: ResolveText): LoadEngine | undefined {
-  const { kubernetes, firecracker } = settings;
+  const { kubernetes, firecracker, qemu } = settings;
   switch (name) {
     case "kubernetes":
       return async (clock) => {
@@ -50,6 +55,8 @@ export function placedEngine(name: string, settings: EngineSettings, resolve: Re
       };
     case "firecracker":
       return async (clock) => firecrackerDriver({ clock, ...(firecracker ?? unconfigured(name)) });
+    case "qemu":
+      return async (clock) => qemuDriver({ clock, ...(qemu ?? unconfigured(name)) });
     default:
       return undefined;
   }
@@ -68,6 +75,17 @@ function unconfigured(name: string): never {
 export async function firecrackerDriver(options: FirecrackerOptions): Promise<SandboxDriver & AsyncDisposable> {
   const { FirecrackerDriver } = await import("./remote/firecracker/driver.ts");
   return new FirecrackerDriver(options);
+}
+
+/**
+ * Python scripts in a virtual machine each, which QEMU runs in software or with KVM, for `chains.drivers`. It needs no
+ * rights.
+ *
+ * @public
+ */
+export async function qemuDriver(options: QemuOptions): Promise<SandboxDriver & AsyncDisposable> {
+  const { QemuDriver } = await import("./remote/qemu/driver.ts");
+  return new QemuDriver(options);
 }
 
 /**

@@ -52,6 +52,8 @@ it("the real command offers the configured roots, protects its own data, and arc
 
   write("files:\n  enabled: true\n  roots:\n    here: { path: . }\n");
   expect(await cli.run("tools", "list")).toMatchObject({ code: 1, err: expect.stringContaining("Postern's own data") });
+  write("results:\n  folder: docs\nfiles:\n  enabled: true\n  roots:\n    docs: { path: docs }\n");
+  expect(await cli.run("tools", "list")).toMatchObject({ code: 1, err: expect.stringContaining("Postern's own data") });
   write("data: ../elsewhere\nfiles:\n  enabled: true\n  roots:\n    here: { path: ., writable: true }\n");
   expect(await cli.run("tools", "list", "--data", join(cli.folder, "docs"))).toMatchObject({ code: 1 });
 }, 60_000);

@@ -2,7 +2,7 @@
 
 import type { AlarmChangeView, AlarmPageView, AlarmView } from "@postern/core/contract";
 import { type ReactNode, useState } from "react";
-import { ask, type Pages, useMay, withCommandName } from "../../api/index.ts";
+import { ask, type Pages, plainSentence, useMay } from "../../api/index.ts";
 import {
   actorText,
   Badge,
@@ -46,7 +46,8 @@ export function AlarmList({ alarms: { rows, error, again, more, hasMore }, onClo
     <>
       {current.length === 0 && (
         <EmptyState title="No alarms">
-          Repeated errors, expiring tokens, storms of requests, changed tools and channels that fail are shown here.
+          Repeated errors, servers that are down, unknown outcomes, expiring tokens, storms of requests, changed tools
+          and channels that fail are shown here.
         </EmptyState>
       )}
       <ul className="grid gap-3 empty:hidden">
@@ -75,6 +76,10 @@ const meanings = new Map(
       "It fails each time it is called. Look at its last error under Tools. The alarm is resolved when a call of it succeeds.",
     auth_failed:
       "The service behind it refuses its credential: missing, wrong or expired. Set a new one. The alarm is resolved when a call of it succeeds.",
+    server_down:
+      "Its tools cannot be called. Postern connects again by itself, and the alarm is resolved then. Its last words are below and under Tools.",
+    outcome_unknown:
+      "It may have happened or not, and the same call is refused. Look where it should have had its effect, then settle it. The alarm is resolved when each such call of the run is settled.",
     token_expiring:
       "Calls with this token are refused when it ends. Make a new one, hand it over, and revoke this one.",
     tool_changed:
@@ -103,12 +108,13 @@ function meaningOf({ kind, data }: AlarmView): string | undefined {
   return data["stopped"] === true ? storeStopped : storeRefused;
 }
 
-function AlarmItem({ alarm, onLeave }: Readonly<{ alarm: AlarmView; onLeave: (() => void) | undefined }>): ReactNode {
+type AlarmItemProps = Readonly<{ alarm: AlarmView; onLeave: (() => void) | undefined }>;
+
+function AlarmItem({ alarm, onLeave }: AlarmItemProps): ReactNode {
   const may = useMay();
   const [verb, setVerb] = useState<"ack" | "resolve">();
   const isOver = alarm.state === "resolved";
   const meaning = meaningOf(alarm);
-  const { run } = alarm.data;
   return (
     <li
       className={classNames(
@@ -118,7 +124,7 @@ function AlarmItem({ alarm, onLeave }: Readonly<{ alarm: AlarmView; onLeave: (()
     >
       <div className="flex items-start justify-between gap-3">
         <Text lines className="font-medium">
-          {withCommandName(alarm.summary)}
+          {plainSentence(alarm.summary)}
         </Text>
         <span className="flex shrink-0 gap-1.5">
           {alarm.state !== "open" && <Badge>{isOver ? "resolved" : "acknowledged"}</Badge>}
@@ -128,13 +134,7 @@ function AlarmItem({ alarm, onLeave }: Readonly<{ alarm: AlarmView; onLeave: (()
         </span>
       </div>
       {meaning !== undefined && !isOver && <p className="text-ink-2">{meaning}</p>}
-      {typeof run === "string" && (
-        <span>
-          <TextLink to={`/runs/${encodeURIComponent(run)}`} onClick={onLeave}>
-            Look at its run
-          </TextLink>
-        </span>
-      )}
+      <Places alarm={alarm} onLeave={onLeave} />
       <About alarm={alarm} />
       {may("alarms:write") && !isOver && (
         <div className="flex flex-wrap gap-2">
@@ -144,6 +144,26 @@ function AlarmItem({ alarm, onLeave }: Readonly<{ alarm: AlarmView; onLeave: (()
       )}
       {verb !== undefined && <ChangeDialog alarm={alarm} verb={verb} onClose={() => setVerb(undefined)} />}
     </li>
+  );
+}
+
+/** Where its cause is seen. */
+function Places({ alarm: { kind, data }, onLeave }: AlarmItemProps): ReactNode {
+  const { run, server } = data;
+  const call = kind === "outcome_unknown" && typeof data["call"] === "string" ? data["call"] : undefined;
+  return (
+    <p className="flex flex-wrap gap-4 empty:hidden">
+      {typeof run === "string" && (
+        <TextLink to="/runs/{-$run}" params={{ run }} search={{ call }} onClick={onLeave}>
+          {call === undefined ? "Look at its run" : "Look at the call"}
+        </TextLink>
+      )}
+      {typeof server === "string" && server !== "" && (
+        <TextLink to="/tools/{-$tool}" params={{ tool: undefined }} search={{ search: server }} onClick={onLeave}>
+          Look at the server
+        </TextLink>
+      )}
+    </p>
   );
 }
 
@@ -192,7 +212,7 @@ function ChangeDialog({ alarm, verb, onClose }: ChangeDialogProps): ReactNode {
       onClose={onClose}
     >
       <Text lines className="font-medium">
-        {withCommandName(alarm.summary)}
+        {plainSentence(alarm.summary)}
       </Text>
     </ReasonDialog>
   );

@@ -1,15 +1,5 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useRef, useState } from "react";
-import {
-  type ApprovalView,
-  idOf,
-  isAlike,
-  mayDecide,
-  mismatchText,
-  namesOf,
-  Problem,
-  readApproval,
-} from "../../api/index.ts";
+import { type ReactNode, useEffect, useRef } from "react";
+import { type ApprovalView, mismatchText, namesOf, Problem, useAnswer, useMay } from "../../api/index.ts";
 import {
   Button,
   Card,
@@ -19,6 +9,7 @@ import {
   RiskBadge,
   StateBadge,
   Text,
+  TextLink,
   Time,
   TimeLeft,
   ToolName,
@@ -27,11 +18,10 @@ import {
 import { ChangedNotice, Fingerprints, Votes, WhyAsked } from "./card-parts.tsx";
 import { DecideBar } from "./decide-bar.tsx";
 import { useAcknowledged, useMismatches } from "./deciding.ts";
-import { useInbox } from "./inbox.ts";
+import { useKeepRequest, useRequest } from "./requests.ts";
 import { RunSoFar } from "./run-so-far.tsx";
+import { SimilarRequests } from "./similar-requests.tsx";
 import { ExactArguments, PreviewPart } from "./what-runs.tsx";
-
-const BatchDialog = late(async () => (await import("./batch-dialog.tsx")).BatchDialog);
 
 interface ApprovalCardProps {
   readonly id: string;
@@ -43,13 +33,8 @@ interface ApprovalCardProps {
 
 /** One request: what will run comes first, then why it needs approval, then who asks. */
 export function ApprovalCard({ id, isNext, onDecided, onBack }: ApprovalCardProps): ReactNode {
-  const { approvals, put } = useInbox();
-  const client = useQueryClient();
-  const { data, error, refetch } = useQuery({
-    queryKey: ["approval", id],
-    queryFn: ({ signal }) => readApproval(id, signal),
-    placeholderData: approvals.find((one) => idOf(one) === id),
-  });
+  const { data, error, refetch } = useRequest(id);
+  const keep = useKeepRequest();
   const { meant, isChanged, acknowledge } = useAcknowledged(data);
   const mismatches = useMismatches(data);
   const article = useRef<HTMLElement>(null);
@@ -59,15 +44,6 @@ export function ApprovalCard({ id, isNext, onDecided, onBack }: ApprovalCardProp
   }, [isNext, isThere]);
   if (error instanceof Problem && error.code === "approval_unknown") return <NotFound id={id} onBack={onBack} />;
   if (data === undefined || meant === undefined) return <NotYet error={error} again={refetch} />;
-  const keep = (fresh: ApprovalView): void => {
-    // An answer to a decision may leave these two out.
-    client.setQueryData<ApprovalView>(["approval", id], ({ input_schema, viewer } = data) => ({
-      ...(input_schema && { input_schema }),
-      ...(viewer && { viewer }),
-      ...fresh,
-    }));
-    put(fresh);
-  };
   const decided = (fresh: ApprovalView): void => {
     keep(fresh);
     acknowledge(fresh); // a person need not acknowledge their own edit
@@ -79,6 +55,7 @@ export function ApprovalCard({ id, isNext, onDecided, onBack }: ApprovalCardProp
   return (
     <article
       ref={article}
+      id="request"
       tabIndex={-1}
       aria-label={`Request to run ${data.what.tool}`}
       className="flex h-full min-h-0 flex-col bg-canvas outline-none"
@@ -91,10 +68,11 @@ export function ApprovalCard({ id, isNext, onDecided, onBack }: ApprovalCardProp
         <div className="mx-auto grid w-full max-w-4xl gap-4 p-4 lg:p-6">
           <PreviewPart approval={data} />
           <ExactArguments approval={data} mismatches={mismatches} />
+          <CameOfIt approval={data} />
           <WhyAsked approval={data} />
           <Votes approval={data} />
           <RunSoFar approval={data} />
-          <AlikeRequests approval={data} />
+          <SimilarRequests approval={data} />
           <Fingerprints approval={data} />
         </div>
       </div>
@@ -143,11 +121,12 @@ function Header({ approval, onBack }: Readonly<{ approval: ApprovalView; onBack:
         </h2>
         <RiskBadge risk={approval.risk_level} />
         {status !== "pending" && <StateBadge state={status} />}
+        {status === "used" && <Outcome callKey={approval.refs.key} />}
       </div>
       <p className="text-ink-2">
         <Text className="font-medium text-ink">{requested_by.agent}</Text>
         {requested_by.user !== undefined && <Text>{` for ${requested_by.user}`}</Text>}
-        {" asks to run this"}
+        {status === "pending" ? " asks to run this" : " asked to run this"}
         {server !== undefined && (
           <>
             {" on the server "}
@@ -162,6 +141,35 @@ function Header({ approval, onBack }: Readonly<{ approval: ApprovalView; onBack:
   );
 }
 
+/** What the call returned, or why it did not run. */
+function CameOfIt({ approval: { status, refs } }: { readonly approval: ApprovalView }): ReactNode {
+  const isEnded = status !== "pending" && status !== "approved";
+  const { data } = useAnswer("GET /v1/calls/{id}", { id: refs.key }, { enabled: useMay()("calls:read") && isEnded });
+  if (!isEnded || data === undefined) return null;
+  return (
+    <Card
+      title="What came of it"
+      actions={
+        <TextLink to="/runs/{-$run}" params={{ run: data.run_id }} search={{ call: data.call_id }}>
+          Open the call
+        </TextLink>
+      }
+      body="grid gap-3"
+    >
+      <CallContent callId={refs.key} on="card" onClose={stay} />
+    </Card>
+  );
+}
+
+const CallContent = late(async () => (await import("../call-content.tsx")).CallContent);
+const stay = (): void => undefined;
+
+/** What became of the approved call. */
+function Outcome({ callKey }: { readonly callKey: string }): ReactNode {
+  const { data } = useAnswer("GET /v1/calls/{id}", { id: callKey }, { enabled: useMay()("calls:read") });
+  return data !== undefined && <StateBadge state={data.state} />;
+}
+
 function Expiry({ until }: { readonly until: string }): ReactNode {
   if (useIsOver(until)) return " It has expired: it cannot be approved any more, and the tool does not run.";
   return (
@@ -169,30 +177,5 @@ function Expiry({ until }: { readonly until: string }): ReactNode {
       {" Expires in "}
       <TimeLeft until={until} />; then it is denied, and the tool does not run.
     </>
-  );
-}
-
-/** So many are decided together at most. */
-const mostTogether = 50;
-
-/** Requests of one run that differ only in their arguments: they can be decided together. */
-function AlikeRequests({ approval }: { readonly approval: ApprovalView }): ReactNode {
-  const { approvals } = useInbox();
-  const [open, setOpen] = useState(false);
-  const alike = approvals.filter(
-    (one) => isAlike(approval, one) && (mayDecide(one, "approve") || mayDecide(one, "deny")),
-  );
-  if (alike.length < 2) return null;
-  return (
-    <Card>
-      <div className="flex flex-wrap items-center justify-between gap-3 px-4 py-3">
-        <p>
-          <strong className="font-semibold">{alike.length} similar requests</strong> from this run wait; only their
-          arguments differ.{alike.length > mostTogether && ` The first ${mostTogether} of them are decided together.`}
-        </p>
-        <Button onClick={() => setOpen(true)}>Decide them together…</Button>
-      </div>
-      {open && <BatchDialog alike={alike.slice(0, mostTogether)} onClose={() => setOpen(false)} />}
-    </Card>
   );
 }

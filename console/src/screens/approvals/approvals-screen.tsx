@@ -1,49 +1,55 @@
-import { useNavigate, useParams } from "@tanstack/react-router";
-import { type ReactNode, useEffect, useMemo, useState, useSyncExternalStore } from "react";
-import { type ApprovalView, approvalsOf, idOf, useMay, usePages } from "../../api/index.ts";
-import { Button, classNames, Dialog, late } from "../../kit/index.ts";
+import { getRouteApi } from "@tanstack/react-router";
+import { type PointerEvent, type ReactNode, useCallback, useEffect, useState, useSyncExternalStore } from "react";
+import type { ApprovalsAddress } from "../../address.ts";
+import { idOf, useMay } from "../../api/index.ts";
+import { Button, classNames, Dialog, late, Text } from "../../kit/index.ts";
 import { ApprovalCard } from "./approval-card.tsx";
 import { useKeys } from "./deciding.ts";
-import { type InboxList, useInbox, useWaiting } from "./inbox.ts";
-import { DecidedList, isFound, ListHead, WaitingList, type Wanted } from "./lists.tsx";
-import { byUrgency } from "./urgency.ts";
+import { ListHead, RequestList } from "./lists.tsx";
+import { isNew, lookedAt, type Steady, useRequests, useSteady } from "./requests.ts";
 
 const Grants = late(async () => (await import("./grants.tsx")).Grants);
-
-/** Kept on the way to a card and back: a card has its own address. */
-let wantedLast: Wanted = { isDecided: false, words: "", risk: undefined, isMine: false, isUnused: false };
+const route = getRouteApi("/approvals/{-$request}");
 
 /** List and card side by side; on a phone the list leads to the card. */
 export function ApprovalsScreen(): ReactNode {
-  const { id } = useParams({ strict: false });
-  const navigate = useNavigate();
-  const [wanted, setWanted] = useState(wantedLast);
+  const { request: id } = route.useParams();
+  const wanted = route.useSearch();
+  const go = useGo();
   const [following, setFollowing] = useState<string>();
-  const { isDecided, isMine, words, isUnused } = wanted;
-  const { inbox, shown } = useWanted(wanted);
-  const waiting = useWaiting();
+  const [isHeld, setIsHeld] = useState(false);
+  const requests = useRequests(wanted);
+  const steady = useSteady(requests.rows, isHeld);
+  const { shown } = steady;
   const decides = useMay()("approvals:decide");
-  const want = (change: Partial<Wanted>): void => {
-    wantedLast = { ...wanted, ...change };
-    setWanted(wantedLast);
+  const isDecided = wanted.state !== undefined;
+  useEffect(() => {
+    if (id !== undefined) lookedAt(id);
+  }, [id]);
+  const want = (change: Partial<ApprovalsAddress>): void => {
+    // The open card is of the other list.
+    const isOther = "state" in change && (change.state === undefined) !== (wanted.state === undefined);
+    go(isOther ? undefined : id, { ...wanted, ...change }, true);
   };
   const at = shown.findIndex((one) => idOf(one) === id);
-  const go = (to: string | undefined): void =>
-    void navigate(to === undefined ? { to: "/approvals" } : { to: "/approvals/$id", params: { id: to } });
   useFirstChoice(id, isDecided ? undefined : shown[0]?.approval_id);
   const step = (by: number): void => {
     const next = shown[Math.min(shown.length - 1, Math.max(0, at + by))];
-    if (next !== undefined) go(idOf(next));
+    if (next !== undefined) go(idOf(next), wanted);
   };
   /** After a decision: the next one down. A card of the decided list stays open. */
   const next = (decided: string): void => {
     if (isDecided) return;
     const from = shown.findIndex((one) => idOf(one) === decided);
-    const after = shown[from + 1] ?? shown[from - 1];
+    const after = [...shown.slice(from + 1), ...shown.slice(0, Math.max(0, from)).toReversed()].find(
+      (one) => idOf(one) !== decided && !steady.gone.has(idOf(one)),
+    );
     setFollowing(after?.approval_id);
-    go(after?.approval_id === decided ? undefined : after?.approval_id);
+    go(after?.approval_id, wanted, true); // back leads to the list, not to what was decided
   };
   useKeys(isDecided ? {} : { j: () => step(1), k: () => step(-1) });
+  // A finger moves the list and then lies on it: only a mouse holds it.
+  const hold = (isIn: boolean) => (event: PointerEvent) => setIsHeld(isIn && event.pointerType === "mouse");
   return (
     <div className="flex h-full min-h-0">
       <div
@@ -52,55 +58,92 @@ export function ApprovalsScreen(): ReactNode {
           id !== undefined && "max-lg:hidden",
         )}
       >
-        <ListHead waiting={isMine ? inbox.waiting : waiting} wanted={wanted} mayDecide={decides} onChange={want} />
-        <div className="min-h-0 flex-1">
-          {isDecided ? (
-            <DecidedList open={id} words={words} isUnused={isUnused} />
-          ) : (
-            <WaitingList inbox={inbox} shown={shown} open={id} wanted={wanted} />
-          )}
+        <ListHead wanted={wanted} mayDecide={decides} onChange={want} />
+        {id !== undefined && (
+          <a
+            href="#request"
+            className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:bg-surface focus:p-2"
+          >
+            Skip the list
+          </a>
+        )}
+        <div className="relative min-h-0 flex-1" onPointerEnter={hold(true)} onPointerLeave={hold(false)}>
+          <RequestList requests={requests} steady={steady} open={id} wanted={wanted} />
+          {!isDecided && <Arrived steady={steady} open={id} onOpen={(one) => go(one, wanted)} />}
         </div>
         <RememberedApprovals />
       </div>
       <div className={classNames("min-h-0 min-w-0 flex-1", id === undefined && "max-lg:hidden")}>
         {id === undefined ? (
-          inbox.status === "ready" && (
-            <p className="px-6 py-14 text-center text-ink-3">A request that waits for you is shown here.</p>
+          requests.rows !== undefined && (
+            <p className="px-6 py-14 text-center text-ink-3">
+              {isDecided ? "Choose a request." : "A request that waits for you is shown here."}
+            </p>
           )
         ) : (
-          <ApprovalCard key={id} id={id} isNext={id === following} onDecided={next} onBack={() => go(undefined)} />
+          <ApprovalCard
+            key={id}
+            id={id}
+            isNext={id === following}
+            onDecided={next}
+            onBack={() => go(undefined, wanted)}
+          />
         )}
       </div>
     </div>
   );
 }
 
-/** The waiting requests that are wanted. When not all are here, the server filters: some of a risk may not be read yet. */
-function useWanted({ risk, isMine, words }: Wanted): {
-  readonly inbox: InboxList;
-  readonly shown: readonly ApprovalView[];
-} {
-  const all = useInbox();
-  const isFiltered = isMine || (risk !== undefined && all.hasMore);
-  const sent = { state: "pending", limit: 200, risk, mine: isMine || undefined } as const;
-  const pages = usePages("GET /v1/approvals", sent, { rowsOf: approvalsOf, keyOf: idOf, enabled: isFiltered });
-  const { rows, first, error, again, more, hasMore } = pages;
-  const sorted = useMemo(() => [...(rows ?? [])].sort(byUrgency), [rows]);
-  const status = rows !== undefined ? "ready" : error === null ? "loading" : "failed";
-  const filtered = { approvals: sorted, waiting: first?.waiting, status, error, hasMore, reload: again, more } as const;
-  const inbox = isFiltered ? filtered : all;
-  const shown = useMemo(
-    () => inbox.approvals.filter((one) => (risk === undefined || one.risk_level === risk) && isFound(one, words)),
-    [inbox.approvals, risk, words],
+function useGo() {
+  const navigate = route.useNavigate();
+  return useCallback(
+    (request: string | undefined, search: ApprovalsAddress, replace = false) =>
+      void navigate({ to: "/approvals/{-$request}", params: { request }, search, replace }),
+    [navigate],
   );
-  return { inbox, shown };
+}
+
+type ArrivedProps = Readonly<{ steady: Steady; open: string | undefined; onOpen: (id: string) => void }>;
+
+/** Over the end of the list, so that no row moves: new critical requests, and what came while the list was held. */
+function Arrived({ steady: { shown, arrived }, open, onOpen }: ArrivedProps): ReactNode {
+  const critical = [...arrived, ...shown].filter(
+    (one) => one.risk_level === "critical" && isNew(one) && idOf(one) !== open,
+  );
+  const [first] = critical;
+  return (
+    <div
+      role="status"
+      className="pointer-events-none absolute inset-x-0 bottom-2 grid justify-items-center gap-1.5 px-3"
+    >
+      {first !== undefined && (
+        <Button
+          look="danger"
+          icon="warning"
+          className="pointer-events-auto max-w-full shadow-over"
+          onClick={() => onOpen(idOf(first))}
+        >
+          <span className="truncate">
+            {critical.length === 1 ? "New and critical: " : `${critical.length} new and critical: `}
+            <Text>{first.what.tool}</Text>
+          </span>
+        </Button>
+      )}
+      {arrived.length > 0 && (
+        <span className="rounded-full border border-line bg-raised px-3 py-1 text-ink-2 shadow-over">
+          {arrived.length} new above: shown when the pointer leaves the list
+        </span>
+      )}
+    </div>
+  );
 }
 
 const wideScreen = "(min-width: 64rem)"; // as `lg:` has it
 
 /** A wide screen opens the most urgent request and keeps it open: a more urgent one that comes later does not replace it. */
 function useFirstChoice(chosen: string | undefined, first: string | undefined): void {
-  const navigate = useNavigate();
+  const go = useGo();
+  const wanted = route.useSearch();
   const isWide = useSyncExternalStore(
     (listener) => {
       const query = matchMedia(wideScreen);
@@ -110,9 +153,8 @@ function useFirstChoice(chosen: string | undefined, first: string | undefined): 
     () => matchMedia(wideScreen).matches,
   );
   useEffect(() => {
-    if (chosen === undefined && first !== undefined && isWide)
-      void navigate({ to: "/approvals/$id", params: { id: first }, replace: true });
-  }, [chosen, first, isWide, navigate]);
+    if (chosen === undefined && first !== undefined && isWide) go(first, wanted, true);
+  }, [chosen, first, isWide, wanted, go]);
 }
 
 /** Under the list: decisions that hold for more than one request. */

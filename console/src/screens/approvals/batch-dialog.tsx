@@ -1,28 +1,46 @@
 import { decisionsText } from "@postern/core";
 import { type ReactNode, useState } from "react";
-import { type ApprovalView, decideMany, idOf, markOf, mayDecide, namesOf } from "../../api/index.ts";
-import { Button, Json, Notice, RiskBadge, Text, toast } from "../../kit/index.ts";
+import {
+  type ApprovalView,
+  decideMany,
+  denyAll,
+  idOf,
+  markOf,
+  mayDecide,
+  namesOf,
+  serverNow,
+} from "../../api/index.ts";
+import { Button, Json, Notice, number, RiskBadge, Text, toast } from "../../kit/index.ts";
 import { type Choice, textIn, useChange } from "../dialogs.tsx";
 import { WhyAsked } from "./card-parts.tsx";
 import { tooEarly, useArmed } from "./deciding.ts";
 import { DecisionDialog, Reason } from "./dialogs.tsx";
-import { useInbox } from "./inbox.ts";
 import { PreviewPart } from "./what-runs.tsx";
 
 const decisions = { approve: "approved", deny: "denied", skip: "skipped" } as const;
 
-type BatchDialogProps = Readonly<{ alike: readonly ApprovalView[]; onClose: () => void }>;
+/** So many are shown at a time. */
+const pageSize = 50;
+
+type BatchDialogProps = Readonly<{
+  /** As they are now. */
+  alike: readonly ApprovalView[];
+  /** How many there are of them, as the server counts. */
+  waiting: number;
+  where: Parameters<typeof denyAll>[0];
+  onClose: () => void;
+}>;
 
 /** Decides many requests at once, each as it was when the dialog opened. Each has its own record. */
-export function BatchDialog({ alike, onClose }: BatchDialogProps): ReactNode {
-  const { approvals, reload } = useInbox();
+export function BatchDialog({ alike, waiting, where, onClose }: BatchDialogProps): ReactNode {
   // A request that arrives later is not added: the person has not seen it.
-  const [shown, setShown] = useState(alike);
-  const now = shown.map((one) => approvals.find((other) => idOf(other) === idOf(one)) ?? one);
+  const [shown, setShown] = useState(() => alike.slice(0, pageSize));
+  const [openedMs] = useState(serverNow);
+  const now = shown.map((one) => alike.find((other) => idOf(other) === idOf(one)) ?? one);
   const changedCount = now.filter((one, at) => markOf(one) !== markOf(shown[at] ?? one)).length;
   // The button that opened the dialog may be under one of its buttons: a double-click must not press it.
   const armed = useArmed(shown.map(markOf).join());
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(() => new Set(alike.map(idOf)));
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(() => new Set(shown.map(idOf)));
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
   const [reason, setReason] = useState("");
   const change = useChange();
@@ -35,13 +53,34 @@ export function BatchDialog({ alike, onClose }: BatchDialogProps): ReactNode {
       const message = decisionsText(verb, answers);
       if (failed === undefined) toast(message);
       else toast(`${message} ${failed.error?.message ?? ""}`, "bad");
-      reload();
+    });
+  const denyEach = (): Promise<string | undefined> =>
+    change(async () => {
+      const { denied, problem } = await denyAll(where, openedMs, textIn(reason));
+      toast(
+        `${number(denied)} denied.${problem === undefined ? "" : ` ${problem}`}`,
+        problem === undefined ? "good" : "bad",
+      );
     });
   const toggle = (id: string, isIn: boolean): void =>
     setChosen(new Set(isIn ? [...chosen, id] : [...chosen].filter((one) => one !== id)));
   const ready = { isReady: chosen.size > 0 && armed.isArmed, takes: armed.takes };
   const approve = { look: "primary", icon: "check", ...ready, send: decide("approve") } as const;
+  const all: readonly Choice[] =
+    waiting > shown.length
+      ? [
+          {
+            word: `Deny all ${number(waiting)}`,
+            look: "danger",
+            title: "Also those that are not shown here; none that comes later",
+            isReady: armed.isArmed,
+            takes: armed.takes,
+            send: denyEach,
+          },
+        ]
+      : [];
   const choices: readonly Choice[] = [
+    ...all,
     { word: `Skip ${chosen.size}`, title: "The agent continues without them", ...ready, send: decide("skip") },
     { word: `Deny ${chosen.size}`, look: "danger", icon: "cross", ...ready, send: decide("deny") },
     ...(shown.every((one) => mayDecide(one, "approve"))
@@ -58,7 +97,7 @@ export function BatchDialog({ alike, onClose }: BatchDialogProps): ReactNode {
   );
   return (
     <DecisionDialog
-      title={`${chosen.size} of ${shown.length} requests for ${namesOf(alike[0]?.what.tool ?? "").name}`}
+      title={`${chosen.size} of ${number(Math.max(waiting, shown.length))} requests for ${namesOf(where.tool).name}`}
       choices={choices}
       wide
       changed={changed || undefined}
@@ -67,6 +106,12 @@ export function BatchDialog({ alike, onClose }: BatchDialogProps): ReactNode {
       <p role="status" className="sr-only">
         {!armed.isArmed && tooEarly}
       </p>
+      {waiting > shown.length && (
+        <p className="text-ink-2">
+          The first {shown.length} of {number(waiting)} are shown. What you approve is what is shown; open this again
+          for the next ones.
+        </p>
+      )}
       {closed > 0 && (
         <p className="text-medium">
           {closed === 1 ? "One preview is" : `${closed} previews are`} not open yet: open each to see all that you

@@ -22,14 +22,6 @@ import {
 
 type CardPartProps = Readonly<{ approval: ApprovalView }>;
 
-const effects = new Map([
-  ["CONFIRM", "needs approval"],
-  ["RAISE", "raises the risk"],
-  ["ALLOW", "allows"],
-  ["BLOCK", "blocks"],
-  ["DENY", "denies"],
-]);
-
 /** Two reasons, kept apart: the policy's, with rule and line, and the agent's own, which is not checked. */
 export function WhyAsked({ approval }: CardPartProps): ReactNode {
   const { why, reason, risk_level, autonomy_level } = approval;
@@ -45,7 +37,7 @@ export function WhyAsked({ approval }: CardPartProps): ReactNode {
         <ul className="grid gap-1.5">
           {(asking.length > 0 ? asking : why).map(({ rule, effect, where }) => (
             <li key={`${rule} ${where}`} className="flex items-baseline gap-2">
-              <StateBadge state={effect} word={effects.get(effect)} />
+              <StateBadge state={effect} />
               <span className="min-w-0">
                 <Text className="font-medium">{reasonWords({ rule, effect })}</Text>
                 {where !== undefined && <Text className="mono text-ink-3">{` ${where}`}</Text>}

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import { type ApprovalView, markOf, mayDecide } from "../../api/index.ts";
+import { type ApprovalView, markOf, mayDecide, plainSentence } from "../../api/index.ts";
 import {
   actorText,
   Button,
@@ -7,6 +7,7 @@ import {
   ErrorNotice,
   late,
   StateBadge,
+  stateWord,
   Text,
   Time,
   useIsOver,
@@ -144,7 +145,7 @@ function DecideButtons(props: DecideButtonsProps): ReactNode {
     <div className="flex flex-wrap items-center gap-2 max-sm:grid max-sm:grid-cols-2">
       {!mayApprove && message !== undefined && (
         <p className="w-full text-ink-2 max-sm:col-span-2">
-          <Text>{message}</Text>
+          <Text>{plainSentence(message)}</Text>
         </p>
       )}
       {mayDecide(approval, "deny") && (
@@ -208,7 +209,7 @@ function Closed({ approval, isExpired, children }: ClosedProps): ReactNode {
               It expired <Time at={expires_at} /> without a decision, so the tool does not run.
             </>
           ) : (
-            viewer?.message !== undefined && <Text>{viewer.message}</Text>
+            viewer?.message !== undefined && <Text>{plainSentence(viewer.message)}</Text>
           )}
         </p>
         {children}
@@ -219,7 +220,7 @@ function Closed({ approval, isExpired, children }: ClosedProps): ReactNode {
       {decision?.as !== status && <StateBadge state={status} />}
       {decision !== undefined && (
         <span className="inline-block first-letter:uppercase">
-          {decision.as} by <Text className="font-medium">{actorText(decision.by, decision.via)}</Text>{" "}
+          {stateWord(decision.as)} by <Text className="font-medium">{actorText(decision.by, decision.via)}</Text>{" "}
           <Time at={decision.at} />
           {decision.reason !== undefined && <Text className="text-ink-2">{` “${decision.reason}”`}</Text>}
         </span>

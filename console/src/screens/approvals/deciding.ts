@@ -150,7 +150,7 @@ export function useDeciding({ meant, hasChanged, onDecided, ...options }: Decidi
     try {
       const fresh = await decide(meant, decision);
       onDecided(fresh);
-      toast(decisionText(decision.verb, fresh));
+      toast(decisionText(decision.verb, fresh), "good", fresh.status === "approved" ? undoOf(fresh) : undefined);
       return undefined;
     } catch (error) {
       if (error instanceof Problem && error.code === "confirmation_needed") {
@@ -165,6 +165,18 @@ export function useDeciding({ meant, hasChanged, onDecided, ...options }: Decidi
   };
   const needsName = needsTyping(meant) || nameFor === meant.approval_id;
   return { mayRevoke: may("approvals:decide"), busy, needsName, send };
+}
+
+/** Takes the approval back while it is not used. */
+function undoOf(approved: ApprovalView) {
+  const undo = async (): Promise<void> => {
+    try {
+      toast(decisionText("revoke", await decide(approved, { verb: "revoke" })));
+    } catch (error) {
+      toast(`Not undone: ${sentenceOf(error)}`, "bad");
+    }
+  };
+  return { word: "Undo", act: () => void undo() };
 }
 
 function refused(error: unknown, { onFresh, onStale }: Pick<DecidingOptions, "onFresh" | "onStale">): string {

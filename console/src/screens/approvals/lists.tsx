@@ -1,90 +1,90 @@
 /** The list beside the card: what waits or what was decided, and what of it is shown. */
 
 import { risks } from "@postern/core";
-import { memo, type ReactNode, useMemo } from "react";
+import { memo, type ReactNode } from "react";
+import type { ApprovalsAddress } from "../../address.ts";
+import { type ApprovalView, idOf, namesOf } from "../../api/index.ts";
 import {
-  type ApprovalView,
-  approvalsOf,
-  idOf,
-  namesOf,
-  usePages,
-  useReadOn,
-  type WaitingCounts,
-} from "../../api/index.ts";
-import {
+  Badge,
+  Button,
+  classNames,
   EmptyState,
-  ErrorState,
   NotYet,
   number,
   RiskBadge,
   RowLink,
-  SearchInput,
-  Skeleton,
   StateBadge,
   Text,
   Time,
   TimeLeft,
   Toggle,
   ToolName,
+  TypedSearch,
   VirtualList,
 } from "../../kit/index.ts";
 import { useLiveState } from "../../live/feed.ts";
-import { hasWords } from "../split-view.tsx";
-import { type InboxList, totalOf } from "./inbox.ts";
+import { isNew, type Requests, type Steady, totalOf, useWaiting } from "./requests.ts";
 
-/** Which requests are shown. */
-export interface Wanted {
-  readonly isDecided: boolean;
-  readonly words: string;
-  readonly risk: ApprovalView["risk_level"] | undefined;
-  /** Only what this person may decide; the server knows routes, roles and quorum. */
-  readonly isMine: boolean;
-  /** Of the decided ones, only approvals that have not run. */
-  readonly isUnused: boolean;
-}
+const wordsFor = {
+  pending: ["Requests that wait, the most urgent first", "No waiting request matches"],
+  decided: ["Requests that were decided", "No decided request matches"],
+  approved: ["Requests that were decided", "No approved request matches"],
+} as const;
 
-/** Whether each word occurs in the tool, requester, run or description of the request. */
-export function isFound(approval: ApprovalView, words: string): boolean {
-  const { approval_id, what, requested_by, refs, preview, summary, reason } = approval;
-  const { agent, user } = requested_by;
-  return hasWords(
-    [approval_id, what.tool, what.action, agent, user, refs.run, preview?.summary, summary, reason],
-    words,
-  );
-}
-
-type WaitingListProps = Readonly<{
-  inbox: InboxList;
-  shown: readonly ApprovalView[];
+type RequestListProps = Readonly<{
+  requests: Requests;
+  steady: Steady;
   open: string | undefined;
-  wanted: Wanted;
+  wanted: ApprovalsAddress;
 }>;
 
-/** Words are searched for in all that waits: the pages that are missing are read. */
-export function WaitingList({ inbox, shown, open, wanted: { risk, isMine, words } }: WaitingListProps): ReactNode {
-  const { status, error, hasMore, reload, more } = inbox;
+/** What waits, or what was decided: in the server's order, as far as it was read. */
+export function RequestList({ requests, steady, open, wanted }: RequestListProps): ReactNode {
+  const { rows, error, again, more } = requests;
+  const { shown, gone } = steady;
+  const state = wanted.state ?? "pending";
   const isAway = useLiveState() === "reconnecting";
-  const isSearching = useReadOn(words.trim() !== "", { hasMore, more });
-  if (status === "failed") return <ErrorState error={error} retry={reload} />;
-  if (status === "loading" || (shown.length === 0 && isSearching && !isAway)) return <Skeleton rows={8} />;
+  if (rows === undefined) return <NotYet error={error} again={again} rows={8} />;
+  const [label, nothing] = wordsFor[state];
   if (shown.length > 0)
     return (
-      <ApprovalList label="Requests that wait, the most urgent first" approvals={shown} open={open} onEnd={more} />
+      <VirtualList
+        label={label}
+        rows={shown}
+        keyOf={idOf}
+        estimate={85}
+        selected={shown.findIndex((one) => idOf(one) === open)}
+        onEnd={more}
+        row={(one) => (
+          <ApprovalRow approval={one} isOpen={idOf(one) === open} isGone={gone.has(idOf(one))} search={wanted} />
+        )}
+      />
     );
-  if (isAway)
+  if (isAway && state === "pending")
     return (
       <EmptyState icon="warning" title="What waits now is not known">
         Nothing waited when Postern last answered. New requests are shown as soon as it answers again.
       </EmptyState>
     );
-  if (words.trim() !== "") return <EmptyState icon="search" title="No waiting request matches" />;
+  if (wanted.search !== undefined) return <EmptyState icon="search" title={nothing} />;
+  return <Nothing {...wanted} />;
+}
+
+function Nothing({ state, risk, mine, tool, agent, run_id }: ApprovalsAddress): ReactNode {
+  if (state === "decided") return <EmptyState icon="clock" title="Nothing has been decided yet" />;
+  if (state === "approved")
+    return (
+      <EmptyState title="No approval is unused">What was approved has run, was revoked or has expired.</EmptyState>
+    );
   if (risk !== undefined) return <EmptyState title="No request of this risk waits" />;
-  if (isMine)
+  if (mine === true)
     return (
       <EmptyState title="Nothing waits for your decision">
         Press “For me” again to see what waits for others.
       </EmptyState>
     );
+  if (tool !== undefined || agent !== undefined || run_id !== undefined)
+    return <EmptyState title="Nothing that waits is of these" />;
   return (
     <EmptyState title="Nothing waits for you">
       When an agent calls a tool that needs approval, it appears here within a moment. You can leave this page open.
@@ -92,58 +92,30 @@ export function WaitingList({ inbox, shown, open, wanted: { risk, isMine, words 
   );
 }
 
-type DecidedListProps = Readonly<{ open: string | undefined; words: string; isUnused: boolean }>;
-
-export function DecidedList({ open, words, isUnused }: DecidedListProps): ReactNode {
-  const state = isUnused ? "approved" : "decided";
-  const pages = usePages("GET /v1/approvals", { state, limit: 100 }, { rowsOf: approvalsOf, keyOf: idOf });
-  const { rows, error, again, more } = pages;
-  const shown = useMemo(() => rows?.filter((one) => isFound(one, words)), [rows, words]);
-  const isSearching = useReadOn(words.trim() !== "" && shown?.length === 0, pages);
-  if (shown === undefined) return <NotYet error={error} again={again} rows={8} />;
-  if (isSearching) return <Skeleton rows={8} />;
-  if (shown.length > 0)
-    return <ApprovalList label="Requests that were decided" approvals={shown} open={open} onEnd={more} />;
-  if (words.trim() !== "") return <EmptyState icon="search" title="No decided request matches" />;
-  if (!isUnused) return <EmptyState icon="clock" title="Nothing has been decided yet" />;
-  return <EmptyState title="No approval is unused">What was approved has run, was revoked or has expired.</EmptyState>;
-}
-
-type ApprovalListProps = Readonly<{
-  label: string;
-  approvals: readonly ApprovalView[];
-  open: string | undefined;
-  onEnd: () => void;
+type ApprovalRowProps = Readonly<{
+  approval: ApprovalView;
+  isOpen: boolean;
+  /** It waits no longer. */
+  isGone: boolean;
+  /** The list around it. */
+  search: ApprovalsAddress;
 }>;
 
-function ApprovalList({ label, approvals, open, onEnd }: ApprovalListProps): ReactNode {
-  return (
-    <VirtualList
-      label={label}
-      rows={approvals}
-      keyOf={idOf}
-      estimate={85}
-      selected={approvals.findIndex(({ approval_id }) => approval_id === open)}
-      onEnd={onEnd}
-      row={(approval) => <ApprovalRow approval={approval} isOpen={approval.approval_id === open} />}
-    />
-  );
-}
-
-type ApprovalRowProps = Readonly<{ approval: ApprovalView; isOpen: boolean }>;
-
-const ApprovalRow = memo(function ApprovalRow({ approval, isOpen }: ApprovalRowProps): ReactNode {
+const ApprovalRow = memo(function ApprovalRow({ approval, isOpen, isGone, search }: ApprovalRowProps): ReactNode {
   const { what, requested_by, preview, summary, quorum_left, routed, status, expires_at, decision } = approval;
   const { server, name } = namesOf(what.tool);
   return (
-    <RowLink to={`/approvals/${approval.approval_id}`} isChosen={isOpen}>
-      <span className="flex items-center justify-between gap-2">
+    <RowLink to="/approvals/{-$request}" params={{ request: approval.approval_id }} search={search} isChosen={isOpen}>
+      <span className={classNames("flex items-center justify-between gap-2", isGone && "opacity-60")}>
         <span className="min-w-0 truncate font-semibold">
           <ToolName tool={name} action={what.action} />
         </span>
-        <RiskBadge risk={approval.risk_level} />
+        <span className="flex shrink-0 items-center gap-1.5">
+          {isNew(approval) && !isOpen && <Badge tone="accent">new</Badge>}
+          <RiskBadge risk={approval.risk_level} />
+        </span>
       </span>
-      <span className="line-clamp-1 text-ink-2">
+      <span className="line-clamp-1 break-all text-ink-2">
         <Text limit={160}>{preview?.summary ?? summary ?? JSON.stringify(what.arguments).slice(0, 160)}</Text>
       </span>
       <span className="flex items-center justify-between gap-2 text-[0.8571rem] text-ink-2">
@@ -152,9 +124,9 @@ const ApprovalRow = memo(function ApprovalRow({ approval, isOpen }: ApprovalRowP
           {server !== undefined && <Text>{` · ${server}`}</Text>}
           {routed.quorum > 1 && ` · ${routed.quorum - quorum_left} of ${routed.quorum} votes`}
         </span>
-        {status === "pending" ? (
-          <TimeLeft until={expires_at} />
-        ) : (
+        {isGone && <span className="shrink-0">waits no longer</span>}
+        {!isGone && status === "pending" && <TimeLeft until={expires_at} />}
+        {!isGone && status !== "pending" && (
           <span className="flex shrink-0 items-center gap-1.5">
             <StateBadge state={status} />
             {decision !== undefined && <Time at={decision.at} />}
@@ -166,66 +138,105 @@ const ApprovalRow = memo(function ApprovalRow({ approval, isOpen }: ApprovalRowP
 });
 
 type ListHeadProps = Readonly<{
-  /** Undefined until it is known. */
-  waiting: WaitingCounts | undefined;
-  wanted: Wanted;
+  wanted: ApprovalsAddress;
   mayDecide: boolean;
-  onChange: (change: Partial<Wanted>) => void;
+  onChange: (change: Partial<ApprovalsAddress>) => void;
 }>;
 
-export function ListHead({ waiting, wanted, mayDecide, onChange }: ListHeadProps): ReactNode {
-  const { isDecided, isMine, isUnused, risk, words } = wanted;
-  const shownRisks = [undefined, ...risks.toReversed().filter((one) => (waiting?.[one] ?? 0) > 0 || one === risk)];
+const worstFirst = risks.toReversed();
+
+export function ListHead({ wanted, mayDecide, onChange }: ListHeadProps): ReactNode {
+  const { state, mine, risk, search } = wanted;
+  const waiting = useWaiting(wanted);
+  const isWaiting = state === undefined;
+  const total = waiting && totalOf(waiting);
+  const shownRisks = worstFirst.filter((one) => (waiting?.[one] ?? 0) > 0 || one === risk);
+  const count = (value: number | undefined): ReactNode =>
+    value !== undefined && <span className="tabular text-[0.8571rem]">{number(value)}</span>;
   return (
     <>
       <div className="flex h-11 shrink-0 items-center gap-2 px-3">
         <fieldset className="flex gap-1">
           <legend className="sr-only">Waiting or decided</legend>
-          {[false, true].map((value) => (
-            <Toggle key={String(value)} isOn={isDecided === value} onClick={() => onChange({ isDecided: value })}>
-              {value ? "Decided" : "Waiting"}
-            </Toggle>
-          ))}
+          <Toggle isOn={isWaiting} onClick={() => onChange({ state: undefined })}>
+            Waiting
+          </Toggle>
+          <Toggle isOn={!isWaiting} onClick={() => onChange({ state: "decided" })}>
+            Decided
+          </Toggle>
         </fieldset>
-        <SearchInput
+        <TypedSearch
           label="Search requests"
           placeholder="Search"
           className="h-8 min-w-0 flex-1"
-          words={words}
-          onChange={(typed) => onChange({ words: typed })}
+          words={search}
+          onWords={(words) => onChange({ search: words })}
         />
       </div>
       <fieldset className="flex h-11 min-w-0 shrink-0 items-center gap-1 overflow-x-auto border-b border-line px-3">
-        <legend className="sr-only">{isDecided ? "Show by outcome" : "Show by risk"}</legend>
-        {isDecided &&
-          [false, true].map((value) => (
-            <Toggle key={String(value)} isOn={isUnused === value} onClick={() => onChange({ isUnused: value })}>
-              {value ? "Approved, not run yet" : "Any outcome"}
+        <legend className="sr-only">{isWaiting ? "Show by risk" : "Show by outcome"}</legend>
+        {!isWaiting && (
+          <>
+            <Toggle isOn={state === "decided"} onClick={() => onChange({ state: "decided" })}>
+              Any outcome
             </Toggle>
-          ))}
-        {!isDecided &&
-          shownRisks.map((one) => (
-            <Toggle key={one ?? "all"} isOn={one === risk} onClick={() => onChange({ risk: one })}>
-              {one ?? "All"}{" "}
-              {waiting !== undefined && (
-                <span className="tabular text-[0.8571rem]">
-                  {number(one === undefined ? totalOf(waiting) : waiting[one])}
-                </span>
-              )}
+            <Toggle isOn={state === "approved"} onClick={() => onChange({ state: "approved" })}>
+              Approved, not run yet
             </Toggle>
-          ))}
-        {!isDecided && mayDecide && (
-          <span className="ml-auto pl-2">
-            <Toggle
-              isOn={isMine}
-              title="Only what you may decide: routed to you, not asked for by you, not decided by you already"
-              onClick={() => onChange({ isMine: !isMine })}
-            >
-              For me
-            </Toggle>
-          </span>
+          </>
         )}
+        {isWaiting && mayDecide && (
+          <Toggle
+            isOn={mine === true}
+            title="Only what you may decide: routed to you, not asked for by you, not decided by you already"
+            onClick={() => onChange({ mine: mine === true ? undefined : true })}
+          >
+            For me
+          </Toggle>
+        )}
+        {isWaiting && (
+          <Toggle isOn={risk === undefined} onClick={() => onChange({ risk: undefined })}>
+            All {count(total)}
+          </Toggle>
+        )}
+        {isWaiting &&
+          shownRisks.map((one) => (
+            <Toggle key={one} isOn={one === risk} onClick={() => onChange({ risk: one === risk ? undefined : one })}>
+              {one} {count(waiting?.[one])}
+            </Toggle>
+          ))}
       </fieldset>
+      <Narrowed wanted={wanted} onChange={onChange} />
     </>
+  );
+}
+
+const members = [
+  ["tool", "Tool"],
+  ["agent", "Agent"],
+  ["run_id", "Run"],
+] as const;
+
+/** What else the list is narrowed to, by a link that led here. */
+function Narrowed({ wanted, onChange }: Pick<ListHeadProps, "wanted" | "onChange">): ReactNode {
+  const given = members.filter(([name]) => wanted[name] !== undefined);
+  if (given.length === 0) return null;
+  return (
+    <p className="flex flex-wrap items-center gap-1.5 border-b border-line px-3 py-1.5">
+      {given.map(([name, word]) => (
+        <Button
+          key={name}
+          size="small"
+          icon="cross"
+          className="max-w-full"
+          aria-label={`${word} ${wanted[name]}: show all`}
+          onClick={() => onChange({ [name]: undefined })}
+        >
+          <span className="truncate">
+            {word} <Text>{wanted[name]}</Text>
+          </span>
+        </Button>
+      ))}
+    </p>
   );
 }

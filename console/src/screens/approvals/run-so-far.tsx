@@ -1,6 +1,7 @@
+import type { TimelineCall } from "@postern/core/contract";
 import type { ReactNode } from "react";
 import { type ApprovalView, useAnswer } from "../../api/index.ts";
-import { Card, NotYet, RiskBadge, StateBadge, TextLink, Time, ToolName } from "../../kit/index.ts";
+import { Card, NotYet, number, RiskBadge, StateBadge, TextLink, Time, ToolName } from "../../kit/index.ts";
 import { ProgressLine } from "../progress-line.tsx";
 import { pastOf } from "./past-calls.ts";
 
@@ -11,22 +12,42 @@ const limit = 200;
 export function RunSoFar({ approval }: { readonly approval: ApprovalView }): ReactNode {
   const id = approval.refs.run;
   const { data, error, refetch } = useAnswer("GET /v1/runs/{id}/timeline", { id, limit });
-  const to = `/runs/${encodeURIComponent(id)}`;
   return (
-    <Card title="What this run did before" actions={<TextLink to={to}>Open the run</TextLink>}>
+    <Card
+      title="What this run did before"
+      actions={
+        <TextLink to="/runs/{-$run}" params={{ run: id }}>
+          Open the run
+        </TextLink>
+      }
+    >
       {data === undefined ? (
         <NotYet error={error} again={refetch} rows={2} />
       ) : (
-        <PastCalls past={pastOf(data.calls)} to={to} isAll={data.next_before === undefined} />
+        <PastCalls
+          past={pastOf(data.calls.filter((call) => isBefore(call, approval)))}
+          run={id}
+          isAll={data.next_before === undefined}
+        />
       )}
     </Card>
   );
 }
 
-type PastCallsProps = Readonly<{ past: ReturnType<typeof pastOf>; to: string; isAll: boolean }>;
+/** Neither its own call, nor what came after the decision. */
+function isBefore({ approval, arrived_at }: TimelineCall, { approval_id, decision }: ApprovalView): boolean {
+  return approval?.approval_id !== approval_id && (decision === undefined || arrived_at < decision.at);
+}
 
-function PastCalls({ past: { shown, more }, to, isAll }: PastCallsProps): ReactNode {
-  if (shown.length === 0 && isAll) return <p className="px-4 py-3 text-ink-2">Nothing else: this is its first call.</p>;
+type PastCallsProps = Readonly<{ past: ReturnType<typeof pastOf>; run: string; isAll: boolean }>;
+
+function PastCalls({ past: { shown, more }, run, isAll }: PastCallsProps): ReactNode {
+  if (shown.length === 0)
+    return (
+      <p className="px-4 py-3 text-ink-2">
+        {isAll ? "Nothing: no other call of it ran." : `None of its latest ${limit} calls ran.`}
+      </p>
+    );
   return (
     <ol className="grid">
       {shown.map(({ call_id, tool, action, state, risk_level: risk, arrived_at, times }) => (
@@ -47,9 +68,11 @@ function PastCalls({ past: { shown, more }, to, isAll }: PastCallsProps): ReactN
       ))}
       {(more > 0 || !isAll) && (
         <li className="px-4 py-1.5 text-ink-2">
-          <TextLink to={to}>{isAll ? `and ${more} more` : `and more than ${more} more`}</TextLink>
-          {", none of them riskier than these or with a worse end"}
-          {!isAll && ", as far as they were read"}.
+          <TextLink to="/runs/{-$run}" params={{ run }}>
+            {more > 0 ? `and ${number(more)} more` : "and earlier ones"}
+          </TextLink>
+          {more > 0 && ", none of them riskier than these or with a worse end"}.
+          {!isAll && ` Only the latest ${limit} are read.`}
         </li>
       )}
     </ol>

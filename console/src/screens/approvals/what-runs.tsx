@@ -21,6 +21,17 @@ import {
 /** Characters: the server keeps no longer preview, and an approval covers all of it. */
 const mostOfText = 65_536;
 
+function hasRun({ status }: ApprovalView): boolean {
+  return status === "used";
+}
+
+/** In the tense of the request. */
+const verifiedWords = new Map<string, string>([
+  ["pending", "verified: this is what runs"],
+  ["approved", "verified: this is what runs"],
+  ["used", "verified: exactly this was approved"],
+]);
+
 type PreviewPartProps = Readonly<{
   approval: ApprovalView;
   /** The name of its table: it differs when several previews are on one page. */
@@ -29,12 +40,18 @@ type PreviewPartProps = Readonly<{
 
 /** What would happen, as the tool describes it. The arguments decide what runs; the preview must be the same then, unless the tool says that it may differ. */
 export function PreviewPart({ approval, label = "What changes" }: PreviewPartProps): ReactNode {
-  const { preview, summary, asked_preview: before } = approval;
+  const { preview, summary, asked_preview: before, status } = approval;
   const isNothing = preview?.supported !== true && preview?.problem === undefined;
   if (isNothing && summary === undefined && before === undefined) return null;
   return (
     <Card
-      title="What will happen"
+      title={
+        hasRun(approval)
+          ? "What was approved"
+          : status === "pending" || status === "approved"
+            ? "What will happen"
+            : "What would have happened"
+      }
       actions={<span className="text-[0.8571rem] text-ink-3">as the tool describes it</span>}
       body="grid gap-3"
     >
@@ -147,7 +164,7 @@ type ExactArgumentsProps = Readonly<{
 
 /** The arguments that would run, and their exact bytes: this browser hashes what it shows and compares. */
 export function ExactArguments({ approval, mismatches }: ExactArgumentsProps): ReactNode {
-  const { what, asked, edited, digest } = approval;
+  const { what, asked, edited } = approval;
   const [tab, setTab] = useState("tree");
   const text = exactText(approval);
   const isSame = mismatches && !mismatches.includes("arguments");
@@ -157,7 +174,7 @@ export function ExactArguments({ approval, mismatches }: ExactArgumentsProps): R
     ...(asked === undefined ? [] : [{ id: "edit", label: "What the edit changed" }]),
   ];
   return (
-    <Card title="Arguments" actions={<Verified text={text} digest={digest} isSame={isSame} />} body="">
+    <Card title="Arguments" actions={<Verified approval={approval} text={text} isSame={isSame} />} body="">
       <Tabs label="Arguments" tabs={tabs} selected={tab} onSelect={setTab}>
         {tab === "tree" && <Json value={what.arguments} />}
         {tab === "bytes" && (
@@ -203,10 +220,10 @@ function ArtifactContent({ artifact: { path, bytes, text } }: { readonly artifac
   );
 }
 
-type VerifiedProps = Readonly<{ text: string; digest: string; isSame: boolean | undefined }>;
+type VerifiedProps = Readonly<{ approval: ApprovalView; text: string; isSame: boolean | undefined }>;
 
 /** Whether what is shown has the digest that an approval is bound to. */
-function Verified({ text, digest, isSame }: VerifiedProps): ReactNode {
+function Verified({ approval: { digest, status }, text, isSame }: VerifiedProps): ReactNode {
   return (
     <span className="flex items-center gap-1 text-[0.8571rem] text-ink-2">
       {isSame === true && (
@@ -215,7 +232,7 @@ function Verified({ text, digest, isSame }: VerifiedProps): ReactNode {
           className="flex items-center gap-1 text-safe"
           title={`SHA-256 ${digest}, computed in this browser from what is shown`}
         >
-          <Icon name="lock" size={13} /> verified: this is what runs
+          <Icon name="lock" size={13} /> {verifiedWords.get(status) ?? "verified: exactly this was asked"}
         </span>
       )}
       {isSame === false && (

@@ -1,7 +1,8 @@
 import type { AuditEventView, CheckedView } from "@postern/core/contract";
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { memo, type ReactNode, useMemo, useState } from "react";
+import { getRouteApi } from "@tanstack/react-router";
+import { memo, type ReactNode, useState } from "react";
+import type { AuditAddress } from "../../address.ts";
 import { type Answer, ask, type Sent, useMay, usePages, useReadOn } from "../../api/index.ts";
 import {
   Button,
@@ -20,10 +21,12 @@ import {
 } from "../../kit/index.ts";
 import { useFeed } from "../../live/feed.ts";
 import { EventDetail } from "./event-detail.tsx";
-import { FilterBar, filterFrom } from "./filter.tsx";
+import { FilterBar } from "./filter.tsx";
+
+const route = getRouteApi("/audit/{-$event}");
 
 export function AuditScreen(): ReactNode {
-  const { id = "" } = useParams({ strict: false });
+  const { event: id = "" } = route.useParams();
   const may = useMay();
   if (!may("audit:read"))
     return (
@@ -35,9 +38,8 @@ export function AuditScreen(): ReactNode {
 }
 
 function Explorer({ seq }: { readonly seq: number | undefined }): ReactNode {
-  const search: Readonly<Record<string, unknown>> = useSearch({ strict: false });
-  const filter = useMemo(() => filterFrom(search), [search]);
-  const navigate = useNavigate();
+  const filter = route.useSearch();
+  const navigate = route.useNavigate();
   const sent = { ...filter, limit: 200 } as Sent<"GET /v1/audit/latest">; // the server refuses a wrong outcome
   // Written events never change; new ones are offered by a button.
   const pages = usePages("GET /v1/audit/latest", sent, { rowsOf: eventsOf, keyOf: idOf, isFixed: true });
@@ -51,18 +53,16 @@ function Explorer({ seq }: { readonly seq: number | undefined }): ReactNode {
   );
   // A rare event may be far back: pages are read until the screen is full.
   useReadOn(rows !== undefined && rows.length < 50, pages);
-  const open = (next: number | undefined): void =>
-    void navigate({ to: next === undefined ? "/audit" : `/audit/${next}`, search: filter as never });
+  const show = (search: AuditAddress, event?: number | undefined): void =>
+    void navigate({ to: "/audit/{-$event}", params: { event: event?.toString() }, search });
+  const open = (event: number | undefined): void => show(filter, event);
   const readLatest = (): void => {
     setHasNew(false);
     again();
   };
   return (
     <div className="flex h-full min-h-0 flex-col">
-      <FilterBar
-        filter={filter}
-        onChange={(next) => void navigate({ to: "/audit", search: filterFrom(next) as never })}
-      />
+      <FilterBar filter={filter} onChange={show} />
       <Integrity size={first?.size} checked={first?.checked} isNew={hasNew} onLatest={readLatest} />
       <div className="grid min-h-0 flex-1 grid-rows-1 lg:grid-cols-[minmax(0,1fr)_minmax(0,28rem)]">
         <div className="min-h-0 min-w-0 bg-surface">
@@ -77,7 +77,14 @@ function Explorer({ seq }: { readonly seq: number | undefined }): ReactNode {
               selected={seq === undefined ? undefined : rows.findIndex((event) => event.seq === seq)}
               onEnd={more}
               row={(event) => <EventRow event={event} isChosen={event.seq === seq} onChoose={open} />}
-              after={<Foot isReading={isReading} next={last?.next_before} onMore={more} />}
+              after={
+                <Foot
+                  isFiltered={Object.keys(filter).length > 0}
+                  isReading={isReading}
+                  next={last?.next_before}
+                  onMore={more}
+                />
+              }
             />
           )}
         </div>
@@ -90,10 +97,15 @@ function Explorer({ seq }: { readonly seq: number | undefined }): ReactNode {
 const eventsOf = ({ events }: Answer<"GET /v1/audit/latest">): readonly AuditEventView[] => events;
 const idOf = ({ audit_id }: AuditEventView): string => audit_id;
 
-type FootProps = Readonly<{ isReading: boolean; next: number | undefined; onMore: () => void }>;
+type FootProps = Readonly<{ isFiltered: boolean; isReading: boolean; next: number | undefined; onMore: () => void }>;
 
-function Foot({ isReading, next, onMore }: FootProps): ReactNode {
-  if (next === undefined) return <p className="px-4 py-3 text-ink-3">This is where the log begins.</p>;
+function Foot({ isFiltered, isReading, next, onMore }: FootProps): ReactNode {
+  if (next === undefined)
+    return (
+      <p className="px-4 py-3 text-ink-3">
+        {isFiltered ? "No earlier event matches." : "This is where the log begins."}
+      </p>
+    );
   return (
     <p role="status" className="flex items-center gap-3 px-4 py-3 text-ink-3">
       {isReading ? `Reading back from event ${number(next)} …` : <Button onClick={onMore}>Read on</Button>}
@@ -173,7 +185,7 @@ function Integrity({ size, checked, isNew, onLatest }: IntegrityProps): ReactNod
   const shown = last !== undefined && (checked === undefined || checked.at < last.at) ? last : checked;
   return (
     <div className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line bg-surface px-4 py-2">
-      {size !== undefined && <span className="tabular text-ink-2">{number(size)} events</span>}
+      {size !== undefined && <span className="tabular text-ink-2">{number(size)} events in the log</span>}
       {isNew && (
         <Button size="small" onClick={onLatest}>
           Show new events

@@ -135,7 +135,7 @@ function EventFacts({ event }: { readonly event: AuditEventView }): ReactNode {
         Code: code && <Text className="mono">{code}</Text>,
         Run: run && <RunLink id={run} />,
         Approval: approval && (
-          <TextLink to={`/approvals/${encodeURIComponent(approval)}`}>
+          <TextLink to="/approvals/{-$request}" params={{ request: approval }}>
             <Text className="mono">{approval}</Text>
           </TextLink>
         ),

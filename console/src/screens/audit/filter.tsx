@@ -1,31 +1,6 @@
 import { type ReactNode, useState } from "react";
-import { Button, Field, type Options, SearchInput, Select, TextField } from "../../kit/index.ts";
-
-/** As the server's query names them. The address of the page has the same names, so a search can be sent as a link. */
-const filterNames = [
-  "text",
-  "type",
-  "tool",
-  "outcome",
-  "by",
-  "agent",
-  "run_id",
-  "trace_id",
-  "call_id",
-  "since",
-  "until",
-] as const;
-
-type Filter = Readonly<Partial<Record<(typeof filterNames)[number], string>>>;
-
-export function filterFrom(search: Readonly<Record<string, unknown>>): Filter {
-  const given = filterNames.flatMap((name) => {
-    const value = search[name];
-    const isGiven = (typeof value === "string" && value !== "") || typeof value === "number";
-    return isGiven ? [[name, String(value)] as const] : [];
-  });
-  return Object.fromEntries(given);
-}
+import { type AuditAddress, auditFilters } from "../../address.ts";
+import { Button, Field, type Options, Select, TextField, TypedSearch } from "../../kit/index.ts";
 
 const kinds: Options = [
   ["", "Everything"],
@@ -49,22 +24,22 @@ const moreFields = [
   ["call_id", "Call"],
 ] as const;
 
-type FilterBarProps = Readonly<{ filter: Filter; onChange: (filter: Filter) => void }>;
+type FilterBarProps = Readonly<{ filter: AuditAddress; onChange: (filter: AuditAddress) => void }>;
 
 export function FilterBar({ filter, onChange }: FilterBarProps): ReactNode {
-  const [isOpen, setIsOpen] = useState(() => filterNames.slice(4).some((name) => filter[name] !== undefined));
-  const set = (name: keyof Filter, value: string): void =>
+  const [isOpen, setIsOpen] = useState(() => auditFilters.slice(4).some((name) => filter[name] !== undefined));
+  const set = (name: keyof AuditAddress, value: string): void =>
     onChange({ ...filter, [name]: value === "" ? undefined : value });
-  const isSet = filterNames.some((name) => filter[name] !== undefined);
+  const isSet = auditFilters.some((name) => filter[name] !== undefined);
   return (
     <search className="grid gap-2 border-b border-line bg-surface p-3">
       <div className="flex flex-wrap items-center gap-2">
-        <TypedFilter
-          value={filter.text ?? ""}
-          onSet={(value) => set("text", value)}
+        <TypedSearch
+          words={filter.text}
+          onWords={(words) => set("text", words ?? "")}
           label="Text"
           className="min-w-48 flex-1 max-sm:basis-full"
-          placeholder="Exact text in an event, then Enter"
+          placeholder="Exact text in an event"
         />
         <Choice label="Kind" options={kinds} value={filter.type ?? ""} onChange={(value) => set("type", value)} />
         <Choice
@@ -87,7 +62,7 @@ export function FilterBar({ filter, onChange }: FilterBarProps): ReactNode {
         <div className="grid grid-cols-2 gap-2 lg:grid-cols-4">
           {moreFields.map(([name, label]) => (
             <Field key={name} label={label}>
-              {({ id }) => <TypedFilter id={id} value={filter[name] ?? ""} onSet={(value) => set(name, value)} />}
+              {({ id }) => <TypedSearch id={id} words={filter[name]} onWords={(words) => set(name, words ?? "")} />}
             </Field>
           ))}
           {(["since", "until"] as const).map((name) => (
@@ -118,43 +93,6 @@ function Choice({ label, options, value, onChange }: ChoiceProps): ReactNode {
       options={isKnown ? options : [[value, value], ...options]}
       onChange={onChange}
     />
-  );
-}
-
-type TypedFilterProps = Readonly<{
-  id?: string;
-  label?: string;
-  value: string;
-  onSet: (value: string) => void;
-  className?: string;
-  placeholder?: string;
-}>;
-
-/** Searches at Enter or when the field is left, not at every letter. */
-function TypedFilter({ id, label, value, onSet, className, placeholder }: TypedFilterProps): ReactNode {
-  const [typed, setTyped] = useState(value);
-  const [last, setLast] = useState(value);
-  if (last !== value) {
-    setLast(value);
-    setTyped(value);
-  }
-  return (
-    <form
-      className={className}
-      onSubmit={(event) => {
-        event.preventDefault();
-        onSet(typed.trim());
-      }}
-    >
-      <SearchInput
-        id={id}
-        label={label}
-        placeholder={placeholder}
-        words={typed}
-        onChange={setTyped}
-        onBlur={() => typed.trim() !== value && onSet(typed.trim())}
-      />
-    </form>
   );
 }
 

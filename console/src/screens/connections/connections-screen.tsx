@@ -1,6 +1,6 @@
 /** The reader's own sign-ins and keys at upstream servers: a link of a refused call leads here. */
 import type { ConnectionView } from "@postern/core/contract";
-import { useParams, useSearch } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { ask, useAnswer } from "../../api/index.ts";
 import {
@@ -20,8 +20,10 @@ import {
 } from "../../kit/index.ts";
 import { ChangeButton, useSending } from "../dialogs.tsx";
 
+const route = getRouteApi("/connections/{-$server}");
+
 export function ConnectionsScreen(): ReactNode {
-  const { id } = useParams({ strict: false });
+  const { server: id } = route.useParams();
   const { data, error, refetch } = useAnswer("GET /v1/connections", {});
   const shown = data?.connections.filter(({ server }) => id === undefined || server === id);
   return (
@@ -38,7 +40,9 @@ export function ConnectionsScreen(): ReactNode {
       ))}
       {id !== undefined && (
         <p className="text-center">
-          <TextLink to="/connections">All connections</TextLink>
+          <TextLink to="/connections/{-$server}" params={{ server: undefined }}>
+            All connections
+          </TextLink>
         </p>
       )}
     </div>
@@ -58,8 +62,8 @@ const ends = new Map([
 ] as const);
 
 function WayBack(): ReactNode {
-  const search: { readonly sign_in?: unknown } = useSearch({ strict: false });
-  const end = ends.get(search.sign_in as "done"); // any other value is not in the map
+  const { sign_in } = route.useSearch();
+  const end = ends.get(sign_in as "done"); // any other value is not in the map
   return end === undefined ? null : <Notice tone={end[0]}>{end[1]}</Notice>;
 }
 

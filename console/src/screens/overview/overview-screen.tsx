@@ -1,14 +1,16 @@
-import { risks } from "@postern/core";
-import type { AuditEventView, Statistics } from "@postern/core/contract";
+import { autonomies, risks } from "@postern/core";
+import type { EffectiveLineView, StatisticsView } from "@postern/core/contract";
+import { useQueries } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
-import { type ApprovalView, ask, type Sent, serverNow, useAnswer, useControls, useMay } from "../../api/index.ts";
+import { type RangeName, rangeNames } from "../../address.ts";
+import { type ApprovalView, ask, type Sent, serverNow, useControls, useMay } from "../../api/index.ts";
 import {
   type Bar,
   Bars,
   Button,
   Card,
   type Column,
-  counted,
   duration,
   EmptyState,
   maybeDuration,
@@ -16,46 +18,89 @@ import {
   number,
   RiskBadge,
   type Series,
+  stateWord,
   Table,
   Text,
   TextLink,
   Time,
   TimeLeft,
+  Toggle,
   useIsOver,
 } from "../../kit/index.ts";
 import { useLiveState } from "../../live/feed.ts";
-import { totalOf, useInbox, useWaiting } from "../approvals/inbox.ts";
+import { totalOf, useRequests, useWaiting } from "../approvals/requests.ts";
 import { ReasonDialog, type WithReason } from "../dialogs.tsx";
-import { useStatistics } from "../tools/use-tools.ts";
+import { ranges, useStatistics } from "../tools/use-tools.ts";
 
-const outcomes = ["ok", "refused", "previewed", "unknown", "failed"] as const;
-const tones = ["safe", "high", "neutral", "medium", "critical"] as const;
-const series: readonly Series[] = outcomes.map((name, at) => ({ name, tone: tones[at] ?? "neutral" }));
+const outcomes = ["ok", "refused", "asked", "previewed", "unknown", "failed"] as const;
+const tones = ["safe", "high", "accent", "neutral", "medium", "critical"] as const;
+const words = { asked: "needs approval", previewed: "preview" } as const;
+const series: readonly Series[] = outcomes.map((name, at) => ({
+  name: name === "asked" || name === "previewed" ? words[name] : stateWord(name),
+  tone: tones[at] ?? "neutral",
+}));
 const worstFirst = risks.toReversed();
+const route = getRouteApi("/overview");
 
 export function OverviewScreen(): ReactNode {
-  const { data, error, refetch } = useStatistics();
-  if (data === undefined) return <NotYet error={error} again={refetch} />;
-  // Calls are counted in memory, from the start on.
-  const isWholeHour = data.since !== undefined && Date.parse(data.since) <= serverNow() - 3_600_000;
-  const span = isWholeHour ? "in the last hour" : "since the start";
+  const { range = "day" } = route.useSearch();
+  const navigate = route.useNavigate();
+  const { data, error, refetch } = useStatistics(range);
+  const { word, unit } = ranges[range];
+  // The first hour of a range counts whole.
+  const during =
+    range === "hour" && data !== undefined
+      ? `since ${new Date(data.from).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" })}`
+      : `in the ${word}`;
   return (
     <div className="mx-auto grid max-w-6xl gap-4 p-4 lg:grid-cols-2 lg:p-6">
       <Waiting />
-      <WaitingTimes />
-      <Card title={`Calls a minute, ${span}`} className="lg:col-span-2" body="">
-        <CallsPerMinute minutes={data.minutes} span={span} />
-      </Card>
-      <Card title="Tools by calls since the start">
-        <ToolTable tools={data.tools} />
-      </Card>
       <ControlsCard />
+      <fieldset className="flex flex-wrap gap-1 lg:col-span-2">
+        <legend className="sr-only">Range of the numbers below</legend>
+        {rangeNames.map((name) => (
+          <Toggle
+            key={name}
+            isOn={name === range}
+            onClick={() => void navigate({ to: ".", search: { range: name }, replace: true })}
+          >
+            {`The ${ranges[name].word}`}
+          </Toggle>
+        ))}
+      </fieldset>
+      {data === undefined && <NotYet error={error} again={refetch} />}
+      {data !== undefined && (
+        <>
+          <Card title={`Calls ${unit}, in the ${word}`} className="lg:col-span-2" body="">
+            <CallsOverTime statistics={data} range={range} />
+          </Card>
+          <Card title={`Tools by calls ${during}`} className="lg:col-span-2">
+            <CallTable
+              lines={data.tools}
+              nameOf={({ tool }) => tool}
+              first="Tool"
+              nothing={`No tool has been called ${during}`}
+            />
+          </Card>
+          <Card title={`Agents by calls ${during}`} className="lg:col-span-2">
+            <CallTable
+              lines={data.agents}
+              nameOf={({ agent }) => agent}
+              first="Agent"
+              nothing={`No agent has called a tool ${during}`}
+            />
+          </Card>
+          <Card title={`Decisions ${during}`} className="lg:col-span-2" body="grid gap-2">
+            <Decisions statistics={data} during={during} />
+          </Card>
+        </>
+      )}
     </div>
   );
 }
 
 function Waiting(): ReactNode {
-  const [first] = useInbox().approvals;
+  const first = useRequests({}).rows?.[0];
   const waiting = useWaiting();
   const total = waiting && totalOf(waiting);
   const isAway = useLiveState() === "reconnecting";
@@ -72,7 +117,7 @@ function Waiting(): ReactNode {
           .filter((risk) => waiting !== undefined && waiting[risk] > 0)
           .map((risk) => (
             <li key={risk} className="flex items-center gap-1.5">
-              <RiskBadge risk={risk} /> <span className="tabular text-ink-2">{waiting?.[risk]}</span>
+              <RiskBadge risk={risk} /> <span className="tabular text-ink-2">{number(waiting?.[risk] ?? 0)}</span>
             </li>
           ))}
       </ul>
@@ -88,7 +133,7 @@ function First({ approval: { approval_id, what, expires_at } }: { readonly appro
   const isOver = useIsOver(expires_at);
   return (
     <>
-      <TextLink to={`/approvals/${approval_id}`}>
+      <TextLink to="/approvals/{-$request}" params={{ request: approval_id }}>
         <Text>{what.tool}</Text>
       </TextLink>{" "}
       is next: {isOver ? "it has expired" : "it expires in "}
@@ -97,110 +142,140 @@ function First({ approval: { approval_id, what, expires_at } }: { readonly appro
   );
 }
 
-function CallsPerMinute({ minutes, span }: Readonly<{ minutes: Statistics["minutes"]; span: string }>): ReactNode {
-  const bars = lastHour(minutes);
+type CallsOverTimeProps = Readonly<{ statistics: StatisticsView; range: RangeName }>;
+
+function CallsOverTime({ statistics, range }: CallsOverTimeProps): ReactNode {
+  const bars = barsOf(statistics, range);
+  const { unit, word } = ranges[range];
   const total = bars.flatMap(({ values }) => values).reduce((sum, one) => sum + one, 0);
-  if (total === 0) return <EmptyState icon="overview" title={`No call ${span}`} />;
-  const label = `Calls a minute by outcome: ${total} ${span}`;
-  return <Bars label={label} series={series} bars={bars} />;
+  if (total === 0) return <EmptyState icon="overview" title={`No call in the ${word}`} />;
+  return <Bars label={`Calls ${unit} by outcome: ${number(total)} in the ${word}`} series={series} bars={bars} />;
 }
 
-/** Sixty minutes, those without a call too. */
-function lastHour(minutes: Statistics["minutes"]): readonly Bar[] {
-  const found = new Map(minutes.map((minute) => [Math.floor(Date.parse(minute.at) / 60_000), minute]));
-  const now = Math.floor(serverNow() / 60_000);
-  return Array.from({ length: 60 }, (_, at) => {
-    const minute = now - 59 + at;
-    const name = new Date(minute * 60_000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
-    return { name, values: outcomes.map((outcome) => found.get(minute)?.[outcome] ?? 0) };
+/** Every period of the range, those without a call too. */
+function barsOf({ minutes, periods }: StatisticsView, range: RangeName): readonly Bar[] {
+  const { count, eachMs } = ranges[range];
+  const found = new Map(
+    (range === "hour" ? minutes : periods).map((one) => [Math.floor(Date.parse(one.at) / eachMs), one]),
+  );
+  const last = Math.floor(serverNow() / eachMs);
+  const format: Intl.DateTimeFormatOptions =
+    eachMs < 86_400_000
+      ? { hour: "2-digit", minute: "2-digit", ...(range === "day" && { weekday: "short" }) }
+      : { day: "numeric", month: "short", timeZone: "UTC" };
+  return Array.from({ length: count }, (_, at) => {
+    const period = last - count + 1 + at;
+    const name = new Date(period * eachMs).toLocaleString("en-GB", format);
+    return { name, values: outcomes.map((outcome) => found.get(period)?.[outcome] ?? 0) };
   });
 }
 
-type ToolLine = Statistics["tools"][number];
+type CallLine = Omit<StatisticsView["agents"][number], "agent">;
 
-const count = (value: number, look: string): ReactNode => (value === 0 ? "–" : <span className={look}>{value}</span>);
-const columns: readonly Column<ToolLine>[] = [
-  { name: "Tool", cell: ({ tool }) => <Text>{tool}</Text> },
-  { name: "Calls", align: "right", cell: ({ calls }) => calls },
-  { name: "Errors", align: "right", cell: ({ errors }) => count(errors, "text-critical") },
-  { name: "Refused", align: "right", wide: true, cell: ({ refused }) => count(refused, "text-high") },
-  { name: "p50", align: "right", wide: true, cell: ({ p50_ms }) => maybeDuration(p50_ms) },
+const count = (value: number, look: string): ReactNode =>
+  value === 0 ? "–" : <span className={look}>{number(value)}</span>;
+const callColumns: readonly Column<CallLine>[] = [
+  { name: "Ran", align: "right", cell: ({ calls }) => number(calls) },
+  { name: "Needed approval", align: "right", wide: true, cell: ({ asked }) => count(asked, "") },
+  { name: "Failed", align: "right", cell: ({ errors }) => count(errors, "text-critical") },
+  { name: "Unknown", align: "right", wide: true, cell: ({ unknown }) => count(unknown, "text-medium") },
+  { name: "Blocked", align: "right", wide: true, cell: ({ refused }) => count(refused, "text-high") },
   { name: "p95", align: "right", cell: ({ p95_ms }) => maybeDuration(p95_ms) },
 ];
 
-function ToolTable({ tools }: { readonly tools: readonly ToolLine[] }): ReactNode {
-  if (tools.length === 0) return <EmptyState icon="tools" title="No tool has been called since the start" />;
-  const busiest = [...tools].sort((a, b) => b.calls + b.refused - a.calls - a.refused).slice(0, 10);
-  const keyOf = ({ tool, action }: ToolLine): string => `${tool} ${action}`;
-  return <Table label="The busiest tools" rows={busiest} keyOf={keyOf} columns={columns} />;
+const arrivals = ({ calls, refused, asked }: CallLine): number => calls + refused + asked;
+
+type CallTableProps<Line extends CallLine> = Readonly<{
+  lines: readonly Line[];
+  nameOf: (line: Line) => string;
+  /** The heading of the names. */
+  first: string;
+  nothing: string;
+}>;
+
+function CallTable<Line extends CallLine>({ lines, nameOf, first, nothing }: CallTableProps<Line>): ReactNode {
+  if (lines.length === 0) return <EmptyState icon="tools" title={nothing} />;
+  const busiest = [...lines].sort((a, b) => arrivals(b) - arrivals(a)).slice(0, 10);
+  const columns: readonly Column<Line>[] = [
+    { name: first, cell: (line) => <Text>{nameOf(line)}</Text> },
+    ...callColumns,
+  ];
+  const keyOf = (line: Line): string => ("action" in line ? `${nameOf(line)} ${line.action}` : nameOf(line));
+  return <Table label={`${first}s, the busiest first`} rows={busiest} keyOf={keyOf} columns={columns} />;
 }
 
-const steps: readonly (readonly [name: string, belowMs: number])[] = [
-  ["< 10\u00a0s", 10_000],
-  ["< 1\u00a0min", 60_000],
-  ["< 5\u00a0min", 300_000],
-  ["< 30\u00a0min", 1_800_000],
-  ["longer", Number.POSITIVE_INFINITY],
+type DeciderLine = StatisticsView["deciders"][number];
+
+const deciderColumns: readonly Column<DeciderLine>[] = [
+  { name: "By", cell: ({ decider }) => <Text>{decider}</Text> },
+  { name: "Approved", align: "right", cell: ({ approved }) => count(approved, "") },
+  { name: "Denied", align: "right", cell: ({ denied }) => count(denied, "") },
+  { name: "Skipped", align: "right", wide: true, cell: ({ skipped }) => count(skipped, "") },
+  { name: "Half within", align: "right", cell: ({ p50_ms }) => maybeDuration(p50_ms) },
 ];
 
-/** Decisions of a person that end a request. */
-const decisions: ReadonlySet<string> = new Set(["gate.approved", "gate.denied", "gate.modified", "gate.skipped"]);
-
-/** How long agents waited for the latest decisions, from the audit log. */
-function WaitingTimes(): ReactNode {
-  const mayRead = useMay()("audit:read");
-  const types = ["gate.required", ...decisions].join(",");
-  const sent = { type: types, limit: 400 };
-  const { data, error, refetch } = useAnswer("GET /v1/audit/latest", sent, { enabled: mayRead });
-  const waits = waitsIn(data?.events ?? []).sort((a, b) => a - b);
-  const median = waits[Math.floor(waits.length / 2)];
-  const counts = steps.map(
-    ([, belowMs], at) => waits.filter((ms) => ms >= (steps[at - 1]?.[1] ?? 0) && ms < belowMs).length,
-  );
+/** How requests ended, and how long agents waited for a person. */
+function Decisions({ statistics, during }: Readonly<{ statistics: StatisticsView; during: string }>): ReactNode {
+  const { decisions, deciders } = statistics;
+  const ends = ["approved", "denied", "skipped", "expired", "withdrawn"] as const;
+  const given = ends.filter((end) => decisions[end] > 0);
+  if (given.length === 0) return <EmptyState icon="clock" title={`No decision ${during}`} />;
   return (
-    <Card title="How long decisions take" body="grid gap-2">
-      {mayRead && data === undefined && <NotYet error={error} again={refetch} rows={3} />}
-      {!mayRead && <EmptyState icon="lock" title="Only auditors can read this" />}
-      {data !== undefined && median === undefined && <EmptyState icon="clock" title="No decisions yet" />}
-      {median !== undefined && (
-        <>
-          <p>
-            Half of {counted(waits.length, "decision")} came within{" "}
-            <strong className="tabular font-semibold">{duration(median)}</strong>.
-          </p>
-          <Bars
-            label={`Waiting times: ${steps.map(([name], at) => `${name}: ${counts[at]}`).join(", ")}`}
-            series={[{ name: "requests", tone: "accent" }]}
-            bars={steps.map(([name], at) => ({ name, values: [counts[at] ?? 0] }))}
-          />
-        </>
+    <>
+      <p>
+        {given.map((end) => `${number(decisions[end])} ${end}`).join(", ")}.
+        {decisions.p50_ms !== undefined && (
+          <>
+            {" "}
+            Half of the decisions came within{" "}
+            <strong className="tabular font-semibold">{duration(decisions.p50_ms)}</strong>, 95 % within{" "}
+            {maybeDuration(decisions.p95_ms)}.
+          </>
+        )}
+      </p>
+      {deciders.length > 0 && (
+        <Table label="Who decided" rows={deciders} keyOf={({ decider }) => decider} columns={deciderColumns} />
       )}
-    </Card>
+    </>
   );
-}
-
-/** @param events new to old: a decision comes before its request */
-function waitsIn(events: readonly AuditEventView[]): number[] {
-  const decidedAt = new Map<string, number>();
-  return events.flatMap(({ type, timestamp, refs: { approval = "" } }) => {
-    const at = Date.parse(timestamp);
-    const end = decidedAt.get(approval);
-    if (type === "gate.required") return end === undefined ? [] : [end - at];
-    if (decisions.has(type)) decidedAt.set(approval, at);
-    return [];
-  });
 }
 
 type Level = Sent<"POST /v1/controls/autonomy">["level"];
 
-/** By the default matrix. */
-const levels: readonly (readonly [level: Level, meaning: string])[] = [
-  ["A0", "Nothing runs; agents see previews"],
-  ["A1", "All calls need approval, critical ones are refused"],
-  ["A2", "Safe calls run, riskier ones need approval"],
-  ["A3", "Safe and medium calls run, high ones need approval"],
-  ["A4", "All but critical calls run; critical ones need approval"],
-];
+/** What the policy decides about each tool at each level; read again when the screen is opened. */
+function useMeanings(): ReadonlyMap<Level, string> {
+  const may = useMay()("policy:read");
+  const answers = useQueries({
+    queries: autonomies.map((autonomy) => ({
+      queryKey: ["effective", autonomy],
+      queryFn: () => ask("GET /v1/policy", { agent: "local-agent", autonomy }),
+      enabled: may,
+    })),
+  });
+  const found = autonomies.flatMap((level, at) => {
+    const lines = answers[at]?.data?.lines;
+    return lines ? [[level, meaningOf(lines)] as const] : [];
+  });
+  return new Map(found);
+}
+
+const verdictWords = [
+  ["ALLOW", "run", "runs"],
+  ["CONFIRM", "need approval", "needs approval"],
+  ["PREVIEW", "show a preview", "shows a preview"],
+  ["BLOCK", "are blocked", "is blocked"],
+  ["DENY", "are denied", "is denied"],
+] as const;
+
+/** `3 run, 1 needs approval`: of the tools that there are. */
+function meaningOf(lines: readonly EffectiveLineView[]): string {
+  if (lines.length === 0) return "there are no tools";
+  const counted = verdictWords.flatMap(([verdict, many, one]) => {
+    const count = lines.filter((line) => line.verdict === verdict).length;
+    return count === 0 ? [] : [`${number(count)} ${count === 1 ? one : many}`];
+  });
+  return counted.join(", ");
+}
 
 /** A change that applies to all agents, and the words of its dialog. */
 interface Change {
@@ -240,6 +315,7 @@ function ControlsCard(): ReactNode {
   const controls = useControls();
   const may = useMay();
   const [change, setChange] = useState<Change>();
+  const meanings = useMeanings();
   if (controls === undefined) return null;
   const { paused, paused_by: by, autonomy } = controls;
   const isOperator = may("controls:write");
@@ -264,7 +340,10 @@ function ControlsCard(): ReactNode {
       )}
       <fieldset className="grid gap-1">
         <legend className="sr-only">Autonomy</legend>
-        {levels.map(([level, meaning]) => (
+        {meanings.size > 0 && (
+          <p className="px-2 text-ink-2">At each level of autonomy, of the tools that there are:</p>
+        )}
+        {autonomies.map((level) => (
           <button
             key={level}
             type="button"
@@ -273,7 +352,7 @@ function ControlsCard(): ReactNode {
             onClick={() => setChange(setLevel(level))}
             className="flex items-center gap-3 rounded-md px-2 py-1 text-left text-ink-2 enabled:hover:bg-hover aria-pressed:bg-accent-tint aria-pressed:font-medium aria-pressed:text-accent"
           >
-            <span className="tabular w-6">{level}</span> {meaning}
+            <span className="tabular w-6">{level}</span> {meanings.get(level)}
           </button>
         ))}
       </fieldset>

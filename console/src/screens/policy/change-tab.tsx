@@ -158,17 +158,19 @@ type SaveDialogProps = Readonly<{
 /** Shows what is written. The server refuses it when the file has changed meanwhile. */
 function SaveDialog({ document, text, onClose, onSaved }: SaveDialogProps): ReactNode {
   const save = async (reason: WithReason): Promise<void> => {
-    const sent = { text, expected_digest: document.digest, ...reason };
-    const { kept } = await ask("POST /v1/policy/save", sent);
-    toast(`Saved. The old file is kept as ${kept}. The new policy applies after the next start.`);
+    const sent = { text, expected_digest: document.digest, activate: true, ...reason };
+    const { kept, in_force: { restart } = { restart: [] } } = await ask("POST /v1/policy/save", sent);
+    const waits = restart.length === 0 ? "" : ` A restart is needed for ${restart.join(", ")}.`;
+    const before = kept === undefined ? "" : ` The old file is kept as ${kept}.`;
+    toast(`Saved and in force.${before}${waits}`);
     onSaved();
   };
   return (
     <ReasonDialog wide title={`Write the policy into ${document.name}?`} word="Save" onSend={save} onClose={onClose}>
       <Diff text={hunks(document.text, text, document.line)} />
       <p className="text-ink-2">
-        The rest of the file stays as it is, and the old file is kept beside it. The new policy applies when Postern is
-        started again.
+        The rest of the file stays as it is, and the old file is kept beside it. The new policy is in force at once:
+        calls that run go on, and all others are judged by it.
       </p>
     </ReasonDialog>
   );

@@ -1,24 +1,27 @@
+import { autonomies } from "@postern/core";
 import type { EffectiveLineView } from "@postern/core/contract";
 import { keepPreviousData } from "@tanstack/react-query";
-import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
-import { type Sent, useAnswer } from "../../api/index.ts";
+import type { PolicyAddress } from "../../address.ts";
+import { useAnswer } from "../../api/index.ts";
 import {
   Card,
   type Column,
   EmptyState,
+  Field,
   NotYet,
   RiskBadge,
   Table,
   Tabs,
   Text,
-  TextField,
   ToolName,
 } from "../../kit/index.ts";
 import { ChangeTab } from "./change-tab.tsx";
 import { AutonomyField, ExplainTab } from "./explain-tab.tsx";
 import { Verdict, Warnings } from "./verdict.tsx";
 
+const route = getRouteApi("/policy/{-$tab}");
 const tabs = [
   { id: "explain", label: "Explain a call" },
   { id: "change", label: "Change and simulate" },
@@ -26,19 +29,14 @@ const tabs = [
 ];
 
 export function PolicyScreen(): ReactNode {
-  const { id = "explain" } = useParams({ strict: false });
-  const search = useSearch({ strict: false }) as { readonly call?: unknown }; // an address may hold anything: only a text counts
-  const navigate = useNavigate();
+  const { tab: id = "explain" } = route.useParams();
+  const { call } = route.useSearch();
+  const navigate = route.useNavigate();
+  const open = (tab: string): void => void navigate({ to: "/policy/{-$tab}", params: { tab } });
   return (
     <div className="px-4 py-4 lg:px-6">
-      <Tabs label="Policy" tabs={tabs} selected={id} onSelect={(next) => void navigate({ to: `/policy/${next}` })}>
-        {id === "change" ? (
-          <ChangeTab />
-        ) : id === "effective" ? (
-          <EffectiveTab />
-        ) : (
-          <ExplainTab pastCall={typeof search.call === "string" ? search.call : undefined} />
-        )}
+      <Tabs label="Policy" tabs={tabs} selected={id} onSelect={open}>
+        {id === "change" ? <ChangeTab /> : id === "effective" ? <EffectiveTab /> : <ExplainTab pastCall={call} />}
       </Tabs>
     </div>
   );
@@ -81,18 +79,44 @@ function By({ by: { rule, where } }: Pick<EffectiveLineView, "by">): ReactNode {
   );
 }
 
+type AgentFieldProps = Readonly<{ agent: string; onChange: (agent: string | undefined) => void }>;
+
+/** What is typed is asked for when the field is left. */
+function AgentField({ agent, onChange }: AgentFieldProps): ReactNode {
+  const [typed, setTyped] = useState(agent);
+  return (
+    <Field label="Agent">
+      {(attributes) => (
+        <input
+          {...attributes}
+          autoComplete="off"
+          className="input"
+          value={typed}
+          onChange={({ target }) => setTyped(target.value)}
+          onBlur={() => onChange(typed.trim() || undefined)}
+        />
+      )}
+    </Field>
+  );
+}
+
 /** The verdict on each tool for one agent, and the rule that gives it. */
 function EffectiveTab(): ReactNode {
-  const [agent, setAgent] = useState("local-agent");
-  const [autonomy, setAutonomy] = useState("");
-  const sent = { agent: agent || undefined, autonomy: autonomy || undefined } as Sent<"GET /v1/policy">; // one of the options
+  const { agent = "local-agent", autonomy } = route.useSearch();
+  const navigate = route.useNavigate();
+  const show = (change: Partial<PolicyAddress>): void =>
+    void navigate({ to: ".", search: (now) => ({ ...now, ...change }), replace: true });
+  const sent = { agent, autonomy };
   const { data, error, refetch } = useAnswer("GET /v1/policy", sent, { placeholderData: keepPreviousData });
   if (data === undefined) return <NotYet error={error} again={refetch} rows={8} />;
   return (
     <div className="grid gap-4">
       <div className="grid max-w-xl gap-3 sm:grid-cols-2">
-        <TextField label="Agent" value={agent} onChange={setAgent} />
-        <AutonomyField value={autonomy} onChange={setAutonomy} />
+        <AgentField agent={agent} onChange={(name) => show({ agent: name })} />
+        <AutonomyField
+          value={autonomy ?? ""}
+          onChange={(level) => show({ autonomy: autonomies.find((one) => one === level) })}
+        />
       </div>
       <Warnings warnings={data.warnings} />
       <Card>

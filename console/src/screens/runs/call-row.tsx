@@ -1,6 +1,5 @@
 import type { Chain, TimelineCall } from "@postern/core/contract";
 import { memo, type ReactNode } from "react";
-import { refusalText } from "../../api/index.ts";
 import {
   classNames,
   duration,
@@ -10,12 +9,15 @@ import {
   RiskBadge,
   StateBadge,
   save,
+  stateWord,
   Text,
   TextLink,
   Time,
   ToolName,
   toast,
+  useRowStop,
 } from "../../kit/index.ts";
+import { CallContent, Durations, RefusalLine } from "../call-content.tsx";
 import { ProgressLine } from "../progress-line.tsx";
 import { Script, WaitsAt } from "./script.tsx";
 import { Unknown } from "./unknown.tsx";
@@ -44,10 +46,12 @@ const columns = "gap-x-4 md:grid-cols-[minmax(14rem,20rem)_minmax(0,1fr)_5.5rem]
 export const CallRow = memo(function CallRow(props: CallRowProps): ReactNode {
   const { row, scale, chain, isOpen, onToggle, maySettle } = props;
   const { call, depth } = row;
+  const stop = useRowStop();
   return (
     <div className={classNames("border-b border-line", isOpen && "bg-sunken")}>
       <button
         type="button"
+        {...stop}
         aria-expanded={isOpen}
         onClick={() => onToggle(call.call_id)}
         className={classNames("grid w-full items-center gap-y-1.5 px-4 py-2 text-left hover:bg-hover", columns)}
@@ -86,7 +90,7 @@ export const CallRow = memo(function CallRow(props: CallRowProps): ReactNode {
 });
 
 function stateOf({ state, code, approval }: TimelineCall): string {
-  if (state === "held" && approval?.status === "approved") return "approved, not sent again";
+  if (state === "held" && approval?.status === "approved") return "ready";
   return code === "timed_out" ? "timeout" : state;
 }
 
@@ -152,22 +156,23 @@ function Details({ row, chain, maySettle }: DetailsProps): ReactNode {
   const { call } = row;
   return (
     <div className="grid gap-4 px-4 pt-1 pb-4 md:pl-9">
-      {call.message !== undefined && (
-        <p>
-          <span className="mono mr-2 text-ink-3">{call.code}</span>
-          <Text>{refusalText(call.code, call.message)}</Text>
-        </p>
-      )}
-      {call.state === "unknown" && <Unknown callId={call.call_id} maySettle={maySettle} />}
+      {call.message !== undefined && <RefusalLine code={call.code} message={call.message} />}
+      {stateOf(call) === "ready" && <p>A person approved it. It runs when its agent sends the same call again.</p>}
+      {call.state === "unknown" && <Unknown call={call} maySettle={maySettle} />}
       {(call.tool === chainTool || row.isScript) && <Script call={call} chain={chain} />}
+      {call.tool === chainTool || call.state === "refused" ? ( // a script is its input; of a refused call it is not kept
+        <Durations of={call.durations} />
+      ) : (
+        <CallContent callId={call.call_id} on="row" />
+      )}
       <CallFacts row={row} />
       <Artifacts call={call} />
       <p className="flex flex-wrap gap-4">
-        <TextLink to="/audit" search={{ call_id: call.key ?? call.call_id }}>
+        <TextLink to="/audit/{-$event}" params={{ event: undefined }} search={{ call_id: call.key ?? call.call_id }}>
           Its events in the audit log
         </TextLink>
         {call.state !== "refused" && ( // its arguments are not kept
-          <TextLink to="/policy" search={{ call: call.call_id }}>
+          <TextLink to="/policy/{-$tab}" params={{ tab: undefined }} search={{ call: call.call_id }}>
             Explain it by today's policy
           </TextLink>
         )}
@@ -188,12 +193,15 @@ function CallFacts({ row: { call, waitingMs, runningMs } }: { readonly row: Row 
         Asked: approval && (
           <>
             <Time at={approval.asked_at} />, waited {duration(waitingMs)} ·{" "}
-            <TextLink to={`/approvals/${approval.approval_id}`}>the request</TextLink>
+            <TextLink to="/approvals/{-$request}" params={{ request: approval.approval_id }}>
+              the request
+            </TextLink>
           </>
         ),
         Decided: approval?.decided_at && (
           <>
-            <Time at={approval.decided_at} />, {approval.decided_as} by <Text>{approval.decided_by}</Text>
+            <Time at={approval.decided_at} />, {stateWord(approval.decided_as ?? "")} by{" "}
+            <Text>{approval.decided_by}</Text>
           </>
         ),
         Executed: call.started_at && (

@@ -68,7 +68,7 @@ function Frozen({ chain: { waiting, since, expires_at } }: { readonly chain: Cha
       .{" "}
       {waiting.map(({ approval_id, tool }) => (
         <span key={approval_id} className="mr-2">
-          <TextLink to={`/approvals/${approval_id}`}>
+          <TextLink to="/approvals/{-$request}" params={{ request: approval_id }}>
             The request for <Text>{tool}</Text>
           </TextLink>
         </span>

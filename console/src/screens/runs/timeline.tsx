@@ -1,4 +1,5 @@
 import type { Chain, TimelineCall, TimelinePage } from "@postern/core/contract";
+import { getRouteApi } from "@tanstack/react-router";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
 import { useAnswer, useMay, usePages } from "../../api/index.ts";
 import {
@@ -15,6 +16,8 @@ import {
 } from "../../kit/index.ts";
 import { CallRow, chainTool, hatched } from "./call-row.tsx";
 import { compressedScale, ended, type Row, rowsOf, trueScale, wallTime } from "./waterfall.ts";
+
+const route = getRouteApi("/runs/{-$run}");
 
 /** One run as a waterfall: what was called, what waited for approval, how it ended. */
 export function Timeline({ runId }: { readonly runId: string }): ReactNode {
@@ -64,12 +67,17 @@ function GrowingWaterfall(props: WaterfallProps): ReactNode {
 
 function Waterfall({ runId, calls, earlier, now }: WaterfallProps): ReactNode {
   const [isTrue, setIsTrue] = useState(false);
-  const [open, setOpen] = useState<string>();
+  const { call: open } = route.useSearch();
+  const navigate = route.useNavigate();
   const maySettle = useMay()("calls:settle");
   const rows = useMemo(() => rowsOf(calls, now), [calls, now]);
   const scale = useMemo(() => (isTrue ? trueScale(rows) : compressedScale(rows)), [isTrue, rows]);
   const chains = useChains(runId, calls);
-  const toggle = useCallback((id: string) => setOpen((was) => (was === id ? undefined : id)), []);
+  const toggle = useCallback(
+    (id: string) =>
+      void navigate({ to: ".", search: (now) => ({ ...now, call: now.call === id ? undefined : id }), replace: true }),
+    [navigate],
+  );
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       <Head runId={runId} rows={rows} isAll={earlier === undefined} isTrue={isTrue} onScale={setIsTrue} />
@@ -86,6 +94,7 @@ function Waterfall({ runId, calls, earlier, now }: WaterfallProps): ReactNode {
           rows={rows}
           keyOf={rowIdOf}
           estimate={44}
+          selected={open === undefined ? undefined : rows.findIndex((row) => rowIdOf(row) === open)}
           row={(row) => (
             <CallRow
               row={row}

@@ -1,5 +1,6 @@
+import type { TimelineCall } from "@postern/core/contract";
 import { type ReactNode, useState } from "react";
-import { ask, type Sent } from "../../api/index.ts";
+import { ask, type Sent, useAnswer } from "../../api/index.ts";
 import { Button, Notice, Radios } from "../../kit/index.ts";
 import { ChangeButton, ReasonDialog, type WithReason } from "../dialogs.tsx";
 
@@ -12,7 +13,10 @@ const choices: readonly (readonly [outcome: Outcome, label: string, more: string
 ];
 
 /** The outcome of the call is not known: says what to do, and takes the answer of a person who has looked. */
-export function Unknown({ callId, maySettle }: Readonly<{ callId: string; maySettle: boolean }>): ReactNode {
+export function Unknown({ call, maySettle }: Readonly<{ call: TimelineCall; maySettle: boolean }>): ReactNode {
+  const { call_id: callId, tool, action } = call;
+  const { data } = useAnswer("GET /v1/tools/{name}", { name: tool }, { enabled: maySettle });
+  const knows = data?.actions.find((one) => one.action === action)?.reconciles === true;
   const [isOpen, setIsOpen] = useState(false);
   return (
     <>
@@ -24,13 +28,15 @@ export function Unknown({ callId, maySettle }: Readonly<{ callId: string; maySet
         </p>
         {maySettle && (
           <div className="mt-2 flex flex-wrap gap-2">
-            <ChangeButton
-              size="small"
-              change={() => ask("POST /v1/calls/{id}/reconcile", { id: callId })}
-              done="The tool knew how the call ended."
-            >
-              Ask the tool
-            </ChangeButton>
+            {knows && (
+              <ChangeButton
+                size="small"
+                change={() => ask("POST /v1/calls/{id}/reconcile", { id: callId })}
+                done="The tool knew how the call ended."
+              >
+                Ask the tool
+              </ChangeButton>
+            )}
             <Button size="small" onClick={() => setIsOpen(true)}>
               I have looked
             </Button>

@@ -156,7 +156,7 @@ function useLink(): { readonly busy: boolean; readonly error: string | undefined
     used.current = true;
     history.replaceState(null, "", location.pathname);
     withLink(token)
-      .then(() => navigate({ to: "/approvals" }))
+      .then(() => navigate({ to: "/approvals/{-$request}" }))
       .catch((problem: Error) => setError(problem.message));
   }, [token, withLink, navigate]);
   return { busy: token !== undefined && error === undefined, error };

@@ -1,5 +1,7 @@
 import type { ActionStatisticsView, ToolView as ToolAction } from "@postern/core/contract";
+import { getRouteApi } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
+import type { ToolsAddress } from "../../address.ts";
 import { ask, useMay, withCommandName } from "../../api/index.ts";
 import {
   Button,
@@ -18,26 +20,32 @@ import {
   Tabs,
   Text,
   Time,
+  useRowStop,
 } from "../../kit/index.ts";
 import { ReasonDialog } from "../dialogs.tsx";
 import { DefinitionTab, PageDefinition } from "./definition-tab.tsx";
 import { TryTab } from "./try-tab.tsx";
 import type { Tool } from "./use-tools.ts";
 
-export function ToolDetail({ tool, since }: Readonly<{ tool: Tool; since: string | undefined }>): ReactNode {
+const route = getRouteApi("/tools/{-$tool}");
+
+export function ToolDetail({ tool }: Readonly<{ tool: Tool }>): ReactNode {
   const may = useMay();
-  const [chosen, setChosen] = useState(tool.actions[0]?.action ?? "default");
+  const address = route.useSearch();
+  const navigate = route.useNavigate();
   const hasDefinition = tool.server !== undefined && may("tools:approve");
   const isBlocked = tool.actions[0]?.blocked !== undefined;
-  const [tab, setTab] = useState(isBlocked && hasDefinition ? "definition" : "about");
-  const action = tool.actions.find((one) => one.action === chosen) ?? tool.actions[0];
+  const tab = address.tab ?? (isBlocked && hasDefinition ? "definition" : "about");
+  const action = tool.actions.find((one) => one.action === address.action) ?? tool.actions[0];
+  const show = (change: Partial<ToolsAddress>): void =>
+    void navigate({ to: ".", search: (now) => ({ ...now, ...change }), replace: true });
   if (action === undefined) return null;
   const tabs = [
     { id: "about", label: "About" },
     { id: "schema", label: "Schema" },
-    ...(hasDefinition ? [{ id: "definition", label: "Definition" }] : []),
-    ...(may("calls:make") ? [{ id: "try", label: "Try it" }] : []),
-  ];
+    ...(hasDefinition ? [{ id: "definition", label: "Definition" } as const] : []),
+    ...(may("calls:make") ? [{ id: "try", label: "Try it" } as const] : []),
+  ] as const;
   return (
     <div className="min-h-0 flex-1 overflow-y-auto">
       <header className="grid gap-2 border-b border-line bg-surface px-4 py-4 lg:px-6">
@@ -56,14 +64,14 @@ export function ToolDetail({ tool, since }: Readonly<{ tool: Tool; since: string
             className="w-auto justify-self-start"
             value={action.action}
             options={tool.actions.map((one) => [one.action, one.action])}
-            onChange={setChosen}
+            onChange={(chosen) => show({ action: chosen })}
           />
         )}
         <ErrorNotice>{action.unavailable && `It cannot be called: ${withCommandName(action.unavailable)}`}</ErrorNotice>
       </header>
       <div className="px-4 py-4 lg:px-6">
-        <Tabs label="Tool" tabs={tabs} selected={tab} onSelect={setTab}>
-          {tab === "about" && <About tool={tool} action={action} since={since} />}
+        <Tabs label="Tool" tabs={tabs} selected={tab} onSelect={(next) => show({ tab: next })}>
+          {tab === "about" && <About tool={tool} action={action} />}
           {tab === "schema" && <Schemas action={action} />}
           {tab === "definition" && (
             <div className="grid gap-6">
@@ -78,9 +86,9 @@ export function ToolDetail({ tool, since }: Readonly<{ tool: Tool; since: string
   );
 }
 
-type AboutProps = Readonly<{ tool: Tool; action: ToolAction; since: string | undefined }>;
+type AboutProps = Readonly<{ tool: Tool; action: ToolAction }>;
 
-function About({ tool, action, since }: AboutProps): ReactNode {
+function About({ tool, action }: AboutProps): ReactNode {
   const statistics = tool.statistics.find((one) => one.action === action.action);
   const { ui, guess, scopes } = action;
   return (
@@ -90,7 +98,7 @@ function About({ tool, action, since }: AboutProps): ReactNode {
           {action.description}
         </Text>
       </Card>
-      <Figures statistics={statistics} since={since} />
+      <Figures statistics={statistics} />
       <Health action={action} statistics={statistics} />
       <Card title="Details" body="">
         <Facts
@@ -142,30 +150,25 @@ function riskSource({ risk, risk_source: source, guess }: ToolAction): string {
   return `not stated: ${risk} until you do; by its name and description it would be ${guess.risk}`;
 }
 
-type FiguresProps = Readonly<{ statistics: ActionStatisticsView | undefined; since: string | undefined }>;
+type FiguresProps = Readonly<{ statistics: ActionStatisticsView | undefined }>;
 
-function Figures({ statistics, since }: FiguresProps): ReactNode {
-  if (statistics === undefined) return <p className="text-ink-2">It has not been called since Postern started.</p>;
-  const { calls, errors, refused, p50_ms, p95_ms } = statistics;
+function Figures({ statistics }: FiguresProps): ReactNode {
+  if (statistics === undefined) return <p className="text-ink-2">It has not been called in the last 24 hours.</p>;
+  const { calls, errors, refused, asked, p50_ms, p95_ms } = statistics;
   const share = calls > 0 && errors > 0 ? ` (${((errors / calls) * 100).toFixed(1)} %)` : "";
   const figures: readonly (readonly [name: string, value: string, isBad?: boolean])[] = [
     ["calls", number(calls)],
     ["failed", `${errors}${share}`, errors > 0],
+    ["needed approval", number(asked)],
     ["refused", number(refused)],
     ["half within", maybeDuration(p50_ms)],
     ["95 % within", maybeDuration(p95_ms)],
   ];
-  const label = (
-    <>
-      Calls{since !== undefined && " since the start, "}
-      {since !== undefined && <Time at={since} />}
-    </>
-  );
   return (
-    <Part label={label}>
-      <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-lg border border-line bg-line sm:grid-cols-5">
+    <Part label="Calls in the last 24 hours">
+      <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-lg border border-line bg-line sm:grid-cols-6">
         {figures.map(([name, value, isBad = false]) => (
-          <div key={name} className="flex flex-col-reverse justify-end bg-surface px-3 py-2.5 max-sm:first:col-span-2">
+          <div key={name} className="flex flex-col-reverse justify-end bg-surface px-3 py-2.5">
             <dt className="text-ink-3">{name}</dt>
             <dd className={classNames("tabular text-[1.2857rem] font-semibold", isBad && "text-critical")}>{value}</dd>
           </div>
@@ -221,10 +224,12 @@ export function ToolSwitch({ kind, name, isOff }: ToolSwitchProps): ReactNode {
   const may = useMay();
   const [isOpen, setIsOpen] = useState(false);
   const word = isOff ? "Switch on" : "Switch off";
+  const stop = useRowStop();
   if (!may("tools:switch")) return isOff ? <span className="text-critical">off</span> : null;
   return (
     <>
       <Button
+        {...stop}
         size="small"
         look={isOff ? "primary" : "quiet"}
         onClick={() => setIsOpen(true)}

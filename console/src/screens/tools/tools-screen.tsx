@@ -1,7 +1,8 @@
-import { useParams } from "@tanstack/react-router";
-import { type ReactNode, useMemo, useState } from "react";
+import { getRouteApi } from "@tanstack/react-router";
+import { type ReactNode, useMemo } from "react";
 import { withCommandName } from "../../api/index.ts";
 import {
+  BackLink,
   Badge,
   classNames,
   counted,
@@ -18,15 +19,21 @@ import { hasWords, SearchList, SplitView } from "../split-view.tsx";
 import { ToolDetail, ToolSwitch } from "./tool-detail.tsx";
 import { type Group, riskOf, type Tool, useTools } from "./use-tools.ts";
 
+const route = getRouteApi("/tools/{-$tool}");
+
 export function ToolsScreen(): ReactNode {
-  const { id } = useParams({ strict: false });
-  const { groups, since, error, again } = useTools();
+  const { tool: id } = route.useParams();
+  const { search } = route.useSearch();
+  const { groups, error, again } = useTools();
   if (groups === undefined) return <NotYet error={error} again={again} rows={10} />;
   const chosen = groups.flatMap(({ tools }) => tools).find(({ name }) => name === id);
   return (
     <SplitView
-      home="/tools"
-      back="All tools"
+      back={
+        <BackLink to="/tools/{-$tool}" params={{ tool: undefined }} search={{ search }}>
+          All tools
+        </BackLink>
+      }
       nothing={
         <EmptyState icon="tools" title="Choose a tool">
           Its risk and its source, its health, its definition, and a way to try it.
@@ -38,7 +45,7 @@ export function ToolsScreen(): ReactNode {
         (chosen === undefined ? (
           <EmptyState icon="tools" title="This tool is not offered any more" />
         ) : (
-          <ToolDetail key={id} tool={chosen} since={since} />
+          <ToolDetail key={id} tool={chosen} />
         ))
       }
     />
@@ -56,33 +63,38 @@ function keyOf({ group, tool }: Row): string {
   return tool === undefined ? `server ${group.server ?? ""}` : tool.name;
 }
 
-function rowsOf(groups: readonly Group[], words: string): readonly Row[] {
+function rowsOf(groups: readonly Group[], words: string | undefined): readonly Row[] {
   const isWanted = ({ name, server, actions }: Tool): boolean =>
     hasWords([name, server, ...actions.map(({ description }) => description)], words);
   return groups.flatMap((group) => {
     const tools = group.tools.filter(isWanted);
-    const isShown = tools.length > 0 || (words === "" && group.server !== undefined);
+    const isShown = tools.length > 0 || (group.server !== undefined && hasWords([group.server], words));
     return isShown ? [{ group: { ...group, tools } }, ...tools.map((tool) => ({ tool }))] : [];
   });
 }
 
 function ToolList({ groups, chosen }: Readonly<{ groups: readonly Group[]; chosen: string | undefined }>): ReactNode {
-  const [words, setWords] = useState("");
+  const { search: words } = route.useSearch();
+  const navigate = route.useNavigate();
   const rows = useMemo(() => rowsOf(groups, words), [groups, words]);
   return (
     <SearchList
       label="Tools"
       placeholder="Name, server or description"
       words={words}
-      onWords={setWords}
-      nothing={<EmptyState icon="tools" title={words === "" ? "No tools yet" : "No tool matches"} />}
+      onWords={(search) => void navigate({ to: ".", search: (now) => ({ ...now, search }), replace: true })}
+      nothing={<EmptyState icon="tools" title={words === undefined ? "No tools yet" : "No tool matches"} />}
       rows={rows}
       keyOf={keyOf}
       isHead={isHead}
       estimate={60}
       selected={rows.findIndex(({ tool }) => tool !== undefined && tool.name === chosen)}
       row={({ group, tool }) =>
-        tool === undefined ? <GroupHead group={group} /> : <ToolRow tool={tool} isChosen={tool.name === chosen} />
+        tool === undefined ? (
+          <GroupHead group={group} />
+        ) : (
+          <ToolRow tool={tool} words={words} isChosen={tool.name === chosen} />
+        )
       }
     />
   );
@@ -121,16 +133,18 @@ function problemOf({ isOff, actions: [first] }: Tool): string | undefined {
   return first?.health?.status === "degraded" ? "degraded" : undefined;
 }
 
-function ToolRow({ tool, isChosen }: Readonly<{ tool: Tool; isChosen: boolean }>): ReactNode {
+type ToolRowProps = Readonly<{ tool: Tool; words: string | undefined; isChosen: boolean }>;
+
+function ToolRow({ tool, words, isChosen }: ToolRowProps): ReactNode {
   const { name, server, statistics, verdict } = tool;
   const problem = problemOf(tool);
-  const sum = (count: "calls" | "errors" | "refused"): number =>
+  const sum = (count: "calls" | "errors" | "refused" | "asked"): number =>
     statistics.reduce((total, one) => total + one[count], 0);
-  const [calls, errors, refused] = [sum("calls"), sum("errors"), sum("refused")];
+  const [calls, errors, refused, asked] = [sum("calls"), sum("errors"), sum("refused"), sum("asked")];
   const p95 = Math.max(0, ...statistics.map(({ p95_ms }) => p95_ms ?? 0));
   const prefix = `${server ?? ""}__`;
   return (
-    <RowLink to={`/tools/${encodeURIComponent(name)}`} isChosen={isChosen}>
+    <RowLink to="/tools/{-$tool}" params={{ tool: name }} search={{ search: words }} isChosen={isChosen}>
       <span className="flex items-center gap-2">
         <Text className={classNames("min-w-0 truncate font-medium", tool.isOff && "text-ink-3 line-through")}>
           {name.startsWith(prefix) ? name.slice(prefix.length) : name}
@@ -141,10 +155,11 @@ function ToolRow({ tool, isChosen }: Readonly<{ tool: Tool; isChosen: boolean }>
         </span>
       </span>
       <span className="tabular flex items-center gap-3 text-[0.9286rem] text-ink-3">
-        {calls === 0 && refused === 0 && "not called since the start"}
+        {calls + refused + asked === 0 && "not called in the last 24 hours"}
         {calls > 0 && <span>{counted(calls, "call")}</span>}
         {errors > 0 && <span className="text-critical">{number(errors)} failed</span>}
         {calls > 0 && <span>p95 {duration(p95)}</span>}
+        {asked > 0 && <span>{number(asked)} needed approval</span>}
         {refused > 0 && <span>{number(refused)} refused</span>}
         {verdict !== undefined && (
           <span className="ml-auto">

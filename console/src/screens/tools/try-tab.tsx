@@ -1,7 +1,7 @@
 import type { JsonObject } from "@postern/core";
 import type { OutcomeView, ToolView as ToolAction } from "@postern/core/contract";
 import { type ReactNode, useRef, useState } from "react";
-import { ask, Problem, refusalText, sentenceOf } from "../../api/index.ts";
+import { ask, Problem, sentenceOf } from "../../api/index.ts";
 import {
   ArgumentsForm,
   Button,
@@ -9,16 +9,14 @@ import {
   enteredOf,
   Hash,
   hex,
-  Json,
   Notice,
   Part,
-  Preformatted,
   readEntered,
   StateBadge,
-  Text,
   TextLink,
 } from "../../kit/index.ts";
 import { useFeed } from "../../live/feed.ts";
+import { RefusalLine, Result } from "../call-content.tsx";
 import { ProgressLine } from "../progress-line.tsx";
 
 /** A real call by the person who is signed in: it passes every gate, and is in the log like any other. */
@@ -72,26 +70,19 @@ function useFollowed(): { readonly callId: string | undefined; readonly follow: 
 }
 
 function Outcome({ outcome }: { readonly outcome: OutcomeView }): ReactNode {
-  const { status, refusal, approval_id, text, structured, call_id } = outcome;
+  const { status, refusal, approval_id, call_id } = outcome;
   return (
     <Part label="Outcome" aside={<StateBadge state={status} />}>
-      {refusal !== undefined && (
-        <p>
-          <span className="mono mr-2 text-ink-3">{refusal.code}</span>
-          <Text>{refusalText(refusal.code, refusal.message)}</Text>
-        </p>
-      )}
+      {refusal !== undefined && <RefusalLine {...refusal} />}
       {approval_id !== undefined && status === "pending" && (
         <p>
-          It waits for approval: <TextLink to={`/approvals/${approval_id}`}>the request</TextLink>
+          It waits for approval:{" "}
+          <TextLink to="/approvals/{-$request}" params={{ request: approval_id }}>
+            the request
+          </TextLink>
         </p>
       )}
-      {text !== "" && refusal === undefined && (
-        <Preformatted label="Text of the outcome" lines>
-          {text}
-        </Preformatted>
-      )}
-      {structured !== undefined && <Json value={structured} />}
+      <Result outcome={outcome} />
       <p className="text-ink-3">
         Call <Hash value={call_id} label="call id" />
       </p>

@@ -6,8 +6,10 @@ import type {
   ServerHealth,
   ToolView as ToolAction,
 } from "@postern/core/contract";
+import { keepPreviousData } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { useAnswer, useControls, useMay } from "../../api/index.ts";
+import type { RangeName } from "../../address.ts";
+import { serverNow, useAnswer, useControls, useMay } from "../../api/index.ts";
 
 /** A tool with all its actions: they share its health, its switch and its definition. */
 export interface Tool {
@@ -29,27 +31,44 @@ export interface Group {
   readonly tools: readonly Tool[];
 }
 
-export function useStatistics(enabled = true) {
-  return useAnswer("GET /v1/statistics", {}, { enabled, refetchInterval: 30_000 });
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/** What numbers are about: so many periods, the last of which has begun. */
+export const ranges = {
+  hour: { word: "last hour", unit: "a minute", count: 60, eachMs: 60_000, every: "hour" },
+  day: { word: "last 24 hours", unit: "an hour", count: 24, eachMs: hourMs, every: "hour" },
+  week: { word: "last 7 days", unit: "a day", count: 7, eachMs: dayMs, every: "day" },
+  month: { word: "last 30 days", unit: "a day", count: 30, eachMs: dayMs, every: "day" },
+} as const satisfies Readonly<Record<RangeName, object>>;
+
+/** Of all gateways on the store, also before the last start. The first hour of the range counts whole. */
+export function useStatistics(range: RangeName, enabled = true) {
+  const { count, eachMs, every } = ranges[range];
+  const from = String((Math.floor(serverNow() / eachMs) - count + 1) * eachMs);
+  return useAnswer(
+    "GET /v1/statistics",
+    { from, every },
+    { enabled, refetchInterval: 30_000, placeholderData: keepPreviousData },
+  );
 }
 
 export function useTools(): {
   readonly groups: readonly Group[] | undefined;
-  readonly since: string | undefined;
   readonly error: unknown;
   readonly again: () => void;
 } {
   const may = useMay();
   const tools = useAnswer("GET /v1/tools", {});
   const health = useAnswer("GET /v1/health", {});
-  const statistics = useStatistics(may("controls:read"));
+  const statistics = useStatistics("day", may("controls:read"));
   const controls = useControls();
   const policy = useAnswer("GET /v1/policy", { agent: "local-agent" }, { enabled: may("policy:read") });
   const groups = useMemo(() => {
     const known = { statistics: statistics.data?.tools, controls, lines: policy.data?.lines ?? undefined };
     return tools.data && groupsOf(tools.data.tools, health.data?.servers ?? [], known);
   }, [tools.data, health.data, statistics.data, controls, policy.data]);
-  return { groups, since: statistics.data?.since, error: tools.error, again: () => void tools.refetch() };
+  return { groups, error: tools.error, again: () => void tools.refetch() };
 }
 
 interface Known {

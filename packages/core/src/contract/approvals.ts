@@ -118,7 +118,10 @@ const page = z.object({
   waiting: z
     .object({ safe: whole, medium: whole, high: whole, critical: whole })
     .optional()
-    .describe("On the first page of what is pending: how many there are, by risk."),
+    .describe("On the first page of what is pending: how many there are, by risk. Not of a search."),
+  soon_until: when
+    .optional()
+    .describe("Of what is pending: requests that end until then come first, on all pages of one reading."),
 });
 export type ApprovalPageView = View<typeof page>;
 export type WaitingCounts = NonNullable<ApprovalPageView["waiting"]>;
@@ -141,21 +144,58 @@ export const batchAnswer = z.object({
 });
 export type BatchAnswer = View<typeof batchAnswer>;
 
+const group = component("ApprovalGroup", {
+  ...optional({ risk, tool: text, agent: text, run_id: text }),
+  waiting: whole.describe("How many of them can be decided now."),
+  oldest_at: when,
+  newest_at: when,
+});
+export type ApprovalGroupView = View<typeof group>;
+
+const counts = component("ApprovalCounts", {
+  requests: z.object(each(whole, ...approvalStates)).describe("By state; what was not used in time is `expired`."),
+  unknown_calls: whole.describe("Calls whose end is not known."),
+});
+export type ApprovalCountsView = View<typeof counts>;
+
+const shared = /^(?:risk|tool|agent|run_id)(?:,(?:risk|tool|agent|run_id))*$/;
+const narrowed = {
+  risk: risk.describe("Only of this risk."),
+  tool: name.describe("Only for this tool."),
+  agent: name.describe("Only of this agent."),
+  run_id: runId.describe("Only of this run."),
+  mine: flag.describe("Only what you may decide."),
+};
+
 export const approvals = {
   list: route("get", "/v1/approvals", "approvals:read", {
     summary:
-      "Requests for approval, one page at a time: pending ones by urgency, `decided` ones new to old, all others old to new. `mine`: those that you may decide. An agent sees its own.",
+      "Requests for approval, one page at a time: pending ones that end within five minutes, then by risk, critical ones new to old, others old to new; `decided` ones new to old, all others old to new. `mine`: those that you may decide. An agent sees its own.",
     query: search({
       state: z.enum([...approvalStates, "decided"]).describe("Only in this state."),
-      risk: risk.describe("Only of this risk."),
-      tool: name.describe("Only for this tool."),
-      agent: name.describe("Only of this agent."),
-      run_id: runId.describe("Only of this run."),
-      mine: flag.describe("Only what you may decide."),
+      ...narrowed,
+      search: name.describe("Only where each word occurs, in names, arguments, summaries or reasons."),
       after: name,
       limit,
     }),
     answer: page,
+  }),
+  groups: route("get", "/v1/approvals/groups", "approvals:read", {
+    summary:
+      "Groups of pending requests that are equal in the members of `by`, the largest first; 100 without a limit. The list with these members has their requests. An agent sees its own.",
+    query: search({
+      by: z
+        .string()
+        .regex(shared, "must be some of risk, tool, agent, run_id, separated by commas")
+        .describe("Some of `risk`, `tool`, `agent`, `run_id`, separated by commas. Without it, all are one group."),
+      ...narrowed,
+      limit,
+    }),
+    answer: z.object({ groups: z.array(group) }),
+  }),
+  counts: route("get", "/v1/approvals/counts", "controls:read", {
+    summary: "How many requests of your tenant are in each state, and how many of its calls have an unknown end.",
+    answer: counts,
   }),
   show: route("get", "/v1/approvals/{id}", "approvals:read", {
     summary: "One request for approval: exactly what would run, why it needs approval, who is asked, until when.",

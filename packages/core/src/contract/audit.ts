@@ -62,6 +62,7 @@ const intact = z.object({
   head: text,
   checkpoints: whole,
   unsigned: whole.optional().describe("Entries after the last checkpoint."),
+  erased: whole.optional().describe("Entries of which only the digest is kept."),
   ...verdict,
 });
 const broken = z.object({

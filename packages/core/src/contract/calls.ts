@@ -41,6 +41,15 @@ export type CallFields = Input<typeof request>;
 
 const state = z.enum(callStates);
 
+/** Where the time of a call went. A part that has not ended is missing. */
+export const durations = z.object(
+  optional({
+    gate_ms: z.number().describe("From its arrival until the tool started or a person was asked, without waiting."),
+    waiting_ms: z.number().describe("Until a person decided, and while a suspended call waited."),
+    tool_ms: z.number().describe("Missing if nothing saw the end of the tool."),
+  }),
+);
+
 export const call = component("Call", {
   call_id: text,
   key: text,
@@ -58,7 +67,9 @@ export const call = component("Call", {
   retryable: flag,
   approval_id: text.optional(),
   arrived_at: when,
-  ...optional({ started_at: when, ended_at: when, outcome }),
+  ...optional({ started_at: when, ended_at: when }),
+  durations,
+  outcome: outcome.optional(),
 });
 export type CallView = View<typeof call>;
 
@@ -77,7 +88,14 @@ export const calls = {
   }),
   list: route("get", "/v1/calls", "calls:read", {
     summary: "Calls, new to old. An agent sees its own.",
-    query: search({ state, tool: name, run_id: runId, before: callId, limit }),
+    query: search({
+      state,
+      tool: name,
+      run_id: runId,
+      search: name.describe("Only where each word occurs, in names or arguments."),
+      before: callId,
+      limit,
+    }),
     answer: page,
   }),
   show: route("get", "/v1/calls/{id}", "calls:read", {

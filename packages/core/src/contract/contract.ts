@@ -10,10 +10,13 @@ import { controls, secrets } from "./controls.ts";
 import { events } from "./events.ts";
 import { grants } from "./grants.ts";
 import { memory } from "./memory.ts";
+import { metrics } from "./metrics.ts";
 import { policy } from "./policy.ts";
+import { probes } from "./probes.ts";
 import { agentRuns, runs } from "./runs.ts";
 import { openId, session } from "./session.ts";
 import { skills } from "./skills.ts";
+import { backups, storage } from "./storage.ts";
 import { artifacts, health, tools } from "./tools.ts";
 
 /** All routes. A group's name and a route's name are the client's methods: `client.approvals.list()`. */
@@ -24,6 +27,7 @@ export const contract = {
   approvals,
   artifacts,
   audit,
+  backups,
   calls,
   chains,
   channels,
@@ -33,12 +37,15 @@ export const contract = {
   grants,
   health,
   memory,
+  metrics,
   openId,
   policy,
+  probes,
   runs,
   secrets,
   session,
   skills,
+  storage,
   tokens,
   tools,
 };

@@ -10,6 +10,8 @@ export type { AlarmChangeView, AlarmPageView, AlarmView } from "./alarms.ts";
 export { alarm, alarms } from "./alarms.ts";
 export type {
   AddresseesView,
+  ApprovalCountsView,
+  ApprovalGroupView,
   ApprovalPageView,
   ApprovalView,
   ArtifactView,
@@ -50,6 +52,7 @@ export type { GrantView, RememberBody } from "./grants.ts";
 export { grant, grants, remember } from "./grants.ts";
 export type { CandidateView } from "./memory.ts";
 export { candidate, memory } from "./memory.ts";
+export { metrics } from "./metrics.ts";
 export type { OutcomeView, PreviewView } from "./outcome.ts";
 export { blockData, outcome, preview, problemBody } from "./outcome.ts";
 export type {
@@ -57,6 +60,7 @@ export type {
   EffectiveLineView,
   EffectivePolicyView,
   ExplanationView,
+  PolicyReloadedView,
   PolicyTest,
   PolicyTextView,
   PolicyWarningView,
@@ -67,6 +71,8 @@ export type {
   VerdictView,
 } from "./policy.ts";
 export { decision, explanation, policy } from "./policy.ts";
+export type { ReadinessView } from "./probes.ts";
+export { probes } from "./probes.ts";
 export type { AnswerOf, BodyOf, Input, QueryOf, RouteDefinition, RouteGroup, SentTo } from "./route.ts";
 export { fieldsOf, fromSearch, fromText, noFields, partsOf, shape } from "./route.ts";
 export type { RunEventView, RunPageView, RunView, TimelineApproval, TimelineCall, TimelinePage } from "./runs.ts";
@@ -75,13 +81,15 @@ export type { SessionAnswer } from "./session.ts";
 export { openId, session, signedIn } from "./session.ts";
 export type { SkillList, SkillProblemView, SkillView } from "./skills.ts";
 export { skillList, skills } from "./skills.ts";
+export type { StorageView } from "./storage.ts";
+export { backups, storage } from "./storage.ts";
 export type {
   ActionStatisticsView,
   DefinitionView,
   DifferenceView,
   HealthView,
   ServerHealth,
-  Statistics,
+  StatisticsView,
   ToolChangesView,
   ToolView,
 } from "./tools.ts";

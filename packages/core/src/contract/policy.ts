@@ -152,7 +152,21 @@ const policyText = component("PolicyDocument", {
 });
 export type PolicyTextView = View<typeof policyText>;
 
-const saved = component("PolicySaved", { name: text, digest, kept: text });
+const activated = {
+  before_version: text,
+  after_version: text,
+  changes: texts.describe("One sentence a change of what decides about calls; empty if nothing differs."),
+  restart: texts.describe("Other sections that differ from those Postern was started with; they need a restart."),
+};
+const reloaded = component("PolicyReloaded", { name: text, ...activated });
+export type PolicyReloadedView = View<typeof reloaded>;
+
+const saved = component("PolicySaved", {
+  name: text,
+  digest,
+  kept: text.optional().describe("Where the old file is."),
+  in_force: z.object(activated).optional().describe("With `activate`."),
+});
 
 const namedText = z.strictObject({ name, text: z.string().max(1024 * 1024) });
 
@@ -191,14 +205,28 @@ export const policy = {
     answer: policyText,
   }),
   save: route("post", "/v1/policy/save", "policy:write", {
-    summary: "Write the policy into the configuration's file; the old file is kept. In force from the next start on.",
+    summary:
+      "Write the policy into the configuration's file; the old file is kept. In force at once with `activate`, else from the next start or reload on.",
     body: z.strictObject({
       text: z.string().max(1024 * 1024),
       expected_digest: digest.describe(
         "`digest` of the text that was read: another person's change is not overwritten.",
       ),
       reason: reason.optional(),
+      activate: flag.optional().describe("Put it in force at once. The whole file is checked first."),
     }),
     answer: saved,
+  }),
+  reload: route("post", "/v1/policy/reload", "policy:write", {
+    summary:
+      "Put the configuration's file in force as it is now, as far as it decides about calls: `policy`, `guardrails` and `autonomy`.",
+    body: z.strictObject({ reason: reason.optional() }),
+    answer: reloaded,
+  }),
+  activate: route("post", "/v1/policy/activate", "policy:write", {
+    summary:
+      "Make `policy`, `guardrails` and `autonomy` of a configuration the active ones of every gateway on a shared store.",
+    body: z.strictObject({ configuration: namedText, reason: reason.optional() }),
+    answer: reloaded,
   }),
 };

@@ -26,6 +26,8 @@ export interface RouteDefinition {
   readonly answer: ZodType | string;
   /** Of a success. Default: 200. The answer of 204 and 303 is `z.void()`. */
   readonly status?: 201 | 204 | 303;
+  /** An open route that answers every `Host`. A token is looked at if one is sent, and adds to the answer. */
+  readonly probe?: true;
   /** An open route where a caller may guess: refusals are counted by address. */
   readonly countsRefusals?: true;
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { approvalStates, callStates } from "../records.ts";
+import { durations } from "./calls.ts";
 import {
   callId,
   component,
@@ -96,6 +97,7 @@ export const timelineCall = component("TimelineCall", {
   message: text.optional(),
   arrived_at: when,
   ...optional({ started_at: when, ended_at: when }),
+  durations,
   approval: z
     .object({
       approval_id: text,

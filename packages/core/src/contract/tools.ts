@@ -17,6 +17,7 @@ import {
   search,
   text,
   texts,
+  time,
   when,
   whole,
 } from "./fields.ts";
@@ -57,7 +58,7 @@ export const tool = z
     open_world: flag,
     scopes: texts,
     permissions: texts,
-    ...each(flag, "idempotent", "require_idempotency_key", "previews", "suspends", "detached"),
+    ...each(flag, "idempotent", "require_idempotency_key", "previews", "reconciles", "suspends", "detached"),
     concurrency_safe: flag.describe("It may run beside other calls of the same turn."),
     ...optional({ timeout_ms: z.number(), approval_ttl_ms: z.number() }),
     definition: text,
@@ -102,20 +103,38 @@ export const toolChanges = component("ToolChanges", {
 });
 export type ToolChangesView = View<typeof toolChanges>;
 
-const actionStatistics = z.object({
-  ...oneAction,
+const durations = optional({ p50_ms: z.number(), p95_ms: z.number() });
+const callStatistics = {
   ...each(whole, "calls", "errors", "unknown", "refused"),
-  ...optional({ p50_ms: z.number(), p95_ms: z.number(), last_call_at: when, last_error_at: when }),
-  last_error_code: text.optional(),
-});
+  asked: whole.describe("Calls for which a person was asked."),
+  ...durations,
+  ...optional({ last_call_at: when, last_error_at: when, last_error_code: text }),
+};
+const decisionStatistics = {
+  ...each(whole, "approved", "denied", "skipped"),
+  ...durations,
+};
+const actionStatistics = z.object({ ...oneAction, ...callStatistics });
 export type ActionStatisticsView = View<typeof actionStatistics>;
 
-const statistics = component("Statistics", {
-  since: when.optional(),
-  tools: z.array(actionStatistics),
-  minutes: z.array(z.object({ at: when, ...each(whole, "ok", "failed", "refused", "unknown", "previewed", "asked") })),
+const periodCounts = z.object({
+  at: when,
+  ...each(whole, "ok", "failed", "refused", "unknown", "previewed", "asked"),
 });
-export type Statistics = View<typeof statistics>;
+
+const statistics = component("Statistics", {
+  from: when,
+  to: when,
+  tools: z.array(actionStatistics),
+  agents: z.array(z.object({ agent: text, ...callStatistics })),
+  decisions: z
+    .object({ ...decisionStatistics, ...each(whole, "expired", "withdrawn") })
+    .describe("`p50_ms` and `p95_ms`: from the request to the decision of a person."),
+  deciders: z.array(z.object({ decider: text, ...decisionStatistics })),
+  periods: z.array(periodCounts).describe("Hours or days (UTC) with calls, oldest first."),
+  minutes: z.array(periodCounts).describe("Of the hour before `to`, of all tools and agents; kept for two hours."),
+});
+export type StatisticsView = View<typeof statistics>;
 
 export const tools = {
   list: route("get", "/v1/tools", "tools:read", {
@@ -142,7 +161,15 @@ export const tools = {
     answer: toolChanges,
   }),
   statistics: route("get", "/v1/statistics", "controls:read", {
-    summary: "Calls, errors and times of each tool of your tenant since the start, and every minute of the last hour.",
+    summary:
+      "Calls and decisions of your tenant by tool, agent, decider and hour or day, over restarts and all gateways of a store. Without a range: the last 24 hours.",
+    query: search({
+      from: time.describe("The hour that it is in is counted whole."),
+      to: time,
+      every: z.enum(["hour", "day"]).describe("Without it: `hour` for a week and less."),
+      tool: name.describe("Only of this tool."),
+      agent: name.describe("Only of this agent."),
+    }),
     answer: statistics,
   }),
 };
@@ -177,5 +204,11 @@ export const artifacts = {
       "An artifact's bytes, for whom it was released to. An operator names the `agent` (and `user`) it belongs to.",
     query: search({ agent: name, user: name }),
     answer: "application/octet-stream",
+  }),
+  keep: route("post", "/v1/artifacts", "artifacts:write", {
+    summary:
+      "Keeps a result that is too large for a message. Only for the worker of a running call, with the order's token.",
+    rawBody: true,
+    answer: z.object({ digest: text }),
   }),
 };

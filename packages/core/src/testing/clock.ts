@@ -51,7 +51,13 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Waits a few turns of the event loop, so that all work that needs no time is done. */
+/** A test with a store behind a socket sets it: `settled` then also waits for the answers of that store. */
+export const settling: { isBusy: () => boolean } = { isBusy: () => false };
+
+/** Waits a few turns of the event loop in which nothing is awaited from outside, so that all work that needs no time is done. */
 export async function settled(turns = 5): Promise<void> {
-  for (let turn = 0; turn < turns; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+  for (let quiet = 0; quiet < turns; quiet += 1) {
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    for (; settling.isBusy(); quiet = 0) await new Promise<void>((resolve) => setTimeout(resolve, 1));
+  }
 }

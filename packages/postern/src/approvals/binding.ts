@@ -141,6 +141,7 @@ export function requestOf(
     action,
     ...(weighing.connector !== undefined && { server: weighing.connector }),
     risk,
+    arrivedAt: question.arrivedAt,
     requestedAt,
     expiresAt,
     state: "pending",

@@ -14,7 +14,7 @@ import { type Grant, grantFrom } from "./grant.ts";
 export interface GrantCollectionOptions {
   readonly store: Pick<Store, "commit" | "documents" | "follow">;
   readonly clock: Clock;
-  readonly policyVersion: string;
+  readonly policy: { readonly version: string };
 }
 
 interface GrantNote extends Required<Actor> {
@@ -29,6 +29,8 @@ const kind = "grant";
 export class GrantCollection {
   readonly #options: GrantCollectionOptions;
   readonly #collection: LiveCollection<Grant>;
+  /** Gets each grant when it is made or changed, by any process. */
+  updated: (grant: Grant) => void = () => {};
 
   private constructor(collection: LiveCollection<Grant>, options: GrantCollectionOptions) {
     this.#collection = collection;
@@ -37,8 +39,11 @@ export class GrantCollection {
 
   /** @throws RuntimeFault `internal` */
   static async open(options: GrantCollectionOptions): Promise<GrantCollection> {
-    const collection = new LiveCollection({ kind, read: grantFrom, store: options.store });
-    return new GrantCollection(await collection.readAll(), options);
+    const updated = (grant: Grant): void => opened?.updated(grant);
+    const collection = new LiveCollection({ kind, read: grantFrom, store: options.store, updated });
+    let opened: GrantCollection | undefined;
+    opened = new GrantCollection(await collection.readAll(), options);
+    return opened;
   }
 
   get items(): readonly Grant[] {
@@ -80,7 +85,14 @@ export class GrantCollection {
   }
 
   #event(noted: GrantNote): NotedEvent {
-    const { clock, policyVersion } = this.#options;
-    return { moment: "noted", at: clock.now(), traceId: newTraceId(), policyVersion, outcome: "success", ...noted };
+    const { clock, policy } = this.#options;
+    return {
+      moment: "noted",
+      at: clock.now(),
+      traceId: newTraceId(),
+      policyVersion: policy.version,
+      outcome: "success",
+      ...noted,
+    };
   }
 }

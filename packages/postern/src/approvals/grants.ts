@@ -82,6 +82,7 @@ export class Grants implements AsyncDisposable {
     this.#collection = collection;
     this.#options = options;
     for (const grant of collection.items) this.#index(grant);
+    collection.updated = (grant) => this.#index(grant);
     this.#following = options.store.follow((entries) => {
       if (this.#byTool.size === 0) return;
       for (const { event } of entries)
@@ -146,11 +147,7 @@ export class Grants implements AsyncDisposable {
         reason: grant.reason,
       },
     });
-    const take = (): void => {
-      this.#collection.applyWritten(grant);
-      this.#index(grant);
-    };
-    return { grant, addedDocument, take };
+    return { grant, addedDocument, take: () => this.#collection.applyWritten(grant) };
   }
 
   /** Returns undefined if there is none. A second revocation changes nothing. */

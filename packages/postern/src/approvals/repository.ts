@@ -11,7 +11,6 @@
 import {
   type ApprovalRecord,
   approvalStates,
-  asSentence,
   type CallRecord,
   type Clock,
   canonical,
@@ -20,26 +19,28 @@ import {
   counted,
   isRepeatable,
   type Kind,
+  messageOf,
   type Preview,
   RuntimeFault,
   risks,
   type ToolCall,
-  type ToolOutcome,
 } from "@postern/core";
 import { sha256 } from "@postern/core/system";
 import { arrivalOf } from "../call/arrival.ts";
-import { type Ending, outcomeOf, refuse } from "../call/ending.ts";
+import { type Ending, refuse } from "../call/ending.ts";
 import type { Caller } from "../call/session.ts";
 import { commitAndTake } from "../store/commit-and-take.ts";
-import type { ApprovalFilter, Store } from "../store/store.ts";
+import type { ApprovalFilter, GroupFilter, SharedMember, Store } from "../store/store.ts";
 import { requestStateAt, type WaitingApproval } from "../store/urgency.ts";
 import { type Question, type RequestCaller, requestOf, shownDigest } from "./binding.ts";
 import { decidedEvent, reminderEvent, votedEvent } from "./events.ts";
 import { type DueStep, dueNext, Expiry } from "./expiry.ts";
 import type { Grant } from "./grant.ts";
+import { newsOfOthers, type RequestNews } from "./news.ts";
 import { OpenRequests } from "./open-requests.ts";
 import type { People } from "./people.ts";
 import { count, type WrittenDecision, withStandingVotes } from "./quorum.ts";
+import { deniedOutcome } from "./request-outcomes.ts";
 import type { Routing } from "./routes.ts";
 import { type WaitEnd, WaitingCallers } from "./wait.ts";
 
@@ -47,8 +48,10 @@ export interface ApprovalPage {
   readonly approvals: readonly ApprovalRecord[];
   /** Where the next page begins. Missing on the last page. */
   readonly nextAfter?: string;
-  /** How many are pending, by risk. Only on the first page of pending requests. */
+  /** How many are pending, by risk. Only on the first page of pending requests, and not of a search. */
   readonly waiting?: WaitingApproval;
+  /** Of pending requests: those that end until then come first (wall clock, milliseconds), on all pages of one reading. */
+  readonly soonUntil?: number;
 }
 
 export type AskResult =
@@ -72,7 +75,7 @@ export interface RepositoryOptions {
   readonly maxOpenPerAgent: number;
   readonly routing: Routing;
   readonly people: People;
-  readonly policyVersion: string;
+  readonly policy: { readonly version: string };
   readonly log: (problem: string) => void;
 }
 
@@ -82,20 +85,31 @@ export class ApprovalRepository implements Disposable {
   readonly #ttlMs: number;
   readonly #open: OpenRequests;
   readonly #people: People;
-  readonly #policyVersion: string;
+  readonly #policy: { readonly version: string };
   readonly #callers: WaitingCallers;
   readonly #expiry: Expiry;
+  readonly #log: (problem: string) => void;
+  readonly #following: Disposable;
+  /** What other processes wrote is taken in its order. */
+  #taking: Promise<void> = Promise.resolve();
   readonly routing: Routing;
 
-  constructor({ store, clock, ttlMs, maxOpenPerAgent, routing, people, policyVersion, log }: RepositoryOptions) {
+  constructor({ store, clock, ttlMs, maxOpenPerAgent, routing, people, policy, log }: RepositoryOptions) {
     this.#store = store;
     this.#clock = clock;
     this.#ttlMs = ttlMs;
     this.#open = new OpenRequests(maxOpenPerAgent);
     this.routing = routing;
     this.#people = people;
-    this.#policyVersion = policyVersion;
+    this.#policy = policy;
     this.#callers = new WaitingCallers(store, clock);
+    this.#log = log;
+    this.#following = store.follow((entries) => {
+      for (const entry of entries) {
+        const news = newsOfOthers(entry);
+        if (news !== undefined) this.#taking = this.#taking.then(() => this.#take(news));
+      }
+    });
     this.#expiry = new Expiry({
       clock,
       log,
@@ -206,7 +220,7 @@ export class ApprovalRepository implements Disposable {
     const call = await this.#callOf(approval);
     const isYes = decision.as === "approved" || decision.as === "modified";
     for (let seen = approval; ; ) {
-      const dated = { ...decision, at: this.#clock.now(), policyVersion: this.#policyVersion };
+      const dated = { ...decision, at: this.#clock.now(), policyVersion: this.#policy.version };
       const counted = count(await withStandingVotes(seen, this.#people), dated);
       if (counted === undefined) return { won: false, approval: seen, because: "voted" };
       const { ends } = counted;
@@ -264,8 +278,22 @@ export class ApprovalRepository implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#following[Symbol.dispose]();
     this.#expiry[Symbol.dispose]();
     this.#callers[Symbol.dispose]();
+  }
+
+  /** A request that another process asked is reminded of and expires here too: the first one to write it wins. */
+  async #take({ id, news }: RequestNews): Promise<void> {
+    try {
+      const approval = await this.#store.approval(id);
+      if (approval === undefined) return;
+      if (news === "ended" || approval.state !== "pending") return this.#forget(approval);
+      this.#open.add(approval);
+      this.#expiry.watch(approval);
+    } catch (error) {
+      this.#log(`The request \`${id}\` of another gateway is not watched here: ${messageOf(error)}`);
+    }
   }
 
   #forget(approval: ApprovalRecord): void {
@@ -290,7 +318,7 @@ export class ApprovalRepository implements Disposable {
         [due === "reminder" ? "remindedAt" : "escalatedAt"]: at,
         revision: expectedRevision + 1,
       };
-      const event = reminderEvent(next, due, { at, policyVersion: this.#policyVersion });
+      const event = reminderEvent(next, due, { at, policyVersion: this.#policy.version });
       const { won } = await this.#store.commit({ write: "decide", approval: next, expectedRevision, event }, "synced");
       if (won) return next;
       if (approval.expiresAt <= this.#clock.now()) return approval; // too late
@@ -305,10 +333,38 @@ const filterMembers: Readonly<Record<keyof ApprovalFilter, Kind>> = {
   tool: "a text",
   runId: "a text",
   agent: "a text",
+  search: "a text",
   principal: "an object",
   after: "a text",
   limit: "a whole number from 0",
 };
+
+const groupMembers: Readonly<Record<keyof Omit<GroupFilter, "audiences">, Kind>> = {
+  by: "a list of texts",
+  tenant: "a text",
+  risk: risks,
+  tool: "a text",
+  runId: "a text",
+  agent: "a text",
+  principal: "an object",
+  limit: "a whole number from 0",
+};
+const shared: readonly SharedMember[] = ["risk", "tool", "runId", "agent"];
+
+/** @throws RuntimeFault `request_invalid` */
+export function checkGroupFilter(where: Omit<GroupFilter, "audiences">): void {
+  checkMembers(where, {
+    code: "request_invalid",
+    what: "The filter",
+    members: groupMembers,
+    needed: ["by"],
+    of: "groups",
+  });
+  const wrong = where.by.find((member, i) => !shared.includes(member) || where.by.indexOf(member) !== i);
+  if (wrong === undefined) return;
+  const message = `\`by\` holds \`${String(wrong)}\`; name each of ${shared.join(", ")} at most once.`;
+  throw new RuntimeFault("request_invalid", message);
+}
 
 /** @throws RuntimeFault `request_invalid` */
 export function checkApprovalFilter(where: ApprovalFilter): void {
@@ -320,37 +376,4 @@ function tooManyOpen(agent: string, most: number): Ending {
     "overloaded",
     `${agent} has ${counted(most, "open request")} for approval, the most one agent may have, so this call was not asked about. Send it again when some are decided or withdrawn.`,
   );
-}
-
-/** The outcome of a held call when its request expires. */
-export function expiredOutcome(callId: string, of: Pick<ApprovalRecord, "id" | "expiresAt">): ToolOutcome {
-  return { ...outcomeOf(callId, refuse(...refusalOf({ ...of, state: "expired" }, "", ""))), approvalId: of.id };
-}
-
-/** The outcome of the held call. If the request was not denied, the same call may ask again. */
-function deniedOutcome(callId: string, { id, state, decision, expiresAt }: ApprovalRecord): ToolOutcome {
-  const { by = "", reason } = decision ?? {};
-  const why = reason === undefined || reason.trim() === "" ? "" : ` Reason: ${asSentence(reason)}`;
-  const ended = refuse(...refusalOf({ id, state, expiresAt }, by, why));
-  return { ...outcomeOf(callId, ended), approvalId: id };
-}
-
-function refusalOf(
-  { id, state, expiresAt }: Pick<ApprovalRecord, "id" | "state" | "expiresAt">,
-  by: string,
-  why: string,
-): Parameters<typeof refuse> {
-  switch (state) {
-    case "denied":
-      return ["approval_denied", `A person (${by}) denied this call; it was not run.${why}`];
-    case "skipped":
-      return ["approval_skipped", `Skipped by ${by}: continue without it.${why}`];
-    case "expired":
-      return [
-        "approval_expired",
-        `The approval request \`${id}\` expired at ${new Date(expiresAt).toISOString()}, so the call was not run. Send the call again to ask again.`,
-      ];
-    default:
-      return ["approval_withdrawn", `The request for approval was withdrawn by ${by}; the call was not run.${why}`];
-  }
 }

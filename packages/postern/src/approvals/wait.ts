@@ -1,6 +1,7 @@
 import type { ApprovalRecord, Clock } from "@postern/core";
 import type { Caller } from "../call/session.ts";
-import type { Store } from "../store/store.ts";
+import type { Store, StoreEntry } from "../store/store.ts";
+import { newsOfOthers } from "./news.ts";
 
 /** How a wait for a person ended. After `decided`, read the request. */
 export type WaitEnd = "decided" | "timed_out" | "cancelled";
@@ -20,7 +21,10 @@ export class WaitingCallers implements Disposable {
     this.#clock = clock;
     this.#following = store.follow((entries) => {
       if (this.#waiters.size === 0 && this.#overs.size === 0) return;
-      for (const { event } of entries) if (event?.moment === "decided") this.#wake(event.approvalId);
+      for (const entry of entries) {
+        const id = decidedIn(entry);
+        if (id !== undefined) this.#wake(id);
+      }
     });
   }
 
@@ -48,9 +52,9 @@ export class WaitingCallers implements Disposable {
       this.#clock.in(Math.max(0, untilExpiry), decided), // expired: the gate finds out when the call enters again
     ];
     signal?.addEventListener("abort", cancelled, { once: true });
-    const now = await this.#store.approval(approval.id);
-    if (now?.state !== "pending") decided(); // decided before the follower was added
     try {
+      const now = await this.#store.approval(approval.id);
+      if (now?.state !== "pending") decided(); // decided before the follower was added
       return await promise;
     } finally {
       for (const cancel of cancels) cancel();
@@ -86,4 +90,12 @@ export class WaitingCallers implements Disposable {
     this.#overs.get(id)?.();
     for (const wake of this.#waiters.get(id) ?? []) wake();
   }
+}
+
+/** The request that the entry ends. */
+function decidedIn(entry: StoreEntry): string | undefined {
+  const { event } = entry;
+  if (event !== undefined) return event.moment === "decided" ? event.approvalId : undefined;
+  const { id, news } = newsOfOthers(entry) ?? {};
+  return news === "ended" ? id : undefined;
 }

@@ -127,4 +127,40 @@ describe("the anchor file", () => {
     expect(await log.checkpoint()).toContain("postern/");
     expect(problems).toEqual([expect.stringContaining("The anchor file could not be written: ENOENT")]);
   });
+
+  it("of a shared log has what its own process signed, in any order, and shows what was removed", async () => {
+    const shared = (path: string) =>
+      openAuditLog({
+        store,
+        clock,
+        signer,
+        isShared: true,
+        log: (problem) => problems.push(problem),
+        anchorFile: path,
+      });
+    const [mine, theirs] = [join(folder, "mine"), join(folder, "later", "theirs")];
+    await using a = await shared(mine);
+    await using b = await shared(theirs);
+    for (const log of [a, b, a, b, a]) {
+      await noteSome(store, 1);
+      await log.checkpoint();
+    }
+    expect(await a.verify()).toMatchObject({ outcome: "ok" });
+    const waiting = /cannot be written: \d checkpoints of \d could not be added to it yet/;
+    expect(await b.verify()).toMatchObject({ outcome: "failed", problems: [expect.stringMatching(waiting)] });
+    await mkdir(join(folder, "later"));
+    await noteSome(store, 1);
+    await b.checkpoint();
+    expect(await b.verify()).toMatchObject({ outcome: "ok" });
+    const lines = (await readFile(mine, "utf8")).split("\n");
+    await writeFile(mine, lines.slice(1).join("\n"));
+    await using again = await shared(mine);
+    expect(await again.verify()).toMatchObject({
+      intact: true,
+      problems: [expect.stringContaining("was shortened or changed: 1 of")],
+    });
+    await rm(mine);
+    expect(await again.verify()).toMatchObject({ problems: [expect.stringContaining("is missing, empty")] });
+    expect(await b.verify()).toMatchObject({ outcome: "ok" });
+  });
 });

@@ -18,16 +18,23 @@ export class AnchorFile {
     this.path = path;
   }
 
-  /** Resolves when the notes are on the disk. */
-  async append(notes: readonly string[]): Promise<void> {
+  /** How many notes could not be written yet. */
+  get waiting(): number {
+    return this.#unwritten.length;
+  }
+
+  /** Resolves when the notes are on the disk, with their number: earlier ones may be among them. */
+  async append(notes: readonly string[]): Promise<number> {
     this.#unwritten.push(...notes);
-    if (this.#unwritten.length === 0) return;
+    const { length } = this.#unwritten;
+    if (length === 0) return 0;
     const lines = this.#unwritten.map((one) => `${JSON.stringify(one)}\n`).join("");
     const isTorn = !this.#isChecked && /[^\n]$/.test(await this.#text()); // a power cut may leave half a line
     await appendFile(this.path, isTorn ? `\n${lines}` : lines, { mode: 0o600, flush: true });
     this.#unwritten.length = 0;
     if (!this.#isChecked) await syncFolder(dirname(this.path)); // the file may be new
     this.#isChecked = true;
+    return length;
   }
 
   /** All notes. Half a line is no note. */

@@ -184,6 +184,21 @@ async function entriesAfter(after: number): Promise<readonly StoreEntry[]> {
 }
 
 describe("a checkpoint", () => {
+  it("that another process made first is no problem, unless it has another root", async () => {
+    await noteSome(store, 3);
+    await using one = await open();
+    await using other = await open();
+    expect(await one.checkpoint()).toBe(await other.checkpoint());
+    expect(problems).toEqual([]);
+    await noteSome(store, 1);
+    const body = { edge: { roots: ["AAAA"], size: 4 }, note: "" };
+    const [last = ""] = (await store.documents.list("checkpoint", "")).slice(-1);
+    const id = "4".padStart(last.length, "0");
+    await store.commit({ write: "document", kind: "checkpoint", id, body, expectedVersion: 0 }, "synced");
+    await one.checkpoint();
+    expect(problems).toEqual(["Another checkpoint over 4 entries with another root is there already."]);
+  });
+
   it("is the same note without new entries, and proves later that nothing was cut off", async () => {
     await using log = await open();
     await noteSome(store, 8);
@@ -257,5 +272,24 @@ describe("an export", () => {
       events: 6,
       checkpoints: 2,
     });
+  });
+});
+
+describe("a log that several processes sign", () => {
+  const openShared = (key = signer) => openAuditLog({ store, clock, signer: key, isShared: true });
+  const refusalOf = (key: typeof signer) => ({
+    code: "config_invalid",
+    message: expect.stringContaining(`this Postern's key is \`${key.origin}\``),
+  });
+
+  it("has the key of the first one, also before it has a checkpoint", async () => {
+    const other = createSigner();
+    await using _first = await openShared();
+    await using _second = await openShared();
+    await expect(openShared(other)).rejects.toMatchObject(refusalOf(other));
+    await noteSome(store, 1);
+    await clock.advance(1000);
+    expect(await signedSizes()).toEqual([1]);
+    await expect(openShared(other)).rejects.toMatchObject(refusalOf(other));
   });
 });

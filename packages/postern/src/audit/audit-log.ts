@@ -1,10 +1,21 @@
-import { type Clock, checkMember, counted, messageOf } from "@postern/core";
+import {
+  type Clock,
+  canonical,
+  checkMember,
+  counted,
+  isJsonObject,
+  type Json,
+  messageOf,
+  RuntimeFault,
+} from "@postern/core";
 import type { Store } from "../store/store.ts";
+import { AnchorFile } from "./anchor-file.ts";
 import { Anchors } from "./anchors.ts";
 import { lastCheckpoint, type StoredCheckpoint, signCheckpoint } from "./checkpoint.ts";
 import { checkpointId, exportLines } from "./export.ts";
 import { LogFollower } from "./follower.ts";
 import { Inclusion } from "./inclusion.ts";
+import { otherKeyNamed } from "./key-of-log.ts";
 import {
   type AuditEvent,
   type AuditFilter,
@@ -17,19 +28,24 @@ import {
   type Verification,
   type Verified,
 } from "./log.ts";
+import { openCheckpoint } from "./note.ts";
 import { OutsideCopies } from "./outside.ts";
 import { latestEvents, type QueriedLog, queryEvents } from "./query.ts";
 import { Recheck, type RecheckOptions, type RecheckPace } from "./recheck.ts";
 import type { Signer } from "./signer.ts";
 import { Times } from "./times.ts";
 import { type Edge, rootOf, Tree } from "./tree.ts";
-import { verifyStore } from "./verify.ts";
+import { trustedKey, verifyStore } from "./verify.ts";
 import type { Witness } from "./witness.ts";
 
 export interface AuditLogOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly signer: Signer;
+  /** Other processes sign the same log. A signer that is not the log's is refused then. */
+  readonly isShared?: boolean;
+  /** The store keeps its rows when the process ends. An empty one beside anchors of entries is refused then. */
+  readonly isKept?: boolean;
   /** Stores checkpoints outside the store. It shows that table and checkpoints were cut off together. */
   readonly anchorFile?: string;
   readonly witness?: Witness | undefined;
@@ -51,14 +67,40 @@ const checkpointEvery = 1000;
  *
  * If the log does not fit its last checkpoint, it is followed from its first entry: `log` gets the problem, every `verify`
  * finds it, and every further call is still recorded.
+ *
+ * @throws RuntimeFault `config_invalid` if the log is shared and another key signs it, or if the anchors have a log and the
+ * store is empty
  */
 export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog & AsyncDisposable> {
-  const { store, signer, log = () => undefined } = options;
+  const { store, signer, isShared = false, isKept = false, anchorFile, log = () => undefined } = options;
   const last = await lastCheckpoint(store, signer.publicKey);
+  if (isKept && last === undefined && anchorFile !== undefined) await refuseSecondLog(store, signer, anchorFile);
+  const otherKey = isShared ? (last?.otherKey ?? (await otherKeyNamed(store, signer))) : undefined;
+  if (otherKey !== undefined) throw foreignKey(otherKey, signer);
   if (last?.problem !== undefined) log(`${last.problem} Run \`postern audit verify\`.`);
   const opened = new FollowingLog(options, last?.edge, last?.checkpoint);
   await opened.start();
   return opened;
+}
+
+/** A second log under one key would prove the first one false, for good. */
+async function refuseSecondLog(store: Store, { publicKey }: Signer, path: string): Promise<void> {
+  const key = trustedKey(publicKey);
+  const notes = await new AnchorFile(path).notes();
+  const size = Math.max(0, ...notes.map((note) => openCheckpoint(note, key)?.size ?? 0));
+  if (size === 0) return;
+  for await (const _ of store.events({ after: -1, limit: 1 })) return;
+  throw new RuntimeFault(
+    "config_invalid",
+    `The store is empty, and \`${path}\` signs a log of ${counted(size, "entry", "entries")}. Name the store that has this log, or copy that one into this with \`postern store copy\`. Only to begin a new log, name a new data folder.`,
+  );
+}
+
+function foreignKey(otherKey: string, { origin }: Signer): RuntimeFault {
+  return new RuntimeFault(
+    "config_invalid",
+    `The store's audit log is signed by the key \`${otherKey}\`, and this Postern's key is \`${origin}\`. Give it the log's key: put the \`audit.key\` and \`audit.pub\` of the log into its data folder in place of its own, or set \`POSTERN_AUDIT_KEY_FILE\` and name a data folder without \`audit.pub\`. Only to begin a new log, name an empty store.`,
+  );
 }
 
 class FollowingLog implements AuditLog, AsyncDisposable {
@@ -83,12 +125,13 @@ class FollowingLog implements AuditLog, AsyncDisposable {
 
   constructor(options: AuditLogOptions, edge: Edge | undefined, last: StoredCheckpoint | undefined) {
     const { store, clock, signer, anchorFile: path, witness, verified, log = () => undefined } = options;
-    const { losses = () => [] } = options;
+    const { losses = () => [], isShared = false } = options;
     this.#verified = verified;
     this.#store = store;
     this.#clock = clock;
     this.#signer = signer;
-    const anchors = path === undefined ? undefined : new Anchors({ store, path, publicKey: signer.publicKey, log });
+    const anchors =
+      path === undefined ? undefined : new Anchors({ store, path, isShared, publicKey: signer.publicKey, log });
     this.#outside = new OutsideCopies({ anchors, witness, log, losses });
     this.#log = log;
     this.#tree = new Tree(edge);
@@ -171,7 +214,7 @@ class FollowingLog implements AuditLog, AsyncDisposable {
 
   async *export(): AsyncGenerator<string> {
     await this.#tryCheckpoint();
-    yield* exportLines(this.#store, this.#signer.publicKey, this.#sign(this.#tree.edge()));
+    yield* exportLines(this.#store, this.#signer.publicKey, () => this.#sign(this.#tree.edge()));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -233,10 +276,19 @@ class FollowingLog implements AuditLog, AsyncDisposable {
       { write: "document", kind: "checkpoint", id, body, expectedVersion: 0 },
       "synced",
     );
-    if (!won) this.#log(`Another checkpoint over ${counted(edge.size, "entry", "entries")} is there already.`);
+    if (!won && !(await this.#isStored(id, body.edge)))
+      this.#log(
+        `Another checkpoint over ${counted(edge.size, "entry", "entries")} with another root is there already.`,
+      );
     this.#last = { size: edge.size, note };
     await this.#outside.keep(note);
     return note;
+  }
+
+  /** Whether another process has made the checkpoint over the same entries. */
+  async #isStored(id: string, edge: { readonly roots: Json; readonly size: number }): Promise<boolean> {
+    const { body } = (await this.#store.documents.get("checkpoint", id)) ?? {};
+    return isJsonObject(body) && canonical(body["edge"] ?? null) === canonical(edge);
   }
 
   async #tryCheckpoint(): Promise<boolean> {

@@ -4,6 +4,7 @@ import type { ApprovalEndName, EndName, RefusalCode } from "@postern/core";
 const refusalStages: Readonly<Record<RefusalCode, string>> = {
   budget_exhausted: "budget",
   session_closed: "budget",
+  draining: "budget",
   run_foreign: "budget",
   paused: "budget",
   overloaded: "budget",

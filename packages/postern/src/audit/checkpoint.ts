@@ -5,15 +5,17 @@ import type { Signer } from "./signer.ts";
 import { type Edge, readEdge, rootOf } from "./tree.ts";
 import { trustedKey } from "./verify.ts";
 
+const isOrigin = /^postern\/[0-9a-f]{16}$/;
+
 export interface StoredCheckpoint {
   readonly size: number;
   readonly note: string;
 }
 
-/** Where a log continues, or why it must be read from its first entry. */
+/** Where a log continues, or why it must be read from its first entry: `otherKey` names the key that made the checkpoint. */
 export type LastCheckpoint =
-  | { readonly checkpoint: StoredCheckpoint; readonly edge: Edge; readonly problem?: never }
-  | { readonly problem: string; readonly checkpoint?: never; readonly edge?: never };
+  | { readonly checkpoint: StoredCheckpoint; readonly edge: Edge; readonly problem?: never; readonly otherKey?: never }
+  | { readonly problem: string; readonly otherKey?: string; readonly checkpoint?: never; readonly edge?: never };
 
 /**
  * A C2SP tlog-checkpoint as a signed note: origin, size and root on a line each, a blank line, the signature.
@@ -39,7 +41,11 @@ export async function lastCheckpoint(
   const edge = readEdge(storedEdge);
   const signed = typeof note === "string" ? openCheckpoint(note, trustedKey(publicKey)) : undefined;
   if (edge === undefined || typeof note !== "string" || signed === undefined) {
-    return { problem: `The audit log's last checkpoint \`${id}\` is not signed by its key.` };
+    const otherKey = typeof note === "string" ? otherOrigin(note, publicKey) : undefined;
+    return {
+      problem: `The audit log's last checkpoint \`${id}\` is not signed by its key.`,
+      ...(otherKey !== undefined && { otherKey }),
+    };
   }
   if (signed.size !== edge.size || Number(id) !== edge.size || signed.root !== rootOf(edge)) {
     return { problem: `The audit log's last checkpoint \`${id}\` was changed.` };
@@ -48,4 +54,10 @@ export async function lastCheckpoint(
     if (seq === edge.size - 1) return { checkpoint: { size: edge.size, note }, edge };
   }
   return { problem: `The audit log was cut off: its last checkpoint signs ${counted(edge.size, "entry", "entries")}.` };
+}
+
+/** The origin of a note says whose it is; only that key can prove it. */
+function otherOrigin(note: string, publicKey: string): string | undefined {
+  const [origin = ""] = note.split("\n", 1);
+  return isOrigin.test(origin) && origin !== trustedKey(publicKey).name ? origin : undefined;
 }

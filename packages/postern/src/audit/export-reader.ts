@@ -2,7 +2,7 @@
  * An exported log. Its lines:
  *
  * - first `#postern-audit 1 <public key>`;
- * - an entry a line, its body as stored (JSON, so it begins with `{`);
+ * - an entry a line, its body as stored (JSON, so it begins with `{`), or `#erased <its digest>`;
  * - `#checkpoint <the signed note as a JSON string>` right after the last entry it signs;
  * - last `#end <number of entries>`, where the last checkpoint signs all of them.
  */
@@ -25,7 +25,7 @@ export class ExportReader {
 
   read(line: string): Broken | undefined {
     if (this.#ended) return this.#recount.broken("Something follows the last line.", this.#recount.size);
-    if (line.startsWith("{")) return this.#recount.add(line);
+    if (line.startsWith("{") || line.startsWith("#erased ")) return this.#recount.add(line);
     if (line.startsWith("#checkpoint ")) return this.#checkpoint(line.slice(12));
     if (line.startsWith("#end ")) return this.#last(line.slice(5));
     return this.#recount.broken(`After entry ${this.#recount.size - 1} comes a line that no log has.`);

@@ -139,6 +139,8 @@ export type Verification =
       readonly checkpoints: number;
       /** Entries after the last checkpoint: in order, but not signed yet. Missing if all are signed. */
       readonly unsigned?: number;
+      /** Entries of which only the digest is kept, as a later entry says. Missing if there are none. */
+      readonly erased?: number;
     }
   | {
       readonly intact: false;

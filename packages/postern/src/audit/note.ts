@@ -44,6 +44,18 @@ export function openCheckpoint(note: string, by: VerifierKey): Checkpoint | unde
   return { size: Number(sizeText), root: root.toString("hex") };
 }
 
+/** Entries that were erased: places as `0-2,5`, of the log whose first `size` entries have this root. */
+export interface ErasedPlaces extends Checkpoint {
+  readonly places: string;
+}
+
+/** Whether the key signed that these entries are erased. Its first line is that of no checkpoint. */
+export function isErasure({ size, root, places }: ErasedPlaces, signature: string, by: VerifierKey): boolean {
+  const bytes = strictBase64(signature);
+  const signed = `postern audit erasure\n${by.name}\n${size}\n${Buffer.from(root, "hex").toString("base64")}\n${places}\n`;
+  return bytes?.length === 64 && verify(null, Buffer.from(signed), by.key, bytes);
+}
+
 function isSignature(line: string, signed: Buffer, by: VerifierKey): boolean {
   const start = `— ${by.name} `;
   if (!line.startsWith(start)) return false;

@@ -3,13 +3,17 @@
  * All digests are 64 hex digits, `leaves` the leaf hashes in order. Checking needs no log, only the numbers in a checkpoint.
  */
 import { hash } from "node:crypto";
+import { erasedLeaf } from "../store/erasing.ts";
 
 /**
- * SHA-256 over 0x00 and the entry's body, as 64 hex digits. A proof begins with it.
+ * SHA-256 over 0x00 and the entry's body, as 64 hex digits. A proof begins with it. Of an erased entry the store has only
+ * this digest: `#erased <digest>`.
  *
  * @public
  */
 export function leafHash(body: string): string {
+  const kept = erasedLeaf(body);
+  if (kept !== undefined) return kept;
   if (body.length * 3 >= leaf.length) return hash("sha256", `\0${body}`, "hex");
   return hash("sha256", leaf.subarray(0, 1 + leaf.write(body, 1)), "hex"); // faster than joining texts
 }

@@ -4,10 +4,13 @@
  */
 
 import { createHash } from "node:crypto";
-import { counted, messageOf } from "@postern/core";
+import { counted, messageOf, storedEventIn } from "@postern/core";
 import { isDamage } from "@postern/core/system";
 import type { Broken, Verification } from "./log.ts";
-import type { Checkpoint } from "./note.ts";
+import { type Checkpoint, isErasure, type VerifierKey } from "./note.ts";
+
+const erasedEntry = /^#erased ([0-9a-f]{64})$/;
+const erasureType = '"type":"runtime.entries_erased"';
 
 interface Peak {
   readonly leaves: number;
@@ -24,6 +27,22 @@ export class Recount {
   readonly #peaks: Peak[] = [];
   /** Roots by size that were signed and stored elsewhere. */
   readonly #claims = new Map<number, Set<string>>();
+  /** Roots by size that checkpoints of the log sign. */
+  readonly #roots = new Map<number, string>();
+  readonly #key: VerifierKey | undefined;
+  #erased = 0;
+  /** Places of erased entries, in order, of which no entry so far proves that they were erased. */
+  readonly #unexplained = new Set<number>();
+
+  /** @param key signed which entries are erased. Without it, none may be */
+  constructor(key?: VerifierKey) {
+    this.#key = key;
+  }
+
+  /** Whether an entry that was read is erased, and the entry that says so is still to come. */
+  get isUnexplained(): boolean {
+    return this.#unexplained.size > 0;
+  }
 
   get size(): number {
     return this.#size;
@@ -47,7 +66,15 @@ export class Recount {
   }
 
   add(body: string): Broken | undefined {
-    this.#push({ leaves: 1, digest: digestOf(Buffer.of(0), Buffer.from(body)) });
+    const kept = body.startsWith("#") ? erasedEntry.exec(body)?.[1] : undefined;
+    if (kept === undefined) {
+      this.#push({ leaves: 1, digest: digestOf(Buffer.of(0), Buffer.from(body)) });
+      if (body.includes(erasureType)) this.#explain(body);
+    } else {
+      this.#push({ leaves: 1, digest: Buffer.from(kept, "hex") });
+      this.#erased += 1;
+      this.#unexplained.add(this.#size);
+    }
     this.#size += 1;
     return this.#claimsHold();
   }
@@ -57,6 +84,7 @@ export class Recount {
     if (size !== this.#size) return this.broken(this.#miscounted(size));
     if (root !== this.root()) return this.broken(this.#differs(size));
     this.#verifiedSize = size;
+    this.#roots.set(size, root);
     this.#checkpoints += 1;
     return undefined;
   }
@@ -71,6 +99,12 @@ export class Recount {
         );
       }
     }
+    const [unexplained] = this.#unexplained;
+    if (unexplained !== undefined)
+      return this.broken(
+        `Entry ${unexplained} was erased, and no later entry proves that retention did it.`,
+        unexplained,
+      );
     const emptyHolds = this.#size > 0 ? undefined : this.#claimsHold();
     if (emptyHolds !== undefined) return emptyHolds;
     const unsigned = this.#size - this.#verifiedSize;
@@ -80,6 +114,7 @@ export class Recount {
       head: this.root(),
       checkpoints: this.#checkpoints,
       ...(unsigned > 0 && { unsigned }),
+      ...(this.#erased > 0 && { erased: this.#erased }),
     };
   }
 
@@ -112,6 +147,20 @@ export class Recount {
       grown = { leaves: grown.leaves * 2, digest: digestOf(Buffer.of(1), last.digest, grown.digest) };
     }
     this.#peaks.push(grown);
+  }
+
+  /** An entry names places that were erased. It counts if the log's key signed them, in this history. */
+  #explain(body: string): void {
+    const { type, data } = storedEventIn(body) ?? {};
+    if (type !== "runtime.entries_erased" || this.#key === undefined) return;
+    const { checkpoint: size, places, signature } = Object(data) as Readonly<Record<string, unknown>>;
+    if (typeof size !== "number" || typeof places !== "string" || typeof signature !== "string") return;
+    const root = this.#roots.get(size);
+    if (root === undefined || !isErasure({ size, root, places }, signature, this.#key)) return;
+    for (const range of places.split(",")) {
+      const [first = 0, last = first] = range.split("-").map(Number);
+      for (let place = first; place <= last && place < size; place += 1) this.#unexplained.delete(place);
+    }
   }
 
   #claimsHold(): Broken | undefined {

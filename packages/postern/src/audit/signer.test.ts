@@ -1,5 +1,5 @@
 import { generateKeyPairSync, verify } from "node:crypto";
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -113,5 +113,26 @@ describe("a log's key", () => {
     expect((await loadSigner(folder)).publicKey).toBe(publicKey);
     await writeFile(join(folder, "audit.pub"), createSigner().publicKey);
     await expect(loadSigner(folder)).rejects.toMatchObject(refusedAs("is not the public key of"));
+  });
+});
+
+describe("the key that the environment gives", () => {
+  it("signs instead of a key of the folder, and the folder publishes it", async () => {
+    const { publicKey } = await loadSigner(join(folder, "other"));
+    const environment = { POSTERN_AUDIT_KEY: await readFile(join(folder, "other", "audit.key"), "utf8") };
+    const data = join(folder, "data");
+    expect((await loadSigner(data, environment)).publicKey).toBe(publicKey);
+    expect((await loadSigner(data, environment)).publicKey).toBe(publicKey);
+    expect(await readdir(data)).toEqual(["audit.pub"]);
+    expect(await readFile(join(data, "audit.pub"), "utf8")).toBe(`${publicKey}\n`);
+  });
+
+  it("is refused if the folder's log was signed with another one", async () => {
+    await loadSigner(join(folder, "data"));
+    await loadSigner(join(folder, "other"));
+    const environment = { POSTERN_AUDIT_KEY_FILE: join(folder, "other", "audit.key") };
+    await expect(loadSigner(join(folder, "data"), environment)).rejects.toMatchObject(
+      refusedAs("this folder's log was signed with another key"),
+    );
   });
 });

@@ -50,7 +50,7 @@ describe("the verifier of an exported file", () => {
   const log = logOf(12, 5);
   let bytes: Buffer = Buffer.alloc(0);
   beforeAll(async () => {
-    const lines = await all(exportLines(log, signer.publicKey, await noteAt(log, 12)));
+    const lines = await all(exportLines(log, signer.publicKey, () => noteAt(log, 12)));
     bytes = Buffer.from(lines.map((line) => `${line}\n`).join(""));
   });
   const verifyBytes = (file: Uint8Array, options?: Parameters<typeof verifyExport>[1]) => verifyExport([file], options);
@@ -65,7 +65,7 @@ describe("the verifier of an exported file", () => {
       }),
     ).toMatchObject({ intact: true });
     const none = logOf(0, 1);
-    expect(await verifyExport(exportLines(none, signer.publicKey, await noteAt(none, 0)))).toMatchObject({
+    expect(await verifyExport(exportLines(none, signer.publicKey, () => noteAt(none, 0)))).toMatchObject({
       intact: true,
       events: 0,
     });
@@ -111,7 +111,7 @@ describe("the verifier of an exported file", () => {
 
   it("names a single missing entry, and a checkpoint in the wrong place", async () => {
     const often = logOf(3, 1);
-    const lines = [...(await all(exportLines(often, signer.publicKey, await noteAt(often, 3))))];
+    const lines = [...(await all(exportLines(often, signer.publicKey, () => noteAt(often, 3))))];
     lines.splice(3, 1);
     expect(await verifyExport(lines)).toMatchObject({
       firstBroken: 1,
@@ -190,7 +190,7 @@ describe("the verifier of an exported file", () => {
 
   it("accepts a lost checkpoint if another one covers its entries", async () => {
     const lost = { ...log, documents: { ...log.documents, get: async () => undefined } };
-    const lines = exportLines(lost, signer.publicKey, await noteAt(log, 12));
+    const lines = exportLines(lost, signer.publicKey, () => noteAt(log, 12));
     expect(await verifyExport(lines)).toMatchObject({ intact: true, events: 12, checkpoints: 1 });
   });
 

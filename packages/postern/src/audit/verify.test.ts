@@ -1,11 +1,13 @@
 import type { Json } from "@postern/core";
 import { describe, expect, it } from "vitest";
+import { erasedEntry } from "../store/erasing.ts";
 import type { Store, StoreEntry } from "../store/store.ts";
 import { signCheckpoint } from "./checkpoint.ts";
-import { checkpointId } from "./export.ts";
+import { erasureProof } from "./erasure-proof.ts";
+import { checkpointId, exportLines } from "./export.ts";
 import { createSigner, type Signer } from "./signer.ts";
 import { Tree } from "./tree.ts";
-import { verifyStore } from "./verify.ts";
+import { verifyExport, verifyStore } from "./verify.ts";
 
 /** A log that can be tampered with: what a store answers, and nothing behind it. */
 class OpenLog implements Pick<Store, "events" | "documents"> {
@@ -63,6 +65,9 @@ const noteAt = (log: OpenLog, size: number): string => {
 };
 const check = (log: OpenLog, options?: Parameters<typeof verifyStore>[2]) =>
   verifyStore(log, signer.publicKey, options);
+
+/** Another history of as many entries. */
+const otherHistory = new OpenLog(logOf(51, 60).entries.slice(1), new Map()).renumber();
 
 describe("the verifier of a store", () => {
   const whole = logOf(200, 25);
@@ -213,6 +218,78 @@ describe("the verifier of a store", () => {
     const log = whole.copy();
     log.entries[3] = { seq: 3, body: null as never }; // what a table could answer
     expect(await check(log)).toMatchObject({ intact: false, firstBroken: 3 });
+  });
+});
+
+/** The log with these places erased and these proofs appended, and a checkpoint over all. */
+function erasedLog(erased: readonly number[], ...proofs: readonly unknown[]): OpenLog {
+  const log = logOf(50, 25);
+  for (const seq of erased) log.entries[seq] = { seq, body: erasedEntry(log.entries[seq]?.body ?? "") };
+  for (const data of proofs) {
+    const body = JSON.stringify({ call: { data, refs: {}, type: "runtime.entries_erased" }, context: {} });
+    log.entries.push({ seq: log.entries.length, body });
+  }
+  const tree = new Tree();
+  for (const { body } of log.entries) tree.append(body);
+  log.notes.set(checkpointId(tree.size), { edge: {}, note: signCheckpoint(signer, tree.size, tree.root()) });
+  return log;
+}
+
+describe("a log with erased entries", () => {
+  const checkpoint = noteAt(logOf(50, 25), 50);
+  const prove = (...places: readonly number[]) => erasureProof(signer, checkpoint, places);
+  const some = [3, 4, 5, 9];
+
+  it.each([
+    ["once", erasedLog(some, prove(...some))],
+    ["twice, after a kill between note and erasure", erasedLog(some, prove(...some), prove(...some))],
+    ["in part", erasedLog([4], prove(...some))],
+    ["in two notes whose places cross", erasedLog([3, 4, 5, 7, 9, 11], prove(4, 9), prove(3, 4, 5, 7, 11))],
+  ])("verifies if the log's key signed their places %s", async (_, log) => {
+    expect(await check(log)).toMatchObject({ intact: true });
+  });
+
+  it.each([
+    ["a place between the named ones", erasedLog([...some, 7], prove(...some)), 7],
+    ["no proof", erasedLog(some, { first: 0, last: 49, count: 50 }), 3],
+    ["other places than were signed", erasedLog(some, { ...prove(9), places: "3-9" }), 3],
+    ["another key", erasedLog(some, erasureProof(createSigner(), checkpoint, some)), 3],
+    ["a checkpoint of another log", erasedLog(some, erasureProof(signer, noteAt(otherHistory, 50), some)), 3],
+    ["a size without a checkpoint", erasedLog(some, erasureProof(signer, noteAt(logOf(50, 25), 40), some)), 3],
+  ])("is broken with %s", async (_, log, firstBroken) => {
+    expect(await check(log)).toMatchObject({ intact: false, firstBroken });
+  });
+
+  it("is exported with the proof if entries are erased meanwhile", async () => {
+    const log = logOf(50, 60);
+    const later = erasedLog(some, prove(...some));
+    const events = async function* () {
+      for (const seq of later.entries.keys()) {
+        if (seq === 5) for (const [id, note] of later.notes) log.notes.set(id, note);
+        const entry = (seq < 5 ? log : later).entries[seq];
+        if (entry !== undefined) yield entry;
+      }
+    };
+    const notes = [checkpoint, noteAt(later, 51)];
+    const lines: string[] = [];
+    const sign = () => notes.shift() ?? "";
+    for await (const line of exportLines({ documents: log.documents, events }, signer.publicKey, sign))
+      lines.push(line);
+    expect(await verifyExport(lines.join("\n").concat("\n"))).toMatchObject({ intact: true, events: 51, erased: 2 });
+  });
+
+  it("verifies if entries are erased while it is read", async () => {
+    const log = logOf(50, 25);
+    const later = erasedLog(some, prove(...some));
+    const events = async function* ({ after }: { readonly after: number }) {
+      for (const seq of later.entries.keys()) {
+        if (seq === 5) for (const [id, note] of later.notes) log.notes.set(id, note);
+        const entry = (seq < 5 ? log : later).entries[seq];
+        if (entry !== undefined && seq > after) yield entry;
+      }
+    };
+    const { documents } = log;
+    expect(await verifyStore({ documents, events }, signer.publicKey)).toMatchObject({ intact: true, erased: 2 });
   });
 });
 

@@ -59,7 +59,7 @@ export async function verifyStore(
   options: VerifyLogOptions = {},
 ): Promise<Verification> {
   const key = trustedKey(publicKey);
-  const recount = new Recount();
+  const recount = new Recount(key);
   try {
     const foreign = await claimAll(recount, key, options);
     return foreign ?? (await readAll(store, { key, recount, upTo: options.upTo }));
@@ -82,21 +82,32 @@ async function readAll(
   const ids = await store.documents.list("checkpoint", "");
   const odd = ids.find((id) => !/^[0-9]{16}$/.test(id));
   if (odd !== undefined) return recount.broken(`The checkpoint \`${odd}\` is not in its place.`);
-  const until = Math.max(upTo, Number(ids.at(-1) ?? 0), recount.claimedSize);
+  const signed = Number(ids.at(-1) ?? 0);
+  const until = Math.max(upTo, signed, recount.claimedSize);
+  const checkpoints = [...ids];
   let next = 0;
   for await (const { seq, body } of store.events({ after: -1, fresh: true })) {
-    if (recount.size === until) break;
+    if (recount.size >= until && !recount.isUnexplained) break; // an erasure may be recorded while the log is read
     const wrong = placeProblem(recount, seq, body) ?? recount.add(body);
     if (wrong !== undefined) return wrong;
-    for (let id = ids[next]; id !== undefined && Number(id) <= recount.size; id = ids[next]) {
+    let isStale = body.startsWith("#"); // the entry was erased after the list was read, so a later checkpoint signs it
+    for (;;) {
+      if (isStale && next === checkpoints.length && recount.isUnexplained) {
+        const later = await store.documents.list("checkpoint", "");
+        checkpoints.push(...later.filter((id) => Number(id) >= recount.size && id > (checkpoints.at(-1) ?? "")));
+        isStale = false;
+      }
+      const id = checkpoints[next];
+      if (id === undefined || Number(id) > recount.size) break;
       const unsigned = await checkOne(store, key, recount, id);
       if (unsigned !== undefined) return unsigned;
       next += 1;
+      isStale = true;
       await setImmediate(); // a signature takes as long as thirty entries
     }
   }
-  const beyond = ids[next];
-  if (beyond !== undefined) {
+  const beyond = checkpoints[next];
+  if (beyond !== undefined && Number(beyond) <= signed) {
     const why = `A checkpoint signs ${counted(Number(beyond), "entry", "entries")}, but only ${recount.size} are left: the log was cut off.`;
     return recount.broken(why, recount.size);
   }
@@ -136,7 +147,7 @@ async function readExport(
   log: ExportedLog,
   options: VerifyExportOptions,
 ): Promise<{ readonly publicKey?: string; readonly found: Verification }> {
-  const recount = new Recount();
+  let recount = new Recount();
   let reader: ExportReader | undefined;
   let publicKey = "";
   for await (const line of readLines(log)) {
@@ -147,6 +158,7 @@ async function readExport(
       const key = readVerifierKey(named);
       if (key === undefined) return { found: recount.broken("The public key in the first line is damaged.") };
       publicKey = named;
+      recount = new Recount(key);
       const foreign = await claimAll(recount, key, options);
       if (foreign !== undefined) return { publicKey, found: foreign };
       reader = new ExportReader(recount, key);

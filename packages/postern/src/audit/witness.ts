@@ -30,7 +30,7 @@ export function witnessFrom(settings: WitnessSettings, reveal: (text: string) =>
 function fileWitness(path: string): Witness {
   const file = new AnchorFile(path);
   return {
-    put: (note) => file.append([note]),
+    put: async (note) => void (await file.append([note])),
     latest: async () => (await file.notes()).toSorted((one, other) => sizeOf(one) - sizeOf(other)).at(-1),
   };
 }

@@ -1,6 +1,9 @@
 import { type ApprovalEndName, endEvents, momentNames, type NotedEvent, RuntimeFault, shown } from "@postern/core";
 import { checkPrincipal } from "./authority.ts";
 
+/** The verifier reads it. */
+export const entriesErased = "runtime.entries_erased";
+
 const decided: Readonly<Record<ApprovalEndName, true>> = {
   approved: true,
   denied: true,
@@ -10,16 +13,17 @@ const decided: Readonly<Record<ApprovalEndName, true>> = {
   withdrawn: true,
   revoked: true,
 };
-/** Event types that only the path of a call may write. */
+/** Event types that only Postern itself may write: the path of a call, and retention. */
 const ownWords: ReadonlySet<string> = new Set<string>([
   momentNames.held.audit,
   momentNames.attempted.audit,
   ...Object.keys(decided).map((word) => `${momentNames.decided.audit}.${word}`),
   ...Object.values(endEvents).map(({ audit }) => audit),
+  entriesErased,
 ]);
 const outcomes: ReadonlySet<unknown> = new Set(["success", "failure", "suppressed", "info"]);
 
-/** @throws RuntimeFault `request_invalid` for an event that cannot stand in the log, or would look like an event of a call */
+/** @throws RuntimeFault `request_invalid` for an event that cannot stand in the log, or would look like one of Postern's own */
 export function checkNote(
   type: string,
   summary: string,
@@ -33,7 +37,7 @@ export function checkNote(
     if (typeof value !== "string" || value === "") throw invalid(name, value, "a text that is not empty");
   }
   if (ownWords.has(type))
-    throw new RuntimeFault("request_invalid", `\`${type}\` is what the log says of a call; use a type of your own.`);
+    throw new RuntimeFault("request_invalid", `\`${type}\` is written by Postern alone; use a type of your own.`);
   if (more.outcome !== undefined && !outcomes.has(more.outcome))
     throw invalid("outcome", more.outcome, "success, failure, suppressed or info");
   if (more.principal !== undefined) checkPrincipal(more.principal);

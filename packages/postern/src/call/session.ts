@@ -271,4 +271,6 @@ export interface Caller {
   readonly asker?: Principal | undefined;
   /** The caller chose `deny` although there is an approver. */
   readonly choseDeny?: boolean;
+  /** It came when Postern stopped already. Children of a running call do not. */
+  readonly isLate?: boolean;
 }

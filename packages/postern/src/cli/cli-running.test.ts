@@ -166,7 +166,7 @@ describe("with a running Postern", () => {
 
 it.each([
   ["SIGINT", 130],
-  ["SIGHUP", 0],
+  ["SIGTERM", 0],
 ] as const)("%s lets a call in flight end, and a new start waits for that", async (signal, code) => {
   const data = join(cli.folder, `drained-${signal}`);
   const { child, end } = await cli.start(data);

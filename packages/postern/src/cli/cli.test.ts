@@ -94,6 +94,8 @@ describe("without a running Postern", () => {
       err: "",
     });
     const calls = await cli.run("calls", "--json", ...data);
+    const { call_id: id } = JSON.parse(calls.out).calls[0];
+    expect((await cli.run("calls", "show", id, ...data)).out).toMatch(/ gate +\d+ ms\n +took +\d+ ms\n/);
     expect(JSON.parse(calls.out)).toMatchObject({
       calls: [{ tool: "echo", state: "ok", arguments: { text: "12" } }],
     });

@@ -3,7 +3,9 @@ import type { GlobalFlags } from "./host.ts";
 import { visible } from "./output/text.ts";
 
 /** The flags that choose the Postern. */
-type CommandFlags = { readonly [flag in "config" | "data" | "port"]?: GlobalFlags[flag] | undefined };
+type CommandFlags = {
+  readonly [flag in "config" | "data" | "port" | "url" | "tokenFile"]?: GlobalFlags[flag] | undefined;
+};
 
 /**
  * How a person types the command here. After `npm start` there is no `postern` on the path. Without the flags of this
@@ -11,16 +13,16 @@ type CommandFlags = { readonly [flag in "config" | "data" | "port"]?: GlobalFlag
  */
 export function commandName(flags: CommandFlags): string {
   const name = process.env["npm_lifecycle_event"] === undefined ? "postern" : "npx postern";
-  const given = (["config", "data", "port"] as const).flatMap((flag) => {
+  const given = (["config", "data", "port", "url", "tokenFile"] as const).flatMap((flag) => {
     const value = flags[flag];
-    return value === undefined ? [] : [`--${flag}`, quoted(value)];
+    return value === undefined ? [] : [flag === "tokenFile" ? "--token-file" : `--${flag}`, quoted(value)];
   });
   return [name, ...given].join(" ");
 }
 
 /** For readers who may not see paths: the flags without their values. */
 export function withoutValues(command: string): string {
-  return command.replaceAll(/ (--[a-z]+) (?:(?:'[^']*'|\\')+|[^\s']+)/g, " $1 …");
+  return command.replaceAll(/ (--[a-z-]+) (?:(?:'[^']*'|\\')+|[^\s']+)/g, " $1 …");
 }
 
 /** Replaces `postern …` in a sentence by the command as it is typed here. */

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { CommandLine } from "../../../../test/fakes/command-line.ts";
@@ -26,7 +26,11 @@ it("lists connections, takes a key from standard input, and revokes", async () =
   expect(await cli.given("the key of ada\n", "connections", "set", "wiki", "token", ...to)).toMatchObject({
     ...{ code: 0, out: "Connected to wiki.\n" },
   });
-  expect(existsSync(join(data, "connections.age"))).toBe(true);
+  expect(existsSync(join(data, "secrets.key"))).toBe(true);
+  for (const file of ["postern.db", "postern.db-wal"]
+    .map((name) => join(data, name))
+    .filter((path) => existsSync(path)))
+    expect(readFileSync(file, "latin1")).not.toContain("the key of ada");
   const { out } = await run("connections");
   expect(out).toMatch(/SERVER +FOR +BY +STATE/);
   expect(out).toMatch(/tracker +you +sign-in +not connected/);

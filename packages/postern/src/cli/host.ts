@@ -15,6 +15,9 @@ export interface GlobalFlags {
   readonly config?: string;
   readonly data?: string;
   readonly port?: string;
+  /** A Postern on another host. */
+  readonly url?: string;
+  readonly tokenFile?: string;
   readonly json?: boolean;
   readonly verbose?: boolean;
 }

@@ -34,6 +34,17 @@ export function createProgram(host: Host, version: string): Program {
   };
 }
 
+/** Commands that work on files of this machine. */
+const onlyHere: ReadonlySet<string> = new Set(["init", "start", "secrets", "doctor"]);
+
+/** @throws UsageProblem */
+function refuseElsewhere(command: Command, { url }: GlobalFlags): void {
+  let top = command;
+  while (top.parent?.parent) top = top.parent;
+  if (url === undefined || !onlyHere.has(top.name())) return;
+  throw new UsageProblem(`\`${top.name()}\` works on this machine; run it where Postern is, without \`--url\`.`);
+}
+
 /** How a command ended. */
 interface Ended {
   code: ExitCode;
@@ -49,6 +60,7 @@ async function commands(
   const act: Act = (command, run) => {
     command.action(async () => {
       const flags = program.opts<GlobalFlags>();
+      refuseElsewhere(command, flags);
       ended.command = commandName(flags);
       ended.code = await run(flags, command.opts());
     });
@@ -78,7 +90,13 @@ const groups: readonly (readonly [
     "take Postern out of the file of a client again",
     async () => ({ commands: (await import("./commands/connect.ts")).disconnectCommands }),
   ],
-  ["start", "serve MCP at /mcp and HTTP at /v1 on 127.0.0.1", () => import("./commands/start.ts")],
+  [
+    "start",
+    "serve MCP at /mcp and HTTP at /v1; on 127.0.0.1 unless told otherwise",
+    () => import("./commands/start.ts"),
+  ],
+  ["worker", "run tools for a gateway on another machine", () => import("./commands/worker.ts")],
+  ["workers", "keys of workers, and what was refused between them and gateways", () => import("./commands/workers.ts")],
   ["call", "call a tool as the agent", () => import("./commands/call.ts")],
   ["calls", "what was called, and how it ended", () => import("./commands/calls.ts")],
   ["artifacts", "results that were too large to be shown whole", () => import("./commands/artifacts.ts")],
@@ -111,6 +129,13 @@ const groups: readonly (readonly [
   ["tokens", "tokens for programs: scoped, expiring, revocable at once", () => import("./commands/tokens.ts")],
   ["alarms", "what a person should look at", () => import("./commands/alarms.ts")],
   ["channels", "where people are notified of requests", () => import("./commands/channels.ts")],
+  ["store", "what the store takes; a copy of it in another store", () => import("./commands/store.ts")],
+  ["backup", "one file with everything in the data folder, while Postern runs", () => import("./commands/backup.ts")],
+  [
+    "restore",
+    "put a backup into an empty folder, or prove what is in it",
+    async () => ({ commands: (await import("./commands/backup.ts")).restoreCommands }),
+  ],
   ["doctor", "say what is wrong here, and the fix", () => import("./commands/doctor.ts")],
 ];
 
@@ -121,6 +146,8 @@ function withoutCommands(host: Host, version: string): Command {
     .option("-c, --config <file>", "configuration: postern.yaml, .json, or a .ts you trust")
     .option("-d, --data <folder>", "where the store, keys and tokens are (default .postern)")
     .option("-p, --port <number>", "port of the running Postern, or to listen on (default 7420)")
+    .option("--url <address>", "a Postern on another host: https://HOST; its token is in POSTERN_TOKEN or a file")
+    .option("--token-file <file>", "holds the token for --url")
     .option("--json", "the answer as JSON, in the form of the HTTP interface")
     .option("--verbose", "problems with everything that is known about them")
     .configureHelp({ showGlobalOptions: true })

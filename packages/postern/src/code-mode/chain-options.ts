@@ -28,7 +28,7 @@ export interface ChainOptions {
   readonly callsAtOnce?: number;
   /** Engines of your own, tried before Postern's. */
   readonly drivers?: readonly SandboxDriver[];
-  /** Settings of `kubernetes` and `firecracker`, which are used only if `engines` names them. */
+  /** Settings of `kubernetes`, `firecracker` and `qemu`, which are used only if `engines` names them. */
   readonly engineSettings?: EngineSettings;
 }
 

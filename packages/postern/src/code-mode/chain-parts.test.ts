@@ -4,7 +4,6 @@ import { fakeDriver } from "../../../../test/fakes/fake-sandbox.ts";
 import { asker, boss, runtimeFixture } from "../../../../test/fakes/runtime-fixture.ts";
 import { defineTool } from "../tools/define.ts";
 import { chainOptionsFrom, chainsSchema } from "./chains-config.ts";
-import { seal, unseal } from "./seal.ts";
 
 const fake = { drivers: [fakeDriver()], engines: ["fake"] };
 
@@ -143,22 +142,5 @@ describe("configuration", () => {
 
   it("refuses an unknown option", async () => {
     await expect(runtimeFixture({ chains: { engine: "fake" } as never })).rejects.toThrow(RuntimeFault);
-  });
-});
-
-describe("a seal", () => {
-  const key = { bytes: Buffer.alloc(32, 1), id: "a" };
-
-  it("opens only unchanged, with its key, for its own script", () => {
-    const sealed = seal(Buffer.from("secret"), "this", key);
-    expect(Buffer.from(unseal(sealed, "this", key) ?? []).toString()).toBe("secret");
-    expect(unseal(sealed, "that", key)).toBeUndefined();
-    expect(unseal(sealed, "this", { bytes: Buffer.alloc(32, 2), id: "b" })).toBeUndefined();
-    for (let at = 0; at < sealed.length; at += 1) {
-      const changed = Buffer.from(sealed);
-      changed[at] = (changed[at] ?? 0) ^ 1;
-      expect(unseal(changed, "this", key), `byte ${at}`).toBeUndefined();
-      expect(unseal(sealed.subarray(0, at), "this", key), `length ${at}`).toBeUndefined();
-    }
   });
 });

@@ -7,8 +7,9 @@ import { chainOptionsFrom, chainsSchema } from "./chains-config.ts";
 import { driversSchema } from "./drivers-config.ts";
 
 const pods = { namespace: "scripts", runtime_class: "gvisor", image: "registry.example/python@sha256:0" };
+const guest = { kernel: "/opt/vmlinux", image: "/opt/guest.img" };
 const machines = {
-  ...{ firecracker: "/opt/firecracker", jailer: "/opt/jailer", kernel: "/opt/vmlinux", rootfs: "/opt/python.ext4" },
+  ...{ firecracker: "/opt/firecracker", jailer: "/opt/jailer", kernel: "/opt/vmlinux", image: "/opt/guest.img" },
   ...{ chroot_base: "/srv/jailer", uid: 5000, gid: 5000 },
 };
 
@@ -21,7 +22,7 @@ it("reads settings of engines on other machines", () => {
   };
   const file = chainsSchema.parse({
     engines: ["kubernetes"],
-    engine_settings: { kubernetes, firecracker: { ...machines, most: 4 } },
+    engine_settings: { kubernetes, firecracker: { ...machines, most: 4 }, qemu: { ...guest, start_ms: 300_000 } },
   });
   expect(chainOptionsFrom(toCamelCase(file, noOpaqueFields))).toEqual({
     engines: ["kubernetes"],
@@ -35,10 +36,11 @@ it("reads settings of engines on other machines", () => {
           firecracker: "/opt/firecracker",
           jailer: "/opt/jailer",
           kernel: "/opt/vmlinux",
-          rootfs: "/opt/python.ext4",
+          image: "/opt/guest.img",
         },
         ...{ chrootBase: "/srv/jailer", uid: 5000, gid: 5000, most: 4 },
       },
+      qemu: { ...guest, startMs: 300_000 },
     },
   });
 });
@@ -57,6 +59,8 @@ it.each<[string, object, string]>([
   ["a token without a server", { kubernetes: { ...pods, token_file: "/t" } }, "belong to `server`"],
   ["a path from here", { kubernetes: { ...pods, kubeconfig: "config" } }, "absolute"],
   ["a machine of root's", { firecracker: { ...machines, uid: 0 } }, "uid"],
+  ["a relative path", { qemu: { ...guest, image: "guest.img" } }, "image"],
+  ["an accelerator that is none", { qemu: { ...guest, accelerator: "xen" } }, "accelerator"],
   ["half a processor for a machine", { firecracker: { ...machines, cpus: 0.5 } }, "cpus"],
   ["what is no setting", { firecracker: { ...machines, network: "tap0" } }, "network"],
   ["another engine", { docker: {} }, "docker"],

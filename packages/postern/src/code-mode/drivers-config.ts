@@ -46,21 +46,33 @@ const kubernetes = z
   )
   .refine(({ token, token_file }) => token === undefined || token_file === undefined, onlyOne("token", "token_file"));
 
+const guestImage = path.describe("The guest, made with its kernel by `sh deploy/guest/build.sh FOLDER`.");
+
 const firecracker = z.strictObject({
   firecracker: path,
   jailer: path,
   kernel: path,
-  rootfs: path.describe("An image whose init serves vsock port 5000: docs/reference/engines.md."),
-  chroot_base: path.describe("The folder of the jails, on one file system with kernel and root."),
+  image: guestImage,
+  chroot_base: path.describe("The folder of the jails, on one file system with kernel and image."),
   uid: id.describe("The user that a machine runs as."),
   gid: id,
   cpus: whole(1, 32, "Processors of one machine. Default 1."),
   ...place,
 });
 
+const qemu = z.strictObject({
+  kernel: path,
+  image: guestImage,
+  qemu: path.exactOptional().describe("Default `/usr/bin/qemu-system-x86_64`."),
+  accelerator: z.enum(["kvm", "tcg"]).exactOptional().describe("Default `tcg`: in software. `kvm` needs `/dev/kvm`."),
+  cpus: whole(1, 32, "Processors of one machine. Default 1."),
+  ...place,
+});
+
 export const driversSchema = z.strictObject({
   kubernetes: kubernetes.exactOptional().describe("One pod a script, under a RuntimeClass with a kernel of its own."),
-  firecracker: firecracker.exactOptional().describe("One machine a script."),
+  firecracker: firecracker.exactOptional().describe("One machine a script, which Firecracker runs."),
+  qemu: qemu.exactOptional().describe("One machine a script, which QEMU runs, in software if need be."),
 });
 
 function onlyOne(one: string, other: string): string {

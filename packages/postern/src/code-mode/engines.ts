@@ -1,6 +1,6 @@
 import { type ChainEngine, type Clock, messageOf, RuntimeFault } from "@postern/core";
 import type { SandboxDriver } from "@postern/core/sandbox";
-import { defaultEngines, type EngineSettings, knownEngines, placedEngine } from "@postern/engines";
+import { defaultEngines, type EngineSettings, knownEngines, placedEngine, placedEngines } from "@postern/engines";
 import type { ResolveSecret } from "../secrets/lend.ts";
 import { withSecrets } from "../secrets/secret-reference.ts";
 import type { ChainOptions } from "./chain-options.ts";
@@ -196,7 +196,7 @@ function loaderOf(
   if (given !== undefined) return async () => given;
   const known = knownEngines.get(name) ?? placedEngine(name, settings, (text) => withSecrets(text, resolve));
   if (known !== undefined) return () => known(clock, memoryBytes);
-  const names = [...own.map((driver) => driver.name), ...knownEngines.keys(), "kubernetes", "firecracker"].join(", ");
+  const names = [...own.map((driver) => driver.name), ...knownEngines.keys(), ...placedEngines].join(", ");
   throw new RuntimeFault("options_invalid", `\`${name}\` is not an engine; there are ${names}.`);
 }
 

@@ -24,9 +24,10 @@ import type { SessionState } from "../call/session.ts";
 import type { Ledger } from "../pipeline/ledger.ts";
 import { Collection } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
+import { seal, unseal } from "../system/sealed-bytes.ts";
+import type { ImageKey } from "./image-key.ts";
 import { type JournalState, linesOfCalls } from "./journal.ts";
 import { type TimedStep, type TimerStore, timedStepsFrom, timedStepsToJson } from "./script-timers.ts";
-import { type ImageKey, seal, unseal } from "./seal.ts";
 
 const kind = "frozen-script";
 /** The header once more, without the image: lists read it, and an image may be large. */
@@ -135,7 +136,7 @@ export class FrozenScripts implements TimerStore {
     const length = Buffer.alloc(4);
     length.writeUInt32BE(text.byteLength);
     const packed = zstdCompressSync(Buffer.concat([length, text, image ?? Buffer.alloc(0)]));
-    const sealed = seal(packed, textOf(header), this.#key);
+    const sealed = seal(packed, textOf(header), this.#key.bytes);
     // Plain data, stored unchanged.
     const body = { header, sealed: Buffer.from(sealed).toString("base64") } as unknown as JsonObject;
     await this.#headers.change(about.key, () => ({ item: { header: body["header"] ?? null } }));
@@ -156,7 +157,7 @@ export class FrozenScripts implements TimerStore {
     if (header.keyId !== this.#key.id)
       return { gone: true, why: "it was sealed with another key than this installation's" };
     const bytes = Buffer.from(sealed, "base64");
-    const plain = header.key === key ? unseal(bytes, textOf(header), this.#key) : undefined;
+    const plain = header.key === key ? unseal(bytes, textOf(header), this.#key.bytes) : undefined;
     if (plain === undefined)
       return {
         refused:

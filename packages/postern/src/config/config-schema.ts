@@ -18,11 +18,13 @@ import { policyOpaque, policySchemas } from "../policy/schema.ts";
 import { resultsSchema } from "../results/results-config.ts";
 import { secretsSchema } from "../secrets/secrets-config.ts";
 import { serverNamePattern } from "../tools/upstream-names.ts";
-import { logLevels, loopbackHosts, onlyLoopback } from "./overrides.ts";
+import { workersSchema } from "../workers/workers-config.ts";
+import { listenSchema } from "./listen-config.ts";
+import { logLevels } from "./overrides.ts";
 import { providedShape } from "./provided-config.ts";
 
-/** `https://HOST` or `https://HOST:PORT`, as in a browser's `Origin`. */
-export const publicUrlPattern: RegExp = /^https:\/\/[a-z0-9.-]+(?::\d{1,5})?$/;
+/** The embedded store is the default and has no address. */
+export const storePattern: RegExp = /^(?:postgres(?:ql)?|secret):\/\//;
 const dayMs = 86_400_000;
 const path = z.string().min(1);
 const serverName = z
@@ -31,6 +33,10 @@ const serverName = z
 
 function ms(max: number, what: string) {
   return z.int().min(1).max(max).exactOptional().describe(`${what}, in milliseconds.`);
+}
+
+function days(what: string) {
+  return z.int().min(1).max(36_500).exactOptional().describe(`${what} are erased after so many days.`);
 }
 
 const limits = z.strictObject({
@@ -53,33 +59,20 @@ const limits = z.strictObject({
 /** The one definition of a configuration: its file, its TypeScript form and the published JSON Schema come from it. */
 const schema = z.strictObject({
   version: z.literal(1).exactOptional().describe("Of this format."),
-  listen: z
-    .strictObject({
-      host: z
-        .enum(loopbackHosts, { error: (issue) => (issue.code === "invalid_value" ? onlyLoopback : undefined) })
-        .exactOptional()
-        .describe("Postern listens on this machine only; put a proxy with TLS in front to reach it from elsewhere."),
-      port: z.int().min(0).max(65_535).exactOptional().describe("7420 by default; 0 takes a free one."),
-      public_url: z
-        .string()
-        .regex(publicUrlPattern, "must be `https://HOST` or `https://HOST:PORT`, without a path")
-        .exactOptional()
-        .describe(
-          "How people reach it through the proxy in front, which keeps the `Host` header; `channels.console_url` by default.",
-        ),
-      max_connections_per_address: z
-        .int()
-        .min(1)
-        .max(100_000)
-        .exactOptional()
-        .describe("Open connections of one client address, loopback and a proxy's included; default 1000."),
-    })
-    .exactOptional(),
+  listen: listenSchema.exactOptional(),
   data: path
     .exactOptional()
     .describe(
       "Folder of the store, keys, tokens and artifacts, relative to this file; .postern by default. Keep it out of every tool's reach.",
     ),
+  store: z
+    .string()
+    .regex(
+      storePattern,
+      "Write `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, or a secret that holds it: `secret://…`.",
+    )
+    .exactOptional()
+    .describe("A PostgreSQL database that several Posterns share; a file in the data folder by default."),
   autonomy: z
     .enum(autonomies)
     .exactOptional()
@@ -103,6 +96,14 @@ const schema = z.strictObject({
     .describe("How long requests stay open, who decides: docs/reference/approvals.md."),
   audit: auditSchema.exactOptional().describe("How the log is looked after: docs/reference/audit.md."),
   results: resultsSchema.exactOptional().describe("What is kept of large results: docs/reference/results.md."),
+  retention: z
+    .strictObject({
+      calls_days: days("Arguments and outcomes of calls that have ended"),
+      approvals_days: days("Requests that were decided or have expired"),
+      events_days: days("Entries of the audit log about calls, except for their digests"),
+    })
+    .exactOptional()
+    .describe("What is erased from the store, by kind; what is left out stays: docs/reference/stores.md."),
   servers: z
     .record(serverName, serverSchema as z.ZodType<SnakeCased<ServerConfig>>)
     .exactOptional()
@@ -140,6 +141,7 @@ const schema = z.strictObject({
     .exactOptional()
     .describe("The pages that Postern serves: docs/guide/console.md."),
   channels: channelsSchema.exactOptional().describe("Where approvers are notified: docs/reference/channels.md."),
+  workers: workersSchema.exactOptional().describe("Tools that run on other machines: docs/reference/workers.md."),
   log: z.strictObject({ level: z.enum(logLevels).exactOptional() }).exactOptional(),
 });
 
@@ -178,5 +180,7 @@ export const configOpaque: OpaqueFields<"equals" | "one_of"> = opaqueFields([
     "skills.agents.*",
     "files.roots.*",
     "webhooks.users.*",
+    "workers.keys.*",
+    "workers.groups.*",
   ] as never[]), // types know no paths
 ]);

@@ -50,11 +50,11 @@ servers:
       my_tool: { timeout_ms: 7, risk: safe, defer: false }
   far: { url: "https://example.com/mcp" }
 tools: { modules: [./t.ts] }
-results: { retention_days: 7 }
+results: { retention_days: 7, folder: shared }
 `);
   expect(settings.limits).toEqual({ maxToolCalls: 5, callTimeoutMs: 1000 });
   expect(settings.approvals).toEqual({ ttlMs: 60_000, separateUser: true, patience: "wait" });
-  expect(settings.results).toEqual({ retentionDays: 7 });
+  expect(settings.results).toEqual({ retentionDays: 7, folder: join(configs.path, "shared") });
   expect(settings.policy.rules?.[0]).toMatchObject({
     effect: "deny",
     tool: "x*",
@@ -99,13 +99,13 @@ it("puts the environment over the file, and flags over the environment", async (
 it("names the variable or the flag that is wrong", async () => {
   const lines = await problemsOf(
     configs.load("{}", {
-      environment: { POSTERN_HOST: "0.0.0.0" },
+      environment: { POSTERN_HOST: "0.0.0.0:80" },
       flags: { port: "x", autonomy: "A7" },
     }),
   );
   expect(lines).toEqual([
     "command line --port: `x` is not a port. Fix: Write a whole number from 0 to 65535; 0 takes a free one.",
-    "environment POSTERN_HOST: `0.0.0.0` is not one of 127.0.0.1, localhost, ::1. Fix: Postern listens on this machine only. To reach it from another machine, put a proxy with TLS in front and write the proxy's address as `listen.public_url: https://HOST`.",
+    "environment POSTERN_HOST: `0.0.0.0:80` is no address to listen on. Fix: Write an address of this machine without a port: `127.0.0.1` (only this machine), `0.0.0.0` or `::` (every address), or one of its names.",
     "command line --autonomy: `A7` is not one of A0, A1, A2, A3, A4. Fix: Write one of them.",
   ]);
 });

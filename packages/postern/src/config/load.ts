@@ -33,16 +33,21 @@ export interface LoadOptions {
   readonly folder: string;
 }
 
-/** @throws ConfigProblems with every mistake */
-export async function loadConfig({ flags, environment, folder }: LoadOptions): Promise<Settings> {
+/**
+ * @param text of the file, if it is not to be read
+ * @throws ConfigProblems with every mistake
+ */
+export async function loadConfig(options: LoadOptions, text?: string): Promise<Settings> {
+  const { flags, environment, folder } = options;
+  const again = (other?: string): Promise<Settings> => loadConfig(options, other);
   const overrides = loadOverrides({ flags, environment });
   const found = findFile(overrides.config, folder);
-  if (found === undefined) return settingsOf({ data: {}, policy: {} }, { file: undefined, folder }, overrides);
-  const { given, locate } = await givenBy(found, folder);
+  if (found === undefined) return settingsOf({ data: {}, policy: {} }, { file: undefined, folder, again }, overrides);
+  const { given, locate } = await givenBy(found, folder, text);
   const isCode = found.language === "typescript";
   const data = parseChecked(configSchema, given.data, { keys: configKeys, locate, isCode });
   const config = toCamelCase(data, configOpaque);
-  const policy = await policyOf(data, locate, dirname(found.file));
+  const policy = await policyOf(data, locate, textIn(dirname(found.file)));
   checkMemory(config, locate);
   checkRoutes(config, locate);
   const guardrails = await guardrailsOf(config, given.guardrails ?? [], locate);
@@ -51,17 +56,18 @@ export async function loadConfig({ flags, environment, folder }: LoadOptions): P
     return line === undefined ? undefined : `${source}:${line}`;
   };
   const checked = { ...given, data: config, policy, guardrails };
-  return settingsOf(checked, { file: found.file, folder, whereOf }, overrides);
+  return settingsOf(checked, { file: found.file, folder, whereOf, again }, overrides);
 }
 
 async function givenBy(
   { file, language }: ConfigLocation,
   folder: string,
+  text?: string,
 ): Promise<{ readonly given: CodeConfig; readonly locate: Locate }> {
   const shown = relative(folder, file).startsWith("..") ? file : relative(folder, file) || basename(file);
   if (language === "typescript")
     return { given: codeConfig(await imported(file, shown), shown), locate: () => ({ source: shown }) };
-  const source = readSource(shown, await textOf(file, shown), language);
+  const source = readSource(shown, text ?? (await textOf(file, shown)), language);
   return {
     given: { data: source.value },
     locate: (path, part) => ({ source: shown, ...source.place(path, part) }),
@@ -87,11 +93,16 @@ async function imported(file: string, source: string): Promise<unknown> {
   }
 }
 
+/** Reads files that a configuration names, relative to its folder. */
+export function textIn(base: string): (file: string) => Promise<string> {
+  return (file) => readFile(resolve(base, file), "utf8");
+}
+
 /** What the schema cannot check, for example a threshold that lets critical calls pass. */
 export async function policyOf(
   { policy = {} }: Pick<ConfigFile, "policy">,
   locate: Locate,
-  base: string,
+  textOf: (file: string) => Promise<string>,
 ): Promise<PolicyOptions> {
   const where = (path: KeyPath): string => {
     const { source, line } = locate(["policy", ...path], "value");
@@ -101,7 +112,7 @@ export async function policyOf(
     const options = policyOptionsFrom(policy, where);
     createPolicy(options);
     if (policy.cedar === undefined) return options;
-    const cedar = await readCedarSection(policy.cedar, (file) => readFile(resolve(base, file), "utf8"));
+    const cedar = await readCedarSection(policy.cedar, textOf);
     return { ...options, also: [await cedarLayer(cedar)] };
   } catch (error) {
     throw problemAt("policy", error, locate, "Correct this part of the policy; see docs/reference/policy.md.");

@@ -73,9 +73,9 @@ const mistakes: readonly (readonly [what: string, yaml: string, said: string])[]
     "FILE:2:20 limits.call_timeout_ms: `0.5` is not a whole number. Fix: Write a whole number.",
   ],
   [
-    "an address of the world",
-    "listen:\n  host: 0.0.0.0\n",
-    'FILE:2:9 listen.host: `"0.0.0.0"` is not one of `127.0.0.1`, `localhost`, `::1`. Fix: Postern listens on this machine only.',
+    "an address with a port",
+    "listen:\n  host: 0.0.0.0:80\n",
+    'FILE:2:9 listen.host: `"0.0.0.0:80"`: Write an address of this machine without a port: `127.0.0.1` (only this machine)',
   ],
   [
     "a level that is none",
@@ -180,7 +180,10 @@ const mistakes: readonly (readonly [what: string, yaml: string, said: string])[]
   ["a line that is indented too little", "listen:\n  port: 1\n host: ::1\n", "Fix: Give it as many spaces"],
   ["a line without a colon", "data\nautonomy: A1\n", "FILE:1:1: This line is neither `key: value` nor"],
   ["a backslash in double quotes", 'data: "C:\\q"\n', "`\\q` means nothing inside double quotes. Fix: Write `\\\\`"],
-  ["a host that others reach", "listen:\n  host: 0.0.0.0\n", "Fix: Postern listens on this machine only. To reach it"],
+  ["an address that is none", "listen:\n  host: 300.1.1.1\n", "`: Write an address of this machine"],
+  ["a host name with a path", "listen:\n  hosts: [a.example/x]\n", "`: Write it as clients do in `Host`"],
+  ["a proxy by its name", "listen:\n  trusted_proxies: [proxy]\n", "`: Write an address or a network"],
+  ["every address as a proxy", "listen:\n  trusted_proxies: [0.0.0.0/0]\n", "A name or `/0` is not one."],
   ["a threshold that lets critical calls pass", "policy:\n  max_risk_unapproved: critical\n", "FILE:1:1 policy:"],
 ];
 

@@ -1,11 +1,18 @@
+import { isIP } from "node:net";
 import { autonomies, nearest } from "@postern/core";
 import { type ConfigProblem, ConfigProblems } from "./problem.ts";
 
 export const logLevels = ["error", "warn", "info", "debug"] as const;
-export const loopbackHosts = ["127.0.0.1", "localhost", "::1"] as const;
-/** The fix for any other host. */
-export const onlyLoopback =
-  "Postern listens on this machine only. To reach it from another machine, put a proxy with TLS in front and write the proxy's address as `listen.public_url: https://HOST`.";
+
+const namePattern = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*$/i;
+
+/** What `listen.host` and `--host` take: an address of this machine, or a name that has one. */
+export function isListenHost(text: string): boolean {
+  return isIP(text) !== 0 || (namePattern.test(text) && !/^[\d.]+$/.test(text));
+}
+
+export const wrongListenHost =
+  "Write an address of this machine without a port: `127.0.0.1` (only this machine), `0.0.0.0` or `::` (every address), or one of its names.";
 
 /** The result of reading one text: the value, or what is wrong with the text. */
 type OverrideReading<T> = { readonly value: T } | Pick<ConfigProblem, "message" | "fix">;
@@ -15,7 +22,7 @@ const settings = {
   config: { flag: "--config", variable: "POSTERN_CONFIG", read: readPath },
   data: { flag: "--data", variable: "POSTERN_DATA", read: readPath },
   port: { flag: "--port", variable: "POSTERN_PORT", read: readPort },
-  host: { flag: "--host", variable: "POSTERN_HOST", read: oneOf(loopbackHosts, onlyLoopback) },
+  host: { flag: "--host", variable: "POSTERN_HOST", read: readHost },
   autonomy: { flag: "--autonomy", variable: "POSTERN_AUTONOMY", read: oneOf(autonomies) },
   logLevel: { flag: "--log-level", variable: "POSTERN_LOG_LEVEL", read: oneOf(logLevels) },
 } as const;
@@ -70,12 +77,17 @@ function readPort(text: string): OverrideReading<number> {
   };
 }
 
-function oneOf<T extends string>(options: readonly T[], why?: string): (text: string) => OverrideReading<T> {
+function readHost(text: string): OverrideReading<string> {
+  if (isListenHost(text)) return { value: text };
+  return { message: `\`${text}\` is no address to listen on.`, fix: wrongListenHost };
+}
+
+function oneOf<T extends string>(options: readonly T[]): (text: string) => OverrideReading<T> {
   return (text) => {
     const value = options.find((option) => [text, text.toUpperCase(), text.toLowerCase()].includes(option));
     if (value !== undefined) return { value };
     const meant = nearest(text, options);
-    const fix = why ?? (meant === undefined ? "Write one of them." : `Did you mean \`${meant}\`?`);
+    const fix = meant === undefined ? "Write one of them." : `Did you mean \`${meant}\`?`;
     return { message: `\`${text}\` is not one of ${options.join(", ")}.`, fix };
   };
 }

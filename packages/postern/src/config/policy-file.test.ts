@@ -3,9 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { fakePolicyInForce } from "../../../../test/fakes/policy-in-force.ts";
 import { FakeClock } from "../../../core/src/testing/clock.ts";
+import type { Guardrail } from "../policy/guardrails/guardrails.ts";
 import { openPolicyFile, type PolicyFileOptions } from "./policy-file.ts";
 import { findSection, withSection } from "./policy-section.ts";
+import { ConfigProblems } from "./problem.ts";
 
 const before = `# ours
 listen: { port: 0 }
@@ -33,7 +36,14 @@ async function opened(text = before, more: Partial<PolicyFileOptions> & { readon
   const { name = "postern.yaml", ...rest } = more;
   const file = join(folder, name);
   await writeFile(file, text, { mode: 0o640 });
-  const options = { file, mayEdit: true, clock: new FakeClock(), redact: (given: string) => given, ...rest };
+  const options = {
+    file,
+    mayEdit: true,
+    clock: new FakeClock(),
+    redact: (given: string) => given,
+    ...fakePolicyInForce(),
+    ...rest,
+  };
   return { file, desk: openPolicyFile(options) };
 }
 const quiet = async (): Promise<void> => {};
@@ -130,6 +140,7 @@ describe("the policy in the operator's file", () => {
       mayEdit: true,
       clock: new FakeClock(),
       redact: (text) => text,
+      ...fakePolicyInForce(),
     });
     await desk.save({ text: other, expectedDigest: (await desk.read()).digest }, quiet);
     expect(await readFile(join(folder, "real.yaml"), "utf8")).toBe(before.replace(section, other));
@@ -179,5 +190,65 @@ describe("the policy in the operator's file", () => {
         );
       }),
     );
+  });
+});
+
+describe("the policy of the file, put in force", () => {
+  it("is read and replaced one after another, so that the last one asked for stays", async () => {
+    const steps: string[] = [];
+    const { inForce, replaced } = fakePolicyInForce(async () => {
+      const autonomy = steps.length === 0 ? "A0" : "A1";
+      steps.push(`read, ${replaced.length} replaced`);
+      return { policy: {}, guardrails: [], autonomy, sections: {} };
+    });
+    const { desk } = await opened(before, { inForce });
+    const author = { by: { by: "ada", via: "test" } };
+    expect(await Promise.all([desk.reload(author), desk.reload(author)])).toMatchObject([
+      { reloaded: true, after: "p2" },
+      { reloaded: true, after: "p3" },
+    ]);
+    expect(steps).toEqual(["read, 0 replaced", "read, 1 replaced"]);
+    expect(replaced.map(({ autonomy }) => autonomy)).toEqual(["A0", "A1"]);
+  });
+
+  it("leaves the file as it was if what is saved cannot come into force", async () => {
+    const { inForce, replaced } = fakePolicyInForce(() =>
+      Promise.reject(ConfigProblems.of({ source: "postern.yaml", line: 3, message: "No.", fix: "Yes." })),
+    );
+    const { file, desk } = await opened(before, { inForce });
+    const { digest: expectedDigest } = await desk.read();
+    const activate = { by: { by: "ada", via: "test" } };
+    await expect(desk.save({ text: other, expectedDigest, activate }, quiet)).rejects.toMatchObject({
+      code: "policy_invalid",
+      message: "postern.yaml:3:1: No. Fix: Yes.",
+    });
+    expect([await readFile(file, "utf8"), replaced]).toEqual([before, []]);
+  });
+
+  it("keeps a guardrail that did not change, and names the sections that wait for a restart", async () => {
+    const name = { use: "personal_data" } as const;
+    const guardrail = (): Guardrail => ({ name: "personal_data", on: "arguments", check: () => [] });
+    const sections = [
+      { guardrails: [name], servers: {}, policy: {} },
+      { guardrails: [name], policy: { default: "deny" }, log: { level: "info" } },
+    ] as const;
+    let reads = 0;
+    const { inForce, replaced } = fakePolicyInForce(async () => ({
+      ...{ policy: {}, guardrails: [guardrail()], autonomy: "A2", sections: sections[reads++] ?? {} },
+    }));
+    const { desk } = await opened(before, { inForce });
+    const author = { by: { by: "ada", via: "test" } };
+    expect(await desk.reload(author)).toMatchObject({ restart: ["servers"] });
+    expect(await desk.reload(author)).toMatchObject({ restart: ["log"] });
+    expect(replaced[1]?.guardrails?.[0]).toBe(replaced[0]?.guardrails?.[0]);
+  });
+
+  it("is not read again from a file that is code", async () => {
+    const { desk } = await opened("export default {};", { name: "postern.ts" });
+    const reloaded = await desk.reload({ by: { by: "ada", via: "test" } });
+    expect(reloaded).toEqual({
+      reloaded: false,
+      message: "`postern.ts` is code, which is run once. Stop Postern and start it again.",
+    });
   });
 });

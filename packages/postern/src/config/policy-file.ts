@@ -1,11 +1,18 @@
 import { access, chmod, constants, copyFile, readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, extname } from "node:path";
 import { type Clock, defined, RuntimeFault } from "@postern/core";
-import { sha256 } from "@postern/core/system";
-import type { EditablePolicyFile, PolicyDocument, PolicySaved } from "../server/policy-reader.ts";
+import { codeOf, sha256 } from "@postern/core/system";
+import type {
+  EditablePolicyFile,
+  PolicyAuthor,
+  PolicyDocument,
+  PolicyReloaded,
+  PolicySaved,
+} from "../server/policy-reader.ts";
 import { writeWhole } from "../system/whole-file.ts";
+import type { PolicyInForce } from "./policy-in-force.ts";
 import { atSameLine, findSection, type PolicySection, withSection } from "./policy-section.ts";
-import { readPolicyText } from "./policy-text.ts";
+import { isCode, readPolicyText } from "./policy-text.ts";
 
 export interface PolicyFileOptions {
   /** The configuration, absolute. */
@@ -15,6 +22,7 @@ export interface PolicyFileOptions {
   readonly clock: Clock;
   /** A text that it changes holds a secret, so it must not be edited here. */
   readonly redact: (text: string) => string;
+  readonly inForce: PolicyInForce;
 }
 
 interface SectionLookup {
@@ -29,6 +37,11 @@ export function openPolicyFile(options: PolicyFileOptions): EditablePolicyFile {
   const name = basename(options.file);
   /** Changes run one after another, because each is compared with the file that the last one left. */
   let writing: Promise<unknown> = Promise.resolve();
+  function inTurn<Answer>(then: () => Promise<Answer>): Promise<Answer> {
+    const done = writing.then(then);
+    writing = done.catch(() => undefined); // the caller gets the error
+    return done;
+  }
   return {
     async read(): Promise<PolicyDocument> {
       const { section, whyNot } = await look(options);
@@ -36,11 +49,12 @@ export function openPolicyFile(options: PolicyFileOptions): EditablePolicyFile {
       const { line = 1, digest = sha256("") } = section ?? {};
       return { name, text, line, digest, ...defined({ whyNot }) };
     },
-    save(change, onSaved) {
-      const saved = writing.then(() => save(options, change, onSaved));
-      writing = saved.catch(() => undefined); // the caller gets the error
-      return saved;
-    },
+    save: (change, onSaved) => inTurn(() => save(options, change, onSaved)),
+    reload: (author) => inTurn(() => reload(options, author)),
+    activate: async () => ({
+      reloaded: false,
+      message: `This store belongs to one Postern, so \`${name}\` is the truth: change that file, then run \`postern policy reload\`.`,
+    }),
   };
 }
 
@@ -75,14 +89,15 @@ async function whyNotSaved(
     const target = await realpath(path);
     await Promise.all([access(target, constants.W_OK), access(dirname(target), constants.W_OK)]);
     return undefined;
-  } catch {
-    return `\`${basename(path)}\` cannot be written by Postern.`; // for any other error, it is read-only here
+  } catch (error) {
+    if (codeOf(error) !== "EROFS") return `\`${basename(path)}\` cannot be written by Postern (${codeOf(error)}).`;
+    return `\`${path}\` lies on a read-only mount. Change the file where it comes from, then run \`postern policy reload\`.`;
   }
 }
 
 async function save(
   options: PolicyFileOptions,
-  { text, expectedDigest }: Parameters<EditablePolicyFile["save"]>[0],
+  { text, expectedDigest, activate }: Parameters<EditablePolicyFile["save"]>[0],
   onSaved: Parameters<EditablePolicyFile["save"]>[1],
 ): Promise<PolicySaved> {
   const { file, section, whyNot } = await look(options);
@@ -95,6 +110,7 @@ async function save(
   const digest = findSection(name, made)?.digest;
   if (digest === undefined)
     throw new RuntimeFault("policy_invalid", "This cannot be saved: write the policy as a block.");
+  const checked = activate && (await options.inForce.check(made)); // the rest of the file may have changed too
   await onSaved({ name, before: section.digest, after: digest });
   if ((await textOf(options.file)) !== file) return changed();
   const target = await realpath(options.file);
@@ -103,7 +119,20 @@ async function save(
   await copyFile(target, kept);
   await writeWhole(target, made);
   await chmod(target, mode & 0o777);
-  return { saved: true, name, digest, kept: basename(kept) };
+  const saved = { saved: true, name, digest, kept: basename(kept) } as const;
+  if (activate === undefined || checked === undefined) return saved;
+  return { ...saved, activated: await options.inForce.activate(checked, { ...activate, source: name }) };
+}
+
+async function reload({ file, inForce }: PolicyFileOptions, author: PolicyAuthor): Promise<PolicyReloaded> {
+  const name = basename(file);
+  if (isCode(file))
+    return {
+      reloaded: false,
+      message: `\`${name}\` is code, which is run once. Stop Postern and start it again.`,
+    };
+  const activated = await inForce.activate(await inForce.check(), { ...author, source: name });
+  return { reloaded: true, name, ...activated };
 }
 
 function changed(): PolicySaved {

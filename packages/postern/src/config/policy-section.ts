@@ -67,7 +67,7 @@ function linesOf(text: string): number {
 }
 
 /** Another policy at its place in the file, so that problems name the file's lines. */
-export function atSameLine({ line }: PolicySection, text: string): string {
+export function atSameLine({ line }: Pick<PolicySection, "line">, text: string): string {
   return "\n".repeat(line - 1) + text;
 }
 

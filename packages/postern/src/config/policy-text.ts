@@ -12,7 +12,7 @@ import type { Expectation } from "../policy/report/expectations.ts";
 import { type ExpectationFile, policySchemas } from "../policy/schema.ts";
 import { codeConfig } from "./code-config.ts";
 import { configKeys } from "./config-schema.ts";
-import { policyOf } from "./load.ts";
+import { policyOf, textIn } from "./load.ts";
 import { parseChecked } from "./parse-checked.ts";
 import { ConfigProblems, type Locate } from "./problem.ts";
 import { readSource } from "./source.ts";
@@ -30,10 +30,11 @@ export interface PolicyText {
 }
 
 /** The only sections that are read. */
-const sections = z.looseObject({
+export const policySectionShape = {
   policy: policySchemas().section.optional(),
   autonomy: z.enum(autonomies).optional(),
-});
+};
+const sections = z.looseObject(policySectionShape);
 const table = z.strictObject({ tests: z.array(policySchemas().expectation) });
 
 /**
@@ -45,7 +46,7 @@ export async function readPolicyText(named: NamedConfiguration, base: string): P
     const { data, locate } = parsedText(named, sections, configKeys);
     const { policy: section = {}, autonomy = "A2" } = data;
     for (const file of [section.cedar?.policies, section.cedar?.schema]) await checkCedarFile(file, base);
-    const policy = await policyOf({ policy: section }, locate, base);
+    const policy = await policyOf({ policy: section }, locate, textIn(base));
     return { policy, autonomy, tests: expectationsFrom(section.tests ?? [], ["policy", "tests"], locate) };
   } catch (error) {
     throw asFault(error);
@@ -74,7 +75,7 @@ export function readTestsText(named: NamedConfiguration): readonly Expectation[]
 export async function configurationText(file: string, folder: string): Promise<NamedConfiguration> {
   const shown = relative(folder, file);
   const name = shown === "" || shown.startsWith("..") ? file : shown;
-  if (/^\.m?[jt]s$/.test(extname(file).toLowerCase())) {
+  if (isCode(file)) {
     const module: { readonly default?: unknown } = await import(pathToFileURL(file).href);
     return { name: basename(name), text: JSON.stringify(codeConfig(module.default, name).data) };
   }
@@ -83,6 +84,11 @@ export async function configurationText(file: string, folder: string): Promise<N
   } catch (error) {
     throw new RuntimeFault("policy_invalid", `\`${name}\` ${whyUnreadable(error)}.`);
   }
+}
+
+/** A configuration in code is run once, so it is not read again. */
+export function isCode(file: string): boolean {
+  return /^\.m?[jt]s$/.test(extname(file).toLowerCase());
 }
 
 /** @throws ConfigProblems with every mistake */
@@ -107,7 +113,7 @@ function expectationsFrom(files: readonly ExpectationFile[], above: KeyPath, loc
  * A viewer may send a policy, and Cedar's errors quote the file they name. So a policy may name only Cedar files of this
  * folder, not a token beside the configuration and no link to one.
  */
-async function checkCedarFile(file: string | undefined, base: string): Promise<void> {
+export async function checkCedarFile(file: string | undefined, base: string): Promise<void> {
   if (file === undefined) return;
   if (isAbsolute(file) || !isWithin(base, join(base, file)))
     throw new RuntimeFault("policy_invalid", `\`${file}\` lies outside ${base}; name a file inside it.`);
@@ -127,6 +133,7 @@ function isWithin(folder: string, path: string): boolean {
   return inside !== "" && !isAbsolute(inside) && inside.split(sep)[0] !== "..";
 }
 
-function asFault(error: unknown): unknown {
+/** Mistakes of a configuration as one fault, for who reads it over HTTP. */
+export function asFault(error: unknown): unknown {
   return error instanceof ConfigProblems ? new RuntimeFault("policy_invalid", error.message, { cause: error }) : error;
 }

@@ -1,4 +1,5 @@
 import { dirname, join, resolve } from "node:path";
+import type { Autonomy } from "@postern/core";
 import { approvalSettingsFrom } from "../approvals/approvals-config.ts";
 import { auditSettingsFrom } from "../audit/audit-config.ts";
 import { fileOptionsFrom, fileSettingsFrom } from "../builtin/files/files-config.ts";
@@ -10,15 +11,27 @@ import { oauthSettingsFrom } from "../identity/oauth-config.ts";
 import type { ServerConfig } from "../mcp/client/server-config.ts";
 import { channelSettingsFrom } from "../observe/notify/channels-config.ts";
 import type { PolicyOptions } from "../policy/decide.ts";
+import type { Guardrail } from "../policy/guardrails/guardrails.ts";
 import { secretSettingsFrom } from "../secrets/secrets-config.ts";
+import { workerSettingsFrom } from "../workers/workers-config.ts";
 import type { CodeConfig } from "./code-config.ts";
-import { type ConfigData, publicUrlPattern } from "./config-schema.ts";
+import type { ConfigData } from "./config-schema.ts";
+import { publicUrlPattern } from "./listen-config.ts";
 import type { Overrides } from "./overrides.ts";
 import { providedSettingsFrom } from "./provided-config.ts";
 
 export interface CheckedConfig extends CodeConfig {
   readonly data: ConfigData;
   readonly policy: PolicyOptions;
+}
+
+/** A checked configuration, as far as it decides about calls, with all of its sections. */
+export interface ReadConfig {
+  readonly policy: PolicyOptions;
+  readonly guardrails: readonly Guardrail[];
+  readonly autonomy: Autonomy;
+  /** As it was written. */
+  readonly sections: ConfigData;
 }
 
 export interface ConfigPlace {
@@ -28,25 +41,35 @@ export interface ConfigPlace {
   readonly folder: string;
   /** `postern.yaml:12`. */
   readonly whereOf?: (path: KeyPath) => string | undefined;
+  /** Reads the configuration as it is now, or with another text, with the same flags and environment. */
+  readonly again: (text?: string) => Promise<ReadConfig>;
 }
 
 /** A complete configuration: defaults are filled in, paths are absolute, environment and flags are applied. */
 export type Settings = Readonly<ReturnType<typeof settingsOf>>;
 
 export function settingsOf(given: CheckedConfig, place: ConfigPlace, over: Overrides) {
-  const { file, folder, whereOf = () => undefined } = place;
+  const { file, folder, whereOf = () => undefined, again } = place;
   const { data, policy } = given;
   const base = file === undefined ? folder : dirname(file);
   const dataFolder = over.data === undefined ? resolve(base, data.data ?? ".postern") : resolve(folder, over.data);
   return {
     file,
+    again,
+    /** As they were written, to see which of them change while Postern runs. */
+    sections: data,
     listen: {
       host: over.host ?? data.listen?.host ?? "127.0.0.1",
       port: over.port ?? data.listen?.port ?? 7420,
+      /** Names by which clients call it, beside its own addresses. */
+      hosts: data.listen?.hosts ?? [],
+      trustedProxies: data.listen?.trustedProxies ?? [],
       publicUrl: publicUrlOf(data),
       maxConnectionsPerAddress: data.listen?.maxConnectionsPerAddress,
     },
     dataFolder,
+    /** Undefined: a file in the data folder. It may contain a password, or be a reference to a secret. */
+    store: data.store,
     autonomy: over.autonomy ?? data.autonomy ?? "A2",
     agentScopes: data.agent?.scopes ?? [],
     policy,
@@ -57,7 +80,8 @@ export function settingsOf(given: CheckedConfig, place: ConfigPlace, over: Overr
     oauth: data.oauth && oauthSettingsFrom(data.oauth),
     approvals: approvalSettingsFrom(data.approvals ?? {}, (route) => whereOf(["approvals", "routes", route])),
     audit: auditSettingsFrom(data.audit ?? {}, base),
-    results: data.results ?? {},
+    results: { ...data.results, ...(data.results?.folder && { folder: resolve(base, data.results.folder) }) },
+    retention: data.retention ?? {},
     servers: serversOf(data.servers ?? {}, base, whereOf),
     /** Modules that export tools. They are loaded when tools are needed. */
     toolModules: (data.tools?.modules ?? []).map((module) => resolve(base, module)),
@@ -87,6 +111,8 @@ export function settingsOf(given: CheckedConfig, place: ConfigPlace, over: Overr
     },
     /** Undefined when approvers are not notified. */
     channels: data.channels === undefined ? undefined : { ...channelSettingsFrom(data.channels), ...given.channels },
+    /** Undefined when no tool runs on workers. */
+    workers: data.workers && workerSettingsFrom(data.workers, base),
     logLevel: over.logLevel ?? data.log?.level ?? "warn",
   };
 }

@@ -17,6 +17,7 @@ export function configSnapshot(settings: Settings): string {
   const written = {
     listen,
     data: dataFolder,
+    store: settings.store && (settings.store.startsWith("secret://") ? settings.store : shownUrl(settings.store)),
     autonomy,
     agent: { scopes: agentScopes },
     policy,
@@ -24,6 +25,7 @@ export function configSnapshot(settings: Settings): string {
     approvals: { ...asking, ...(ttlMs !== undefined && { ttlSeconds: ttlMs / 1000 }) },
     audit: settings.audit,
     results,
+    retention: settings.retention,
     servers: Object.fromEntries(Object.entries(servers).map(([name, server]) => [name, shownServer(server)])),
     tools: { modules: toolModules, folders: settings.toolFolders, ...shownProvided(settings.provided) },
     memory,
@@ -102,6 +104,6 @@ function maskedValues(values: Readonly<Record<string, string>>): Readonly<Record
 /** Without user, password and query. */
 function shownUrl(text: string): string {
   if (!URL.canParse(text)) return mask;
-  const { origin, pathname } = new URL(text);
-  return `${origin}${pathname}`;
+  const { protocol, host, pathname } = new URL(text);
+  return `${protocol}//${host}${pathname}`;
 }

@@ -5,7 +5,9 @@ import type { AddressInfo } from "node:net";
 import { SystemClock } from "@postern/core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { corpus } from "../../../../test/fakes/corpus.ts";
+import { aLogStore } from "../../../../test/fakes/log-store.ts";
 import { createRedactor } from "../secrets/redactor.ts";
+import { openSealedStore } from "../secrets/sealing-of-store.ts";
 import { checkedFetch, isOwnMachine } from "../system/checked-fetch.ts";
 import { type ConnectableServer, ConnectedServer } from "./connected-server.ts";
 import { ConnectionRepository } from "./connection-repository.ts";
@@ -24,15 +26,21 @@ afterEach(() => {
 
 const inside = async (): Promise<{ address: string; family: number }[]> => [{ address: "10.0.0.1", family: 4 }];
 const outside = { redirectUri: "http://127.0.0.1:7420/v1/connections/callback" };
+const person = { tenant: "default", user: "ada" };
 const refused = /machine of this network|not sent to|no address|user or a password/;
 
 /** A server of the public internet, whose refusal names this address of its metadata. */
 async function sceneOf(metadata: string, more: Partial<ConnectableServer> = {}): Promise<ConnectedServer> {
   const url = new URL("https://mcp.example/mcp");
   const server = { name: "far", address: "a", url: async () => url, oauth: {}, keys: [], allowPrivate: false, ...more };
+  const log = (): void => {};
+  const sealed = await openSealedStore(aLogStore(new SystemClock()), undefined, log);
   const scene = new ConnectedServer(server, {
-    repository: await ConnectionRepository.open(undefined, createRedactor()),
-    clock: new SystemClock(),
+    ...{
+      repository: await ConnectionRepository.open({ sealed, redactor: createRedactor(), log }),
+      store: sealed.store,
+    },
+    ...{ clock: new SystemClock(), log },
     resolveSecret: async () => "",
     consoleUrl: () => undefined,
     note: async () => undefined,
@@ -53,8 +61,8 @@ describe("metadata that points inside", () => {
     "file:///etc/passwd",
   ])("opens no socket for %s", async (metadata) => {
     const scene = await sceneOf(metadata);
-    await expect(scene.begin(outside)).rejects.toMatchObject({ code: "connection_failed" });
-    await expect(scene.begin(outside)).rejects.toThrow(refused);
+    await expect(scene.begin(person, outside)).rejects.toMatchObject({ code: "connection_failed" });
+    await expect(scene.begin(person, outside)).rejects.toThrow(refused);
     expect(sockets).toBe(0);
   });
 
@@ -64,7 +72,7 @@ describe("metadata that points inside", () => {
     expect(found.length).toBeGreaterThan(10);
     for (const url of found) {
       const scene = await sceneOf(url.replaceAll('"', "%22").replaceAll(/[^\x20-\x7e]/g, ""));
-      await expect(scene.begin(outside), url).rejects.toThrow(refused);
+      await expect(scene.begin(person, outside), url).rejects.toThrow(refused);
     }
     expect(sockets).toBe(0);
   });

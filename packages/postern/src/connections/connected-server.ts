@@ -1,14 +1,23 @@
+import { randomUUID } from "node:crypto";
 import { type Clock, defined, type JsonObject, messageOf, RuntimeFault } from "@postern/core";
 import type { Resolve } from "@postern/core/system";
 import type { ResolveSecret } from "../secrets/lend.ts";
 import { checkSecretValue } from "../secrets/secret-name.ts";
 import { withSecrets } from "../secrets/secret-reference.ts";
+import type { Store } from "../store/store.ts";
 import { checkedFetch, isOwnMachine } from "../system/checked-fetch.ts";
 import { SignInNeeded } from "../tools/sign-in-needed.ts";
 import { ServerAccess } from "./access.ts";
 import type { ConnectionOwner, ConnectionRepository, StoredConnection, StoredGrant } from "./connection-repository.ts";
 import type { BeginOptions, ConnectionPerson, ConnectionState, OAuthConfig } from "./connections.ts";
-import { type OAuthServer, revokedThere, type ServerChallenge, ServerSignIn } from "./sign-in.ts";
+import {
+  newSignIn,
+  type OAuthServer,
+  revokedThere,
+  type ServerChallenge,
+  ServerSignIn,
+  type SignInProgress,
+} from "./sign-in.ts";
 
 /** A configured server that people connect to, or that Postern itself signs in at. */
 export interface ConnectableServer {
@@ -25,7 +34,9 @@ export interface ConnectableServer {
 
 export interface ConnectedServerParts {
   readonly repository: ConnectionRepository;
+  readonly store: Pick<Store, "leases">;
   readonly clock: Clock;
+  readonly log: (problem: string) => void;
   readonly resolveSecret: ResolveSecret;
   /** Where people connect: the console's address. */
   readonly consoleUrl: () => string | undefined;
@@ -37,7 +48,6 @@ export interface ConnectedServerParts {
 export class ConnectedServer {
   readonly #server: ConnectableServer;
   readonly #parts: ConnectedServerParts;
-  readonly #followers: ((owner: ConnectionOwner) => void)[] = [];
   readonly #accesses = new Map<string, ServerAccess>();
   #challenge: ServerChallenge = {};
 
@@ -103,21 +113,28 @@ export class ConnectedServer {
     return access;
   }
 
-  /** Called with the owner whose connection was made, changed or ended. */
+  /** Digest of its address as it is configured. */
+  get address(): string {
+    return this.#server.address;
+  }
+
+  /** Called with the owner whose connection a person made, changed or ended. */
   follow(follower: (owner: ConnectionOwner) => void): void {
-    this.#followers.push(follower);
+    if (this.isShown) this.#parts.repository.follow(this.#server.name, follower);
   }
 
   /** @throws RuntimeFault `connection_failed` */
   async begin(
+    person: ConnectionPerson,
     options: BeginOptions,
-  ): Promise<{ readonly signIn: ServerSignIn; readonly url: URL; readonly state: string }> {
+  ): Promise<{ readonly progress: SignInProgress; readonly url: URL }> {
     const { name } = this.#server;
     if (!this.#signsIn)
       throw new RuntimeFault("request_invalid", `No person signs in at \`${name}\`; enter its keys instead.`);
     try {
-      const signIn = new ServerSignIn(await this.#oauthServer(), this.#challenge, options);
-      return { signIn, ...(await signIn.begin()) };
+      const signIn = new ServerSignIn(await this.#oauthServer(), newSignIn(await this.#known(person), options));
+      const url = await signIn.begin();
+      return { progress: signIn.progress, url };
     } catch (error) {
       const message = `A sign-in at \`${name}\` cannot be begun: ${reasonOf(error)}.`;
       throw new RuntimeFault("connection_failed", message, { cause: error });
@@ -125,8 +142,8 @@ export class ConnectedServer {
   }
 
   /** @throws what the SDK throws */
-  async finish(signIn: ServerSignIn, person: ConnectionPerson, back: URLSearchParams): Promise<void> {
-    const grant = await signIn.finish(back, this.#parts.clock.now());
+  async finish(progress: SignInProgress, person: ConnectionPerson, back: URLSearchParams): Promise<void> {
+    const grant = await new ServerSignIn(await this.#oauthServer(), progress).finish(back, this.#parts.clock.now());
     await this.#keep(this.ownerOf(person), { grant });
     await this.#noted("made", person, { by: "sign-in" });
   }
@@ -140,7 +157,7 @@ export class ConnectedServer {
       throw new RuntimeFault("request_invalid", `\`${name}\` takes these keys of a person: ${names}.`);
     for (const [key, value] of Object.entries(keys)) checkSecretValue(value, `${name}/${key}`);
     const owner = this.ownerOf(person);
-    await this.#keep(owner, { keys: { ...this.#get(owner)?.keys, ...keys } });
+    await this.#keep(owner, { keys });
     await this.#noted("made", person, { by: "key", keys: Object.keys(keys) });
   }
 
@@ -148,10 +165,13 @@ export class ConnectedServer {
   async revoke(person: ConnectionPerson): Promise<boolean> {
     const { repository } = this.#parts;
     const owner = this.ownerOf(person);
-    const { name, oauth } = this.#server;
-    const found = this.#get(owner);
+    const { name, address, oauth } = this.#server;
+    let found: StoredConnection | undefined;
+    await repository.change(name, owner, (now) => {
+      found = now?.address === address ? now : undefined;
+      return found === undefined ? now : undefined;
+    });
     if (found === undefined) return false;
-    await repository.change(name, owner, (now) => (now?.address === found.address ? undefined : now));
     if (oauth?.clientId !== undefined && this.owners().length === 0)
       await repository.saveClient(name, ["configured", oauth.clientId], undefined);
     await this.#noted("revoked", person, {});
@@ -171,6 +191,15 @@ export class ConnectedServer {
     return this.#parts.repository.get(this.#server.name, owner, this.#server.address);
   }
 
+  /** A server that was connected by a stored sign-in has refused nothing yet. */
+  async #known(person: ConnectionPerson): Promise<ServerChallenge> {
+    const { name, address } = this.#server;
+    const { wanted } = (await this.#parts.repository.newest(name, this.ownerOf(person), address)) ?? {};
+    const used = this.owners().map((owner) => this.#get(owner)?.grant?.discovery.resourceMetadataUrl);
+    const resourceMetadataUrl = URL.parse(used.find((url) => url !== undefined) ?? "") ?? undefined;
+    return { ...defined({ resourceMetadataUrl }), ...defined(this.#challenge), ...defined({ scope: wanted }) };
+  }
+
   #isComplete(found: StoredConnection | undefined): boolean {
     if (this.#signsIn && found?.grant === undefined) return false;
     return this.#server.keys.every((key) => ownKey(found, key) !== undefined);
@@ -183,10 +212,16 @@ export class ConnectedServer {
     const { repository, clock } = this.#parts;
     const { name, address } = this.#server;
     const whose = owner === "server" ? {} : { person: owner };
-    await repository.change(name, owner, (now) => ({
-      ...(now?.address === address ? now : { address, ...whose }),
-      ...{ since: clock.now(), ...defined(more) },
-    }));
+    await repository.change(name, owner, (now) => {
+      const { wanted, ...before }: Partial<StoredConnection> = now?.address === address ? now : whose;
+      const keys = more.keys && { ...before.keys, ...more.keys };
+      const made = { server: name, address, since: clock.now(), made: randomUUID() };
+      return {
+        ...before,
+        ...made,
+        ...defined({ ...more, keys, wanted: more.grant === undefined ? wanted : undefined }),
+      };
+    });
     if (more.grant !== undefined) this.#challenge = { resourceMetadataUrl: this.#challenge.resourceMetadataUrl };
   }
 
@@ -194,8 +229,6 @@ export class ConnectedServer {
   async #noted(act: "made" | "revoked" | "lost", by: ConnectionPerson | undefined, data: JsonObject): Promise<void> {
     const { name } = this.#server;
     const whose = this.isPersonal && by !== undefined ? `of ${by.user}` : "for all";
-    const owner = by === undefined ? "server" : this.ownerOf(by);
-    for (const follower of this.#followers) follower(owner);
     const summary = `Connection ${whose} to \`${name}\` ${act}`;
     await this.#parts.note(`connection.${act}`, summary, by, { server: name, ...data });
   }
@@ -213,10 +246,10 @@ export class ConnectedServer {
   }
 
   #accessParts(): ConstructorParameters<typeof ServerAccess>[2] {
-    const { repository, clock } = this.#parts;
+    const { repository, store, clock, log } = this.#parts;
     const challenge = (): ServerChallenge => this.#challenge;
     return {
-      ...{ repository, clock, address: this.#server.address, isWithoutPerson: this.#isWithoutPerson },
+      ...{ repository, store, clock, log, address: this.#server.address, isWithoutPerson: this.#isWithoutPerson },
       server: () => this.#oauthServer(),
       get challenge() {
         return challenge();

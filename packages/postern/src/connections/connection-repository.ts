@@ -5,20 +5,27 @@ import type {
 } from "@modelcontextprotocol/client";
 import { digestOf } from "@postern/core/system";
 import { learnAhead } from "../secrets/lend.ts";
-import { changeSealed, openSealed, type SealedPlace } from "../secrets/sealed-file.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
+import { Collection } from "../store/collection.ts";
+import { LiveCollection } from "../store/live-collection.ts";
+import { type SealedStore, sealedDocuments } from "../store/sealed-documents.ts";
 import type { ConnectionPerson } from "./connections.ts";
 
 /** What a person has at one server. `person` is undefined for a connection that all share. */
 export interface StoredConnection {
+  readonly server: string;
   readonly person?: ConnectionPerson;
   /** Digest of the server's address: a server at another address is another server. */
   readonly address: string;
   /** Wall clock, milliseconds. */
   readonly since: number;
+  /** Names the sign-in or the entering of keys that made it; refreshed tokens keep it. */
+  readonly made?: string;
   /** The keys that the person entered. */
   readonly keys?: Readonly<Record<string, string>>;
   readonly grant?: StoredGrant;
+  /** Scopes that the server asked for since: the next sign-in asks for them, at whichever Postern it is begun. */
+  readonly wanted?: string;
 }
 
 /** What a sign-in brought. */
@@ -33,55 +40,79 @@ export interface StoredGrant {
   readonly client?: StoredOAuthClientInformation;
 }
 
-type Item =
-  | { readonly kind: "connection"; readonly connection: StoredConnection }
-  /** A client that was registered, or the authorization server that a configured client belongs to. */
-  | { readonly kind: "client"; readonly client: StoredOAuthClientInformation };
-
 /** Whose connection: a person's, or one that all share. */
 export type ConnectionOwner = ConnectionPerson | "server";
 
+export interface ConnectionRepositoryOptions {
+  readonly sealed: SealedStore;
+  readonly redactor: Redactor;
+  readonly log: (problem: string) => void;
+}
+
+type ConnectionFollower = (owner: ConnectionOwner) => void;
+
 /**
- * Connections and clients in a sealed file of their own: no tool and no configuration can name what is in it. They are also
- * in memory, and each change is on disk before it counts. Without a place they end with the process.
+ * Connections and clients, sealed in the store: no tool and no configuration can name what is in them. Connections are also
+ * in memory, where changes of other processes on the store arrive.
  */
 export class ConnectionRepository {
-  readonly #place: SealedPlace | undefined;
-  readonly #redactor: Redactor;
-  readonly #items: Map<string, Item>;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #connections: LiveCollection<StoredConnection | undefined>;
+  /** Clients that were registered, and the authorization servers that configured clients belong to. */
+  readonly #clients: Collection<StoredOAuthClientInformation | undefined>;
+  /** What the followers know. */
+  readonly #known = new Map<string, StoredConnection>();
+  readonly #followers = new Map<string, ConnectionFollower[]>();
 
-  private constructor(place: SealedPlace | undefined, redactor: Redactor, items: Map<string, Item>) {
-    this.#place = place;
-    this.#redactor = redactor;
-    this.#items = items;
-    for (const item of items.values()) this.#learn(item);
+  private constructor({ sealed, redactor, log }: ConnectionRepositoryOptions) {
+    const learn = (values: readonly (string | undefined)[]): void =>
+      learnAhead(
+        redactor,
+        values.filter((value) => value !== undefined),
+      );
+    this.#connections = new LiveCollection({
+      ...sealedDocuments<StoredConnection>(sealed, { kind: "connection", seen: (one) => learn(secretsIn(one)), log }),
+      store: sealed.store,
+      updated: (connection, id) => this.#changed(id, connection),
+      removedElsewhere: (id) => this.#changed(id, undefined),
+    });
+    this.#clients = new Collection(
+      sealedDocuments<StoredOAuthClientInformation>(sealed, {
+        ...{ kind: "connection_client", seen: (client) => learn([client.client_secret]), log },
+      }),
+    );
   }
 
-  /** @throws RuntimeFault when the file exists and cannot be opened */
-  static async open(place: SealedPlace | undefined, redactor: Redactor): Promise<ConnectionRepository> {
-    const opened = place && (await openSealed(place));
-    const items = [...(opened?.entries ?? [])].map(([name, text]) => [name, JSON.parse(text) as Item] as const); // only this file writes it
-    return new ConnectionRepository(place, redactor, new Map(items));
+  static async open(options: ConnectionRepositoryOptions): Promise<ConnectionRepository> {
+    const repository = new ConnectionRepository(options);
+    await repository.#connections.readAll();
+    return repository;
   }
 
   get(server: string, owner: ConnectionOwner, address: string): StoredConnection | undefined {
-    const item = this.#items.get(nameOf(server, owner));
-    return item?.kind === "connection" && item.connection.address === address ? item.connection : undefined;
+    return atAddress(this.#connections.at(nameOf(server, owner)), address);
+  }
+
+  /** As the store has it now. */
+  async newest(server: string, owner: ConnectionOwner, address: string): Promise<StoredConnection | undefined> {
+    return atAddress(await this.#connections.get(nameOf(server, owner)), address);
   }
 
   /** The people with a connection, the earliest first. */
   owners(server: string, address: string): readonly ConnectionOwner[] {
-    return [...this.#items]
-      .flatMap(([name, item]) => (name.startsWith(`${server}/`) && item.kind === "connection" ? [item.connection] : []))
-      .filter((connection) => connection.address === address)
+    return this.#connections.items
+      .filter((connection) => connection !== undefined)
+      .filter((connection) => connection.server === server && connection.address === address)
       .sort((one, other) => one.since - other.since)
       .map(({ person = "server" as const }) => person);
   }
 
-  client(server: string, key: readonly string[]): StoredOAuthClientInformation | undefined {
-    const item = this.#items.get(clientName(server, key));
-    return item?.kind === "client" ? item.client : undefined;
+  /** Called with the owner whose connection was made, changed or ended, here or by another process. */
+  follow(server: string, follower: ConnectionFollower): void {
+    this.#followers.set(server, [...(this.#followers.get(server) ?? []), follower]);
+  }
+
+  client(server: string, key: readonly string[]): Promise<StoredOAuthClientInformation | undefined> {
+    return this.#clients.get(clientName(server, key));
   }
 
   async saveClient(
@@ -89,58 +120,47 @@ export class ConnectionRepository {
     key: readonly string[],
     client: StoredOAuthClientInformation | undefined,
   ): Promise<void> {
-    await this.#change(clientName(server, key), () => client && { kind: "client", client });
+    await this.#clients.change(clientName(server, key), (before) =>
+      before === undefined && client === undefined ? undefined : { item: client, durability: "synced" },
+    );
   }
 
   /**
-   * @param next gets the stored connection and returns the one to store; the same object changes nothing
+   * @param next gets the stored connection and returns the one to store; the same object changes nothing. It runs again
+   * if another process was faster
    */
   async change(
     server: string,
     owner: ConnectionOwner,
     next: (now: StoredConnection | undefined) => StoredConnection | undefined,
   ): Promise<void> {
-    await this.#change(nameOf(server, owner), (item) => {
-      const now = item?.kind === "connection" ? item.connection : undefined;
+    await this.#connections.change(nameOf(server, owner), (now) => {
       const changed = next(now);
-      return changed === now ? item : changed && { kind: "connection", connection: changed };
+      return changed === now ? undefined : { item: changed, durability: "synced" };
     });
   }
 
-  /** One change after the other, here and in the file. */
-  #change(name: string, next: (item: Item | undefined) => Item | undefined): Promise<void> {
-    const made = this.#turn.then(() => this.#write(name, next));
-    this.#turn = made.catch(() => undefined); // the caller receives the rejection
-    return made;
-  }
-
-  async #write(name: string, next: (item: Item | undefined) => Item | undefined): Promise<void> {
-    const now = this.#items.get(name);
-    const item = next(now);
-    if (item === now) return;
-    if (item !== undefined) this.#learn(item);
-    if (this.#place !== undefined)
-      await changeSealed(this.#place, (entries) => {
-        const others = [...entries].filter(([other]) => other !== name);
-        return new Map(item === undefined ? others : [...others, [name, JSON.stringify(item)]]);
-      });
-    if (item === undefined) this.#items.delete(name);
-    else this.#items.set(name, item);
-  }
-
-  #learn(item: Item): void {
-    const { keys = {}, grant }: Partial<StoredConnection> = item.kind === "connection" ? item.connection : {};
-    const { access_token, refresh_token, id_token }: Partial<StoredOAuthTokens> = grant?.tokens ?? {};
-    const { client_secret: secret } = (item.kind === "client" ? item.client : grant?.client) ?? {};
-    const values = [access_token, refresh_token, id_token, secret, ...Object.values(keys)];
-    learnAhead(
-      this.#redactor,
-      values.filter((value) => value !== undefined),
-    );
+  #changed(id: string, now: StoredConnection | undefined): void {
+    const before = this.#known.get(id);
+    if (now === undefined) this.#known.delete(id);
+    else this.#known.set(id, now);
+    const { server = "", person = "server" } = now ?? before ?? {};
+    const isRefresh = before?.made === now?.made && (before?.grant === undefined) === (now?.grant === undefined);
+    if (!isRefresh) for (const follower of this.#followers.get(server) ?? []) follower(person);
   }
 }
 
-function nameOf(server: string, owner: ConnectionOwner): string {
+function secretsIn({ keys = {}, grant }: StoredConnection): readonly (string | undefined)[] {
+  const { access_token, refresh_token, id_token }: Partial<StoredOAuthTokens> = grant?.tokens ?? {};
+  return [access_token, refresh_token, id_token, grant?.client?.client_secret, ...Object.values(keys)];
+}
+
+function atAddress(connection: StoredConnection | undefined, address: string): StoredConnection | undefined {
+  return connection?.address === address ? connection : undefined;
+}
+
+/** The id of a connection. It says nothing about the person who does not know their name. */
+export function nameOf(server: string, owner: ConnectionOwner): string {
   return `${server}/${owner === "server" ? owner : `person-${digestOf([owner.tenant, owner.user])}`}`;
 }
 

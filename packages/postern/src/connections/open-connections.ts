@@ -1,7 +1,7 @@
-import { randomBytes, timingSafeEqual } from "node:crypto";
-import { type Clock, RuntimeFault } from "@postern/core";
+import { RuntimeFault } from "@postern/core";
 import type { SealedPlace } from "../secrets/sealed-file.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
+import type { SealedStore } from "../store/sealed-documents.ts";
 import { type ConnectableServer, ConnectedServer, type ConnectedServerParts, reasonOf } from "./connected-server.ts";
 import { ConnectionRepository } from "./connection-repository.ts";
 import type {
@@ -12,49 +12,38 @@ import type {
   FinishedSignIn,
   StartedSignIn,
 } from "./connections.ts";
-import type { ServerSignIn } from "./sign-in.ts";
+import { moveOlderFile } from "./older-file.ts";
+import { PendingSignIns } from "./pending-sign-ins.ts";
 
-const patienceMs = 10 * 60_000;
-
-/** A sign-in that has not come back. */
-interface OpenSignIn {
-  readonly server: ConnectedServer;
-  readonly name: string;
-  readonly person: ConnectionPerson;
-  readonly signIn: ServerSignIn;
-  readonly state: string;
-  readonly binder: string;
-  /** Monotonic milliseconds. */
-  readonly until: number;
-}
-
-export interface ConnectionsOptions extends Omit<ConnectedServerParts, "repository"> {
-  /** Undefined: connections end with the process. */
-  readonly place: SealedPlace | undefined;
+export interface ConnectionsOptions extends Omit<ConnectedServerParts, "repository" | "store"> {
+  readonly openSealed: () => Promise<SealedStore>;
+  /** Where an older Postern kept connections. */
+  readonly olderFile: SealedPlace | undefined;
   readonly redactor: Redactor;
 }
 
-/** @throws RuntimeFault when the sealed file exists and cannot be opened */
+/** @throws RuntimeFault when an older file exists and cannot be opened */
 export async function openConnections(
   servers: readonly ConnectableServer[],
-  { place, redactor, ...parts }: ConnectionsOptions,
+  { openSealed, olderFile, redactor, ...parts }: ConnectionsOptions,
 ): Promise<OpenConnections> {
-  const repository = await ConnectionRepository.open(place, redactor);
+  if (olderFile !== undefined) await moveOlderFile(olderFile, openSealed, parts.log);
+  const sealed = await openSealed();
+  const repository = await ConnectionRepository.open({ sealed, redactor, log: parts.log });
+  const { store } = sealed;
   const connected = servers.map(
-    (server) => [server.name, new ConnectedServer(server, { ...parts, repository })] as const,
+    (server) => [server.name, new ConnectedServer(server, { ...parts, store, repository })] as const,
   );
-  return new OpenConnections(new Map(connected), parts.clock);
+  return new OpenConnections(new Map(connected), new PendingSignIns(sealed, parts));
 }
 
 export class OpenConnections implements Connections {
   readonly #servers: ReadonlyMap<string, ConnectedServer>;
-  readonly #clock: Clock;
-  /** The last one of each owner at each server, so there are never more than connections. */
-  readonly #pending = new Map<string, OpenSignIn>();
+  readonly #pending: PendingSignIns;
 
-  constructor(servers: ReadonlyMap<string, ConnectedServer>, clock: Clock) {
+  constructor(servers: ReadonlyMap<string, ConnectedServer>, pending: PendingSignIns) {
     this.#servers = servers;
-    this.#clock = clock;
+    this.#pending = pending;
   }
 
   /** Returns undefined for a server that no one signs in at. */
@@ -68,20 +57,20 @@ export class OpenConnections implements Connections {
 
   async begin(name: string, person: ConnectionPerson, options: BeginOptions): Promise<StartedSignIn> {
     const server = this.#shown(name);
-    const owner = server.ownerOf(person);
-    const { signIn, url, state } = await server.begin(options);
-    const binder = randomBytes(32).toString("base64url");
-    const until = this.#clock.monotonic() + patienceMs;
-    this.#pending.set(JSON.stringify([name, owner]), { server, name, person, signIn, state, binder, until });
+    const { progress, url } = await server.begin(person, options);
+    const begun = { server: name, address: server.address, person, progress };
+    const binder = await this.#pending.add(server.ownerOf(person), begun);
     return { url: url.href, binder };
   }
 
   async finish(back: URLSearchParams, binder = ""): Promise<FinishedSignIn> {
-    const begun = this.#take(back.get("state") ?? "", binder);
-    if (begun === undefined) return { refused: "begun in another browser, used or too old" };
-    const { server, name, person, signIn } = begun;
+    const begun = await this.#pending.take(back.get("state") ?? "", binder);
+    const server = begun && this.#servers.get(begun.server);
+    if (begun === undefined || server === undefined || server.address !== begun.address)
+      return { refused: "begun in another browser, used or too old" };
+    const { server: name, person, progress } = begun;
     try {
-      await server.finish(signIn, person, back);
+      await server.finish(progress, person, back);
       return { server: name, person };
     } catch (error) {
       return { refused: reasonOf(error), server: name };
@@ -100,7 +89,7 @@ export class OpenConnections implements Connections {
 
   async revoke(name: string, person: ConnectionPerson): Promise<boolean> {
     const server = this.#shown(name);
-    this.#pending.delete(JSON.stringify([name, server.ownerOf(person)]));
+    await this.#pending.remove(name, server.ownerOf(person));
     return server.revoke(person);
   }
 
@@ -112,18 +101,4 @@ export class OpenConnections implements Connections {
       `No person connects to a server \`${name.slice(0, 80)}\` here; \`postern connections\` lists where one does.`,
     );
   }
-
-  /** Used up now, also if a later step fails: what is sent again finds nothing. Another browser does not use it up. */
-  #take(state: string, binder: string): OpenSignIn | undefined {
-    const found = [...this.#pending].find(([, begun]) => isSame(begun.state, state));
-    if (found === undefined || !isSame(found[1].binder, binder)) return undefined;
-    const [key, begun] = found;
-    this.#pending.delete(key);
-    return begun.until > this.#clock.monotonic() ? begun : undefined;
-  }
-}
-
-function isSame(one: string, other: string): boolean {
-  const [first, second] = [Buffer.from(one), Buffer.from(other)];
-  return first.length === second.length && timingSafeEqual(first, second);
 }

@@ -7,6 +7,7 @@ import type {
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
+import { defined } from "@postern/core";
 import type { ConnectionRepository, StoredGrant } from "./connection-repository.ts";
 import type { BeginOptions, OAuthConfig } from "./connections.ts";
 
@@ -20,6 +21,28 @@ export interface OAuthServer {
   /** Checks every address. */
   readonly fetch: typeof fetch;
   readonly repository: ConnectionRepository;
+}
+
+/**
+ * What a sign-in knows, as plain JSON: any Postern on the store finishes it. The SDK changes it while it asks.
+ */
+export interface SignInProgress {
+  readonly state: string;
+  /** Without them no person signs in (client credentials). */
+  readonly options?: BeginOptions;
+  readonly challenge: { readonly resourceMetadataUrl?: string; readonly scope?: string };
+  issuer?: string | undefined;
+  verifier?: string;
+  discovery?: OAuthDiscoveryState;
+  resource?: string;
+}
+
+export function newSignIn({ resourceMetadataUrl, scope }: ServerChallenge, options?: BeginOptions): SignInProgress {
+  return {
+    state: randomBytes(32).toString("base64url"),
+    challenge: defined({ resourceMetadataUrl: resourceMetadataUrl?.href, scope }),
+    ...defined({ options }),
+  };
 }
 
 /** What the server's last refusal asked for. */
@@ -60,9 +83,9 @@ class SharedClient {
    * A configured client belongs to the first authorization server that it signed in at: another one does not get its secret.
    * Returns undefined if it has to be registered, also for scopes that it was not registered for.
    */
-  get(issuer = "", scopes: readonly string[] = []): StoredOAuthClientInformation | undefined {
+  async get(issuer = "", scopes: readonly string[] = []): Promise<StoredOAuthClientInformation | undefined> {
     const { name, oauth, clientSecret, repository } = this.#server;
-    const kept = repository.client(name, this.#key(issuer));
+    const kept = await repository.client(name, this.#key(issuer));
     if (oauth.clientId === undefined) return kept !== undefined && isFor(kept, scopes) ? kept : undefined;
     const secret = clientSecret === undefined ? {} : { client_secret: clientSecret };
     return { client_id: oauth.clientId, ...secret, issuer: kept?.issuer ?? issuer };
@@ -97,23 +120,17 @@ export class ServerSignIn implements OAuthClientProvider {
   readonly clientMetadataUrl?: string;
   readonly saveClientInformation?: NonNullable<OAuthClientProvider["saveClientInformation"]>;
   readonly #server: OAuthServer;
-  readonly #options: BeginOptions | undefined;
-  readonly #challenge: ServerChallenge;
   readonly #client: SharedClient;
-  readonly #stateText = randomBytes(32).toString("base64url");
-  #issuer: string | undefined;
+  readonly progress: SignInProgress;
   #scopes: readonly string[] = [];
-  #verifier = "";
-  #discovery: OAuthDiscoveryState | undefined;
-  #resource: string | undefined;
   #authorizationUrl: URL | undefined;
   #tokens: StoredOAuthTokens | undefined;
 
-  /** @param options without them no person signs in (client credentials) */
-  constructor(server: OAuthServer, challenge: ServerChallenge, options?: BeginOptions) {
+  /** @param progress of a new sign-in, or of one that was begun */
+  constructor(server: OAuthServer, progress: SignInProgress) {
+    const { options } = progress;
     this.#server = server;
-    this.#options = options;
-    this.#challenge = challenge;
+    this.progress = progress;
     this.#client = new SharedClient(server, options?.redirectUri);
     if (options?.clientDocument !== undefined) this.clientMetadataUrl = options.clientDocument;
     if (!this.#client.isConfigured)
@@ -121,12 +138,12 @@ export class ServerSignIn implements OAuthClientProvider {
   }
 
   /** Where the person signs in. @throws what the SDK throws */
-  async begin(): Promise<{ readonly url: URL; readonly state: string }> {
+  async begin(): Promise<URL> {
     await this.#run({});
     const url = this.#authorizationUrl;
     if (url === undefined) throw new Error("the authorization server asks for no sign-in");
     if (!/^https?:$/.test(url.protocol)) throw new Error(`the sign-in page is at \`${url.protocol}\`, not at https`);
-    return { url, state: this.#stateText };
+    return url;
   }
 
   /** @param back what the authorization server sent the browser back with; its state was checked */
@@ -148,17 +165,17 @@ export class ServerSignIn implements OAuthClientProvider {
   }
 
   get redirectUrl(): string | undefined {
-    return this.#options?.redirectUri;
+    return this.progress.options?.redirectUri;
   }
   get clientMetadata(): OAuthClientMetadata {
-    return clientMetadataOf(this.#options?.redirectUri, this.#server.oauth.scopes);
+    return clientMetadataOf(this.progress.options?.redirectUri, this.#server.oauth.scopes);
   }
   state(): string {
-    return this.#stateText;
+    return this.progress.state;
   }
-  clientInformation(context?: OAuthClientInformationContext): StoredOAuthClientInformation | undefined {
-    this.#issuer = context?.issuer ?? this.#issuer;
-    return this.#client.get(this.#issuer, this.#scopes);
+  async clientInformation(context?: OAuthClientInformationContext): Promise<StoredOAuthClientInformation | undefined> {
+    this.progress.issuer = context?.issuer ?? this.progress.issuer;
+    return this.#client.get(this.progress.issuer, this.#scopes);
   }
   /** A sign-in begins without tokens, so that it never becomes a refresh. */
   tokens(): undefined {}
@@ -170,47 +187,48 @@ export class ServerSignIn implements OAuthClientProvider {
     this.#authorizationUrl = url;
   }
   saveCodeVerifier(verifier: string): void {
-    this.#verifier = verifier;
+    this.progress.verifier = verifier;
   }
   codeVerifier(): string {
-    return this.#verifier;
+    return this.progress.verifier ?? "";
   }
   saveDiscoveryState(discovery: OAuthDiscoveryState): void {
-    this.#discovery = discovery;
+    this.progress.discovery = discovery;
   }
   discoveryState(): OAuthDiscoveryState | undefined {
-    return this.#discovery;
+    return this.progress.discovery;
   }
   saveResourceUrl(resource: string): void {
-    this.#resource = resource;
+    this.progress.resource = resource;
   }
   /** An authorization server that no longer knows the client: it is registered again. */
   async invalidateCredentials(what: string): Promise<void> {
-    if (what === "client" && !this.#client.isConfigured) await this.#client.save(undefined, this.#issuer);
+    if (what === "client" && !this.#client.isConfigured) await this.#client.save(undefined, this.progress.issuer);
   }
   prepareTokenRequest(scope?: string): URLSearchParams | undefined {
-    if (this.#options !== undefined) return undefined;
+    if (this.progress.options !== undefined) return undefined;
     return new URLSearchParams({ grant_type: "client_credentials", ...(scope !== undefined && { scope }) });
   }
 
   async #run(more: { readonly authorizationCode?: string; readonly iss?: string }): Promise<void> {
     const { auth, computeScopeUnion } = await import("@modelcontextprotocol/client");
     const { url, oauth, fetch: fetchFn } = this.#server;
-    const { resourceMetadataUrl, scope: asked } = this.#challenge;
+    const { resourceMetadataUrl, scope: asked } = this.progress.challenge;
     const scope = computeScopeUnion(oauth.scopes?.join(" "), asked);
     this.#scopes = scope?.split(" ") ?? [];
     await auth(this, {
       ...{ serverUrl: url, fetchFn, ...more },
       ...(scope !== undefined && scope !== "" && { scope }),
-      ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),
+      ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl: new URL(resourceMetadataUrl) }),
     });
   }
 
-  #granted(now: number): StoredGrant {
-    if (this.#tokens === undefined || this.#discovery === undefined)
+  async #granted(now: number): Promise<StoredGrant> {
+    const { discovery, resource } = this.progress;
+    if (this.#tokens === undefined || discovery === undefined)
       throw new Error("the authorization server gave no token");
-    const client = this.#client.isConfigured ? undefined : this.clientInformation();
-    return grantOf({ tokens: this.#tokens, discovery: this.#discovery, now, resource: this.#resource, client });
+    const client = this.#client.isConfigured ? undefined : await this.clientInformation();
+    return grantOf({ tokens: this.#tokens, discovery, now, resource, client });
   }
 }
 
@@ -232,7 +250,10 @@ function grantOf(given: {
 }
 
 /** The client that the tokens were given to. */
-function clientOf(server: OAuthServer, { tokens, client }: StoredGrant): StoredOAuthClientInformation | undefined {
+async function clientOf(
+  server: OAuthServer,
+  { tokens, client }: StoredGrant,
+): Promise<StoredOAuthClientInformation | undefined> {
   return client ?? new SharedClient(server).get(tokens.issuer);
 }
 
@@ -252,7 +273,7 @@ export async function refreshed(
   const { refreshAuthorization } = await import("@modelcontextprotocol/client");
   const { tokens, discovery, resource } = grant;
   const { authorizationServerUrl, authorizationServerMetadata: metadata } = discovery;
-  const client = clientOf(server, grant);
+  const client = await clientOf(server, grant);
   if (tokens.refresh_token === undefined || client === undefined || client.issuer !== tokens.issuer) return undefined;
   let status = 0;
   const fetchFn: typeof fetch = async (...asked) => {
@@ -280,7 +301,7 @@ export async function revokedThere(server: OAuthServer, grant: StoredGrant): Pro
   const { tokens, discovery } = grant;
   const { authorizationServerMetadata: metadata } = discovery;
   const endpoint = metadata !== undefined && "revocation_endpoint" in metadata && metadata.revocation_endpoint;
-  const client = clientOf(server, grant);
+  const client = await clientOf(server, grant);
   if (typeof endpoint !== "string" || client === undefined || client.issuer !== tokens.issuer) return;
   const { selectClientAuthMethod } = await import("@modelcontextprotocol/client");
   const method = selectClientAuthMethod(client, metadata?.token_endpoint_auth_methods_supported ?? []);

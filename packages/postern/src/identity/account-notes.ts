@@ -16,7 +16,7 @@ export interface AccountNotesOptions {
   readonly store: Store;
   readonly clock: Clock;
   /** Recorded in the event of each change. */
-  readonly policyVersion: string;
+  readonly policy: { readonly version: string };
 }
 
 /** An event before it gets its time: `operator.action.<act>` in the log. */
@@ -76,7 +76,7 @@ export class AccountNotes {
       traceId: newTraceId(),
       tenant,
       by,
-      policyVersion: this.#options.policyVersion,
+      policyVersion: this.#options.policy.version,
       outcome,
       via,
       data,

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { host, httpFixture } from "../../../../test/fakes/http-fixture.ts";
 import { OpenIdProvider } from "../../../../test/fakes/openid-provider.ts";
@@ -36,7 +37,9 @@ async function scene(more: Partial<OpenIdSettings> = {}) {
     ...more,
   };
   const resolve = async (text: string) => (text === "secret://openid/client" ? "a secret of the client" : text);
-  const openId = new OpenId(settings, { clock: crowd.clock, resolve });
+  const key = randomBytes(32);
+  const sealed = async () => ({ store: crowd.store, key });
+  const openId = new OpenId(settings, { clock: crowd.clock, resolve, sealed });
   const { accounts, clock } = crowd;
   const house = await httpFixture(stubRuntime().runtime, { accounts, clock, openId });
   const begin = async (to = "/approvals/apr_1") => {

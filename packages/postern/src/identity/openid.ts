@@ -1,6 +1,9 @@
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { type Clock, isJsonObject, messageOf, type Role, RuntimeFault } from "@postern/core";
+import { sha256 } from "@postern/core/system";
 import type { Configuration, IDToken } from "openid-client";
+import { Collection } from "../store/collection.ts";
+import type { SealedStore } from "../store/sealed-documents.ts";
+import { seal, unseal } from "../system/sealed-bytes.ts";
 import type { OpenIdFinished, OpenIdFrom, OpenIdPerson, OpenIdRedirect, OpenIdSignIn } from "./accounts.ts";
 import { Tries } from "./tries.ts";
 
@@ -33,6 +36,8 @@ interface OpenIdOptions {
   readonly clock: Clock;
   /** Returns the value of `secret://…`. */
   readonly resolve: (text: string) => Promise<string>;
+  /** Gateways on one store have one, so that a sign-in which was begun at one ends at any. */
+  readonly sealed: () => Promise<SealedStore>;
 }
 
 type Library = typeof import("openid-client");
@@ -48,7 +53,6 @@ const patienceMs = 10 * 60_000;
 export class OpenId implements OpenIdSignIn {
   readonly #settings: OpenIdSettings;
   readonly #options: OpenIdOptions;
-  readonly #seal = new PendingSignInSeal();
   readonly #tries: Tries;
   #provider: Promise<{ readonly library: Library; readonly configuration: Configuration }> | undefined;
 
@@ -67,7 +71,8 @@ export class OpenId implements OpenIdSignIn {
     this.#tries.count(address);
     const { library, configuration } = await this.#asked();
     const [state, nonce, verifier] = [library.randomState(), library.randomNonce(), library.randomPKCECodeVerifier()];
-    const until = this.#now + patienceMs;
+    const { pending, now } = await this.#pending();
+    const until = now + patienceMs;
     const url = library.buildAuthorizationUrl(configuration, {
       redirect_uri: redirectUri,
       response_type: "code",
@@ -77,13 +82,14 @@ export class OpenId implements OpenIdSignIn {
       state,
       nonce,
     });
-    return { url: url.href, binder: this.#seal.seal({ redirectUri, to, state, verifier, nonce, until }) };
+    return { url: url.href, binder: pending.seal({ redirectUri, to, state, verifier, nonce, until }) };
   }
 
   async finish(back: URLSearchParams, binder: string | undefined): Promise<OpenIdFinished> {
     const state = back.get("state") ?? "";
     // Used up now, also when a later step fails, so a code that is sent again finds nothing.
-    const begun = this.#seal.open(binder ?? "", state, this.#now);
+    const { pending, now } = await this.#pending();
+    const begun = await pending.take(binder ?? "", state, now);
     if (begun === undefined) return { refused: "begun in another browser, used or too old" };
     try {
       const claims = await this.#claims(back, begun);
@@ -141,8 +147,10 @@ export class OpenId implements OpenIdSignIn {
     return { library, configuration };
   }
 
-  get #now(): number {
-    return this.#options.clock.now();
+  async #pending(): Promise<{ readonly pending: PendingSignInSeal; readonly now: number }> {
+    const sealed = await this.#options.sealed();
+    const { clock = this.#options.clock } = sealed.store;
+    return { pending: new PendingSignInSeal(sealed), now: clock.now() };
   }
 }
 
@@ -225,46 +233,46 @@ export interface PendingSignIn {
   readonly until: number;
 }
 
-const nonceBytes = 12;
-const tagBytes = 16;
+const about = "OpenID sign-in";
+
+/** States that came back, and until when they would have been valid, in milliseconds. */
+type UsedStates = Readonly<Record<string, number>>;
 
 /**
  * Seals the state of sign-ins. The browser keeps it in a cookie, so there is no table here that others could fill, and
- * no one else can read or make it. The key belongs to this process, so a restart ends open sign-ins.
- * Invariant: each opens once, before its end.
+ * no one else can read or make it. Only what came back is in the store.
+ * Invariant: each opens once, before its end, on whichever Posterns share the store.
  */
 export class PendingSignInSeal {
-  readonly #key = randomBytes(32);
-  /** States that came back, and until when they would have been valid. */
-  readonly #used = new Map<string, number>();
+  readonly #key: Uint8Array;
+  readonly #used: Collection<UsedStates>;
 
-  seal(begun: PendingSignIn): string {
-    const nonce = randomBytes(nonceBytes);
-    const cipher = createCipheriv("aes-256-gcm", this.#key, nonce);
-    const text = Buffer.concat([cipher.update(JSON.stringify(begun), "utf8"), cipher.final()]);
-    return Buffer.concat([nonce, cipher.getAuthTag(), text]).toString("base64url");
+  constructor({ store, key }: SealedStore) {
+    this.#key = key;
+    this.#used = new Collection({ store, kind: "openid_used", read: (body) => body as UsedStates }); // only `take` writes it
   }
 
-  /** Opens it and uses it up. Returns undefined when it is invalid, for another state, expired, or used. */
-  open(sealed: string, state: string, now: number): PendingSignIn | undefined {
+  seal(begun: PendingSignIn): string {
+    return Buffer.from(seal(Buffer.from(JSON.stringify(begun)), about, this.#key)).toString("base64url");
+  }
+
+  /** Opens it and uses it up. Resolves to undefined when it is invalid, for another state, expired, or used. */
+  async take(sealed: string, state: string, now: number): Promise<PendingSignIn | undefined> {
     const begun = this.#read(sealed);
-    if (begun === undefined || begun.state !== state || begun.until <= now || this.#used.has(state)) return undefined;
-    for (const [old, until] of this.#used) if (until <= now) this.#used.delete(old);
-    this.#used.set(state, begun.until);
-    return begun;
+    if (begun === undefined || begun.state !== state || begun.until <= now) return undefined;
+    const hash = sha256(state);
+    const { changed } = await this.#used.change(hash.slice(0, 1), (used = {}) => {
+      if (Object.hasOwn(used, hash)) return undefined;
+      const valid = Object.entries(used).filter(([, until]) => until > now);
+      return { item: { ...Object.fromEntries(valid), [hash]: begun.until }, durability: "synced" };
+    });
+    return changed ? begun : undefined;
   }
 
   #read(sealed: string): PendingSignIn | undefined {
-    const bytes = Buffer.from(sealed, "base64url");
-    if (bytes.length <= nonceBytes + tagBytes) return undefined;
-    const opening = createDecipheriv("aes-256-gcm", this.#key, bytes.subarray(0, nonceBytes));
-    opening.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
-    try {
-      const text = Buffer.concat([opening.update(bytes.subarray(nonceBytes + tagBytes)), opening.final()]);
-      const body: unknown = JSON.parse(text.toString("utf8"));
-      return isJsonObject(body) ? (body as unknown as PendingSignIn) : undefined; // only `seal` makes it
-    } catch {
-      return undefined; // this process did not seal it
-    }
+    const bytes = unseal(Buffer.from(sealed, "base64url"), about, this.#key);
+    if (bytes === undefined) return undefined; // no Postern on this store sealed it
+    const body: unknown = JSON.parse(Buffer.from(bytes).toString());
+    return isJsonObject(body) ? (body as unknown as PendingSignIn) : undefined; // only `seal` makes it
   }
 }

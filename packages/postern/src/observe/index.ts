@@ -1,5 +1,5 @@
 /**
- * `postern/observe`: hooks, progress, the event feed, run folders, alarms and notification channels.
+ * `postern/observe`: hooks, progress, metrics, the event feed, run folders, alarms and notification channels.
  *
  * @packageDocumentation
  */
@@ -28,6 +28,7 @@ export type {
 export type { Feed, FeedReader, FeedSubscription, ResetReason } from "./feed.ts";
 export type { FeedEvent, FeedFilter } from "./feed-event.ts";
 export type { Hooks } from "./hooks.ts";
+export type { Metrics } from "./metrics/metrics.ts";
 export type {
   Channel,
   ChannelState,

@@ -12,7 +12,8 @@ import {
   type ToolOutcome,
 } from "@postern/core";
 import type { Caller } from "../call/session.ts";
-import { coversTool, type Guardrails } from "../policy/guardrails/guardrails.ts";
+import type { CurrentPolicy } from "../policy/current-policy.ts";
+import { coversTool } from "../policy/guardrails/guardrails.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 import { lend } from "../secrets/lend.ts";
 import { redactJson } from "../secrets/redact-json.ts";
@@ -20,7 +21,7 @@ import type { Redactor, SecretStore } from "../secrets/secret-store.ts";
 import type { LazySignal } from "../tools/run-foreign.ts";
 import type { ToolArtifacts, ToolContext, Tools } from "../tools/tool.ts";
 import type { ClaimedCall } from "./gates/stages.ts";
-import { isFromOutside } from "./history.ts";
+import { isFromOutside } from "./scoped-history.ts";
 
 /** Guardrails examine a result as a whole; single sentences of it would pass them. */
 const hiddenProgress = "It goes on. Its words are not shown, because guardrails examine what the tool answers.";
@@ -41,7 +42,7 @@ export interface ContextParts {
   readonly announce: Announce;
   readonly child: CallChild;
   readonly tools: Tools;
-  readonly guardrails?: Guardrails | undefined;
+  readonly policy: CurrentPolicy;
 }
 
 /** What a tool sees of its call. Its members also work when destructured. Signal and secrets are made on first use; secrets stop working when the run ends. */
@@ -146,7 +147,7 @@ export class ToolCallContext implements ToolContext {
 
   #progress(content: string, fraction?: number, count?: ProgressCount): void {
     if (this.#run.over) return;
-    const isShown = !this.#parts.guardrails?.onResults.some((guard) => coversTool(guard, this.#call.tool));
+    const isShown = !this.#parts.policy.now.guardrails?.onResults.some((guard) => coversTool(guard, this.#call.tool));
     const clean = isShown ? this.#parts.redactor.redact(String(content)) : hiddenProgress;
     // A fraction that is not a number is left out; one above 1 counts as 1.
     const done = Number.isFinite(fraction) ? { fraction: Math.min(1, Math.max(0, Number(fraction))) } : {};

@@ -1,6 +1,6 @@
 import type { Announce, Clock, ToolCall } from "@postern/core";
 import type { Caller } from "../call/session.ts";
-import type { Guardrails } from "../policy/guardrails/guardrails.ts";
+import type { CurrentPolicy } from "../policy/current-policy.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 import { mostAnswerBytes } from "../results/raw-result.ts";
 import { holdsStream, mostArtifactBytes, withStoredStreams } from "../results/stored-streams.ts";
@@ -12,6 +12,7 @@ import { type CallChild, ToolCallContext } from "./context.ts";
 import type { ClaimedCall } from "./gates/stages.ts";
 import { originOf } from "./guard-result.ts";
 import { inputOf } from "./input.ts";
+import type { Workers } from "./workers.ts";
 
 export interface ExecuteParts {
   readonly secrets: SecretStore;
@@ -26,8 +27,12 @@ export interface ExecuteParts {
   readonly within: <Result>(call: ToolCall, body: () => Result) => Result;
   readonly child: CallChild;
   readonly tools: Tools;
-  readonly guardrails?: Guardrails | undefined;
+  readonly policy: CurrentPolicy;
+  /** Present if some tools run in other processes. */
+  readonly workers?: Workers | undefined;
   readonly log: (problem: string, call?: ToolCall) => void;
+  /** Calls `then` once when Postern waits no longer for running calls. Returns a function that takes it back. */
+  readonly onStop?: (then: () => void) => () => void;
 }
 
 /**
@@ -36,16 +41,30 @@ export interface ExecuteParts {
  */
 export function execute(call: ClaimedCall, caller: Caller, parts: ExecuteParts): Promise<Ran<unknown>> {
   const { found } = call;
-  const { session, signal, deadline } = caller;
-  const remainingMs = session.remainingMs(call.claimedAt);
-  const limitMs = found.suspends ? remainingMs : Math.min(found.timeoutMs ?? session.limits.callTimeoutMs, remainingMs);
+  const { signal, deadline } = caller;
+  const limitMs = limitOf(call, caller);
+  const { workers } = parts;
+  const isElsewhere = workers?.groupOf(found) !== undefined;
   const body = async (run: LazySignal): Promise<unknown> => {
     const context = new ToolCallContext(call, caller, run, parts);
+    if (isElsewhere) return parts.within(call, () => workers.run(call, caller, context));
     const input = call.references.length === 0 ? call.input : await inputOf(call, parts.artifacts);
     return keptStreams(await parts.within(call, () => found.execute(input, context)), { call, caller, run }, parts);
   };
   const onLate = (late: Ran<unknown>): void => reportLate(call, late, parts);
-  return runForeign<unknown>(body, { limitMs, signal, deadline, clock: parts.clock, onLate });
+  return runForeign<unknown>(body, { limitMs, signal, deadline, clock: parts.clock, onStop: parts.onStop, onLate });
+}
+
+/** Milliseconds from the claim on. */
+function limitOf({ found, claimedAt }: ClaimedCall, { session }: Caller): number {
+  const remainingMs = session.remainingMs(claimedAt);
+  return found.suspends ? remainingMs : Math.min(found.timeoutMs ?? session.limits.callTimeoutMs, remainingMs);
+}
+
+/** Milliseconds until `execute` stops waiting. */
+export function timeLeft(call: ClaimedCall, caller: Caller, clock: Clock): number {
+  const now = clock.monotonic();
+  return Math.min(call.claimedAt + limitOf(call, caller), caller.deadline ?? Number.POSITIVE_INFINITY) - now;
 }
 
 /** Streams of the answer are read within the call, so its timeout holds for them. */

@@ -46,7 +46,7 @@ export async function guardResult(
   used: UsedArtifacts,
   parts: GuardResultParts,
 ): Promise<Guarded> {
-  const guards = parts.guardrails?.onResults ?? [];
+  const guards = parts.policy.now.guardrails?.onResults ?? [];
   const { principal } = call.authority;
   const held = await readable(artifactsIn(raw.content, used), parts.artifacts, principal);
   const given = await readable(call.references, parts.artifacts, principal); // the tool got their bytes; what it answers is its own
@@ -57,7 +57,7 @@ export async function guardResult(
   const marks = allMarks(inherited.marks, found.marks);
   const origin = isFromOutside ? ({ openWorld: true } as const) : originOf(call);
   const common: Judgement = { ...origin, ...(marks.length > 0 && { marks }) };
-  const isStored = await storeJudgements(call, { used, common, found }, parts);
+  const isStored = await storeJudgements(call, { used, common, found, hasGuards: guards.length > 0 }, parts);
   return {
     withheld: isStored ? found.withheld : (found.withheld ?? "guardrails: what they found cannot be stored"),
     marks,
@@ -80,9 +80,9 @@ export function isUnguarded(
   { references }: Pick<ValidCall, "references">,
   { content }: RawResult,
   used: UsedArtifacts,
-  { guardrails }: GuardrailParts,
+  { policy }: GuardrailParts,
 ): boolean {
-  if ((guardrails?.onResults.length ?? 0) > 0 || references.length > 0 || used.openWorld) return false;
+  if ((policy.now.guardrails?.onResults.length ?? 0) > 0 || references.length > 0 || used.openWorld) return false;
   return used.isEmpty && !namesArtifact(content);
 }
 
@@ -166,13 +166,14 @@ interface GuardedText {
 
 async function askAll(
   call: FoundCall,
-  { clean: { content, structured }, bytes, isError }: GuardedText,
+  { clean: { content, structured, meta }, bytes, isError }: GuardedText,
   { guards, parts }: { readonly guards: readonly ResultGuardrail[]; readonly parts: GuardrailParts },
 ): Promise<Findings> {
   const texts = content.map((block) =>
     textIn(Object.entries(block).flatMap(([name, value]) => (name === "data" ? [] : [value]))),
   );
   for (const { text } of bytes) if (text !== undefined) texts.push(parts.redactor.redact(text));
+  if (meta !== undefined) texts.push(textIn(meta));
   const value = structured?.value;
   const text = (value === undefined ? texts : [...texts, textIn(value)]).join("\n");
   const asked = guards.map((guard) => {
@@ -210,10 +211,19 @@ function combineAnswers(answers: readonly GuardrailRun[], call: FoundCall, parts
  */
 async function storeJudgements(
   call: ValidCall,
-  { used, common, found }: { readonly used: UsedArtifacts; readonly common: Judgement; readonly found: Examined },
-  { artifacts, log, guardrails }: GuardResultParts,
+  {
+    used,
+    common,
+    found,
+    hasGuards,
+  }: {
+    readonly used: UsedArtifacts;
+    readonly common: Judgement;
+    readonly found: Examined;
+    readonly hasGuards: boolean;
+  },
+  { artifacts, log }: GuardResultParts,
 ): Promise<boolean> {
-  const hasGuards = (guardrails?.onResults ?? []).length > 0;
   if (!hasGuards && common.marks === undefined && common.openWorld === originOf(call).openWorld) return true; // `put` stored it
   const withheld = found.withheld === undefined ? {} : { withheld: found.withheld };
   const marks = found.marks.length === 0 ? {} : { marks: found.marks };
@@ -236,12 +246,12 @@ async function storeJudgements(
 export async function readByItself(
   digest: string,
   reader: Principal,
-  { artifacts, guardrails, ledger }: Pick<GuardResultParts, "artifacts" | "guardrails"> & { readonly ledger: Ledger },
+  { artifacts, policy, ledger }: Pick<GuardResultParts, "artifacts" | "policy"> & { readonly ledger: Ledger },
 ): Promise<ArtifactStream & { readonly notes: readonly string[] }> {
   const stream = await artifacts.openStream(digest, reader);
   const { judgement } = stream.meta;
   if (isFromThirdParties(judgement)) await ledger.history?.sawThirdParties(reader);
-  const unjudged = (guardrails?.onResults ?? []).length > 0 ? noneAsked : undefined;
+  const unjudged = (policy.now.guardrails?.onResults ?? []).length > 0 ? noneAsked : undefined;
   const marks = judgement?.marks === undefined ? [] : [markNote(judgement.marks)];
   return { ...stream, notes: [...marks, ...notesOnArtifacts([stream.meta], unjudged)] };
 }

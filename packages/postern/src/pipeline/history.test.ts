@@ -22,7 +22,7 @@ it("forgets, of more than ten thousand pasts, the longest unused: one that each 
   };
   const reads = { run: 60_000, tenant: 60_000 };
   const book = new CallHistory({
-    reads,
+    reads: () => reads,
     clock,
     runs: { countedIn: ({ runId }) => `run\0default\0${runId}`, mayUse: async () => true },
     store: bent(store, { calls }),

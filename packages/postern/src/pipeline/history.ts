@@ -3,15 +3,17 @@
  * needs it; claims and ends of this process keep it current.
  *
  * Invariant: a call is claimed only over the past that it was judged by. `add` refuses it otherwise, and it is judged
- * again. An added call is in the past at once; `confirm` keeps it, `remove` takes it out. The comparison is made here,
- * because one process writes an embedded store.
+ * again. An added call is in the past at once; `confirm` keeps it, `remove` takes it out. Calls of this process are
+ * compared here; the commit of the claim compares those of other processes of a shared store.
  */
 
-import type { Authority, CallRecord, CallState, Clock, JsonObject, Principal, Risk, ToolOutcome } from "@postern/core";
+import type { Authority, CallRecord, CallState, ClaimedPast, Clock, JsonObject, Principal, Risk } from "@postern/core";
 import { runOfTheDay } from "../call/authority.ts";
-import type { Histories, History, HistoryScope, PastCall, Reads, ToolFacts } from "../policy/policy.ts";
+import type { Histories, History, HistoryScope, Reads, ToolFacts } from "../policy/policy.ts";
 import type { CallFilter, Store } from "../store/store.ts";
+import { OthersCalls } from "./others-calls.ts";
 import type { RunOwners } from "./run-owners.ts";
+import { type HistoryEntry, isFromOutside, pastState, ScopedHistory } from "./scoped-history.ts";
 
 /** The facts of a tool that was called. Returns undefined if the tool is gone. */
 export type KnownTool = (
@@ -22,7 +24,9 @@ export type KnownTool = (
 /** The past that a call was judged by. */
 export interface Past {
   readonly histories: Histories;
-  readonly seen: readonly { readonly id: string; readonly scope: History; readonly version: number }[];
+  readonly seen: readonly { readonly scope: History & { readonly id: string }; readonly version: number }[];
+  /** The entry of the log up to which the calls of other processes are known. */
+  readonly upTo: number;
 }
 
 /** What the claim of a call adds to the past. */
@@ -38,32 +42,10 @@ export interface CallBeginning {
   readonly isKnown: boolean;
 }
 
-interface HistoryEntry extends PastCall {
-  readonly key: string;
-  state: PastCall["state"];
-  waits: boolean;
-  /** An earlier try of the same call, which returns if the claim of this one is lost. */
-  before: HistoryEntry | undefined;
-  isLost: boolean;
-}
-
 /** A call in each of its scopes, before its claim is decided. */
 export interface AddedCall {
   readonly key: string;
   readonly places: readonly { readonly scope: ScopedHistory; readonly entry: HistoryEntry }[];
-}
-
-class ScopedHistory implements History {
-  readonly windowMs: number;
-  version = 0;
-  tainted = false;
-  calls: HistoryEntry[] = [];
-  /** Undefined once the scope is read. */
-  loading: Promise<boolean> | undefined;
-
-  constructor(windowMs: number) {
-    this.windowMs = windowMs;
-  }
 }
 
 type RunAuthority = Pick<Authority, "principal" | "runId">;
@@ -80,9 +62,9 @@ const begun: ReadonlySet<CallState> = new Set<CallState>(["attempted", "suspende
 
 export interface HistoryOptions {
   readonly runs: Pick<RunOwners, "countedIn" | "mayUse">;
-  /** All scopes that the policy looks at. */
-  readonly reads: Reads;
-  readonly store: Pick<Store, "calls">;
+  /** All scopes that the policy in force looks at; undefined if no rule looks back. */
+  readonly reads: () => Reads | undefined;
+  readonly store: Pick<Store, "call" | "calls" | "commit" | "documents" | "follow">;
   readonly clock: Clock;
   readonly known: KnownTool;
   /** The arguments a recorded call ran with, with the content of their artifacts. */
@@ -91,7 +73,7 @@ export interface HistoryOptions {
 
 export class CallHistory {
   readonly #runs: HistoryOptions["runs"];
-  readonly #reads: Reads;
+  readonly #reads: HistoryOptions["reads"];
   readonly #store: HistoryOptions["store"];
   readonly #clock: Clock;
   readonly #known: KnownTool;
@@ -99,6 +81,12 @@ export class CallHistory {
   readonly #scopes = new Map<string, ScopedHistory>();
   /** Calls that have started and not ended, by key. */
   readonly #open = new Map<string, AddedCall>();
+  /** Runs in which a principal read by itself what third parties wrote. No row says so. */
+  readonly #readThirdParties = new Set<string>();
+  /** Undefined in a store of one process. */
+  readonly #others: OthersCalls | undefined;
+  #upTo = -1;
+  #hearing: Promise<void> = Promise.resolve();
 
   constructor({ runs, reads, store, clock, known, argumentsOf }: HistoryOptions) {
     this.#runs = runs;
@@ -107,6 +95,14 @@ export class CallHistory {
     this.#clock = clock;
     this.#known = known;
     this.#argumentsOf = argumentsOf;
+    if (store.documents.follow === undefined) return;
+    this.#others = new OthersCalls(store);
+    store.documents.follow(outsideKind, (id) => this.#readOutside(fromDocument(id)));
+  }
+
+  /** Whether a rule looks back, or did: a scope that was read stays current for the next policy. */
+  get isRead(): boolean {
+    return this.#scopes.size > 0 || this.#reads() !== undefined;
   }
 
   /** The past in the scopes of `reads`. A scope that is too large is left out, and rules over it count as broken. */
@@ -114,25 +110,41 @@ export class CallHistory {
     const wanted: WantedHistory[] = [];
     const loading: Promise<boolean>[] = [];
     for (const name of scopeNames) {
-      if (reads[name] === undefined) continue;
-      const scope = this.#scope(name, authority);
-      wanted.push({ name, id: this.#nameOf(name, authority), scope });
+      const windowMs = reads[name];
+      if (windowMs === undefined) continue;
+      const scope = this.#scope(name, authority, windowMs);
+      wanted.push({ name, scope });
       if (scope.loading !== undefined) loading.push(scope.loading);
     }
     if (loading.length > 0) await Promise.all(loading);
+    if (this.#others !== undefined) await this.#hear(this.#others);
     return this.#pastOf(wanted);
+  }
+
+  /** What the commit of a claim compares. Undefined in a store of one process. */
+  claimedPast({ authority, past }: Pick<CallBeginning, "authority" | "past">): ClaimedPast | undefined {
+    if (this.#others === undefined) return undefined;
+    const scopes = scopeNames.filter((name) => this.#reads()?.[name] !== undefined);
+    return {
+      scopes: scopes.map((name) => this.#nameOf(name, authority)),
+      judgedBy: past?.seen.map(({ scope }) => scope.id) ?? [],
+      upTo: past?.upTo ?? -1,
+    };
+  }
+
+  /** A claim lost, because the past has this entry of another process. */
+  othersChanged(seq: number): void {
+    this.#others?.hearTo(seq);
   }
 
   /** Adds a call that is about to be claimed. Returns undefined if another call was claimed since this one was judged. */
   add({ past, authority, key, facts, ...call }: CallBeginning): AddedCall | undefined {
-    if (
-      past?.seen.some(({ id, scope, version }) => this.#scopes.get(id) !== scope || scope.version !== version) === true
-    )
+    if (past?.seen.some(({ scope, version }) => !this.#isCurrent(scope) || scope.version !== version) === true)
       return undefined;
     const { tool, action, server, effects } = facts;
     const places: { scope: ScopedHistory; entry: HistoryEntry }[] = [];
     for (const name of scopeNames) {
-      const scope = this.#reads[name] === undefined ? undefined : this.#scopes.get(this.#nameOf(name, authority));
+      const scope = this.#scopes.get(this.#nameOf(name, authority));
       if (scope === undefined) continue; // this call is in it once it is read
       const before = call.isKnown ? scope.calls.findLast((other) => other.key === key) : undefined; // the same call, tried again
       const entry: HistoryEntry = {
@@ -145,9 +157,7 @@ export class CallHistory {
         before,
         isLost: false,
       };
-      if (before !== undefined) scope.calls = scope.calls.filter((other) => other !== before);
-      scope.calls.push(entry);
-      scope.version += 1;
+      scope.add(entry);
       places.push({ scope, entry });
     }
     return { key, places };
@@ -163,38 +173,45 @@ export class CallHistory {
   remove({ places }: AddedCall): void {
     for (const { scope, entry } of places) {
       entry.isLost = true;
-      let last = entry.before;
-      while (last?.isLost === true) last = last.before;
-      const at = scope.calls.indexOf(entry);
-      if (at < 0) continue; // a later try of the same call has replaced it
-      scope.calls = scope.calls.toSpliced(at, 1, ...(last === undefined ? [] : [last]));
-      scope.version += 1;
+      scope.remove(entry);
     }
   }
 
-  /** The call ended. A result from the open world taints its run, because later calls may follow its instructions. */
-  ended(key: string, state: CallState, authority: Authority, fromOutside: boolean): void {
-    const open = this.#open.get(key);
-    if (open !== undefined && state === "suspended") for (const { entry } of open.places) entry.waits = true;
-    if (open !== undefined && state !== "suspended") {
-      this.#open.delete(key);
-      for (const { entry } of open.places) entry.state = pastState(state);
-    }
-    if (!fromOutside || state === "suspended") return;
-    const run = this.#scopes.get(this.#nameOf("run", authority));
-    if (run === undefined || run.tainted) return;
-    run.tainted = true;
-    run.version += 1;
+  /**
+   * The call ended. A result from the open world taints its run, because later calls may follow its instructions.
+   *
+   * @returns the scopes that are tainted now, for other processes of the store
+   */
+  ended(key: string, state: CallState, authority: Authority, fromOutside: boolean): readonly string[] | undefined {
+    for (const entry of this.#scopes.size === 0 ? [] : this.#entries(key, authority)) // a scope that is read later finds the end in its row
+      if (state === "suspended") entry.waits = true;
+      else entry.state = pastState(state);
+    if (state !== "suspended") this.#open.delete(key);
+    if (!fromOutside || state === "suspended") return undefined;
+    const id = this.#nameOf("run", authority);
+    const run = this.#scopes.get(id);
+    if (run?.tainted === true) return undefined;
+    run?.taint();
+    return this.#others === undefined || this.#reads()?.run === undefined ? undefined : [id];
   }
 
   /** A principal read by itself, without a call, what third parties wrote. Its run of the day is tainted until this process ends. */
   async sawThirdParties(principal: Principal): Promise<void> {
-    if (this.#reads.run === undefined) return;
-    const runId = runOfTheDay(principal, this.#clock.now());
-    const scope = this.#scope("run", { principal, runId });
-    await scope.loading;
-    scope.tainted = true;
-    scope.version += 1;
+    const authority = { principal, runId: runOfTheDay(principal, this.#clock.now()) };
+    const id = this.#nameOf("run", authority);
+    const isNew = !this.#readThirdParties.has(id);
+    await this.#scopes.get(id)?.loading;
+    this.#readOutside(id);
+    if (!isNew || this.#others === undefined) return;
+    // Its version does not matter: the other processes of the store are told of it.
+    const document = { kind: outsideKind, id: toDocument(id), body: true, expectedVersion: 0 };
+    await this.#store.commit({ write: "document", ...document }, "committed");
+  }
+
+  /** Also if no rule looks back: the next policy may. */
+  #readOutside(id: string): void {
+    this.#readThirdParties.add(id);
+    this.#scopes.get(id)?.taint();
   }
 
   /** An `unknown` call was settled. */
@@ -210,29 +227,68 @@ export class CallHistory {
     const histories: { [S in HistoryScope]?: History } = {};
     for (const { name, scope } of wanted) {
       if (scope.calls.length > mostCalls) continue;
-      this.#trim(scope);
+      scope.trim(this.#clock.now());
       histories[name] = scope;
     }
-    return { histories, seen: wanted.map(({ id, scope }) => ({ id, scope, version: scope.version })) };
+    const seen = wanted.map(({ scope }) => ({ scope, version: scope.version }));
+    return { histories, seen, upTo: this.#upTo };
   }
 
-  /** Drops calls that left the window, now and then. */
-  #trim(scope: ScopedHistory): void {
-    const after = this.#clock.now() - scope.windowMs;
-    const first = scope.calls[0];
-    if (first === undefined || first.at > after || scope.calls.length < 64) return;
-    scope.calls = scope.calls.filter(({ at }) => at > after);
+  /** Takes the calls of other processes into the scopes that are in memory, one reading after the other. */
+  async #hear(others: OthersCalls): Promise<void> {
+    const hearing = this.#hearing
+      .catch(() => {})
+      .then(async () => {
+        try {
+          const { upTo, rows } = await others.changed();
+          if (rows === undefined) this.#scopes.clear();
+          for (const row of rows ?? []) await this.#takeOther(row);
+          this.#upTo = upTo;
+        } catch (error) {
+          this.#scopes.clear(); // what was not taken is read with its scope
+          throw error;
+        }
+      });
+    this.#hearing = hearing;
+    await hearing;
   }
 
-  #scope(name: HistoryScope, authority: RunAuthority): ScopedHistory {
+  async #takeOther(row: CallRecord): Promise<void> {
+    const { startedAt } = row;
+    if (startedAt === undefined || !begun.has(row.state)) return;
+    for (const name of scopeNames) {
+      const scope = this.#scopes.get(await this.#rowName(name, row, startedAt));
+      if (scope === undefined) continue;
+      scope.replace(this.#entryOf(row, await this.#argumentsOf(row), scope));
+    }
+  }
+
+  #isCurrent(scope: Pick<ScopedHistory, "id">): boolean {
+    return this.#scopes.get(scope.id) === scope;
+  }
+
+  /** The entries of a call, also those in scopes that were read again since it began. */
+  #entries(key: string, authority: Authority): readonly HistoryEntry[] {
+    const places = this.#open.get(key)?.places ?? [];
+    const others = scopeNames.flatMap((name) => {
+      const scope = this.#scopes.get(this.#nameOf(name, authority));
+      if (scope === undefined || places.some((place) => place.scope === scope)) return [];
+      return scope.calls.filter((entry) => entry.key === key);
+    });
+    return [...places.map(({ entry }) => entry), ...others];
+  }
+
+  /** Read again if another policy looks further back than it was read. */
+  #scope(name: HistoryScope, authority: RunAuthority, windowMs: number): ScopedHistory {
     const id = this.#nameOf(name, authority);
     const known = this.#scopes.get(id);
-    if (known !== undefined) {
+    if (known !== undefined && known.windowMs >= windowMs) {
       this.#scopes.delete(id); // it becomes the most recently used
       this.#scopes.set(id, known);
       return known;
     }
-    const scope = new ScopedHistory(this.#reads[name] ?? Number.POSITIVE_INFINITY);
+    const scope = new ScopedHistory(id, Math.max(windowMs, this.#reads()?.[name] ?? 0));
+    scope.tainted = name === "run" && this.#readThirdParties.has(id);
     this.#scopes.set(id, scope);
     for (const oldest of this.#scopes.keys()) {
       if (this.#scopes.size <= mostScopes) break;
@@ -270,9 +326,11 @@ export class CallHistory {
       if (last === undefined || rows.length < pageRows || last.call.arrivedAt < earliest) break;
       before = last.call.id;
     }
-    const own = new Set(scope.calls.map(({ key }) => key)); // entries of this process are newer than the rows
-    scope.calls = [...read.reverse().filter(({ key }) => !own.has(key)), ...scope.calls];
-    scope.version += 1;
+    if (name === "run" && this.#others !== undefined) {
+      const found = await this.#store.documents.get(outsideKind, toDocument(id));
+      if (found !== undefined) scope.tainted = true;
+    }
+    scope.addRead(read.reverse());
   }
 
   async #rowName(name: HistoryScope, { call: { authority } }: CallRecord, at: number): Promise<string> {
@@ -313,20 +371,21 @@ export class CallHistory {
   }
 }
 
-/** Whether the outcome has text of third parties: of an open-world tool or an artifact of one, or marked. A withheld result does not count. */
-export function isFromOutside(openWorld: boolean | undefined, outcome: ToolOutcome | undefined): boolean {
-  const { marks, openWorld: isOfArtifact, refusal } = outcome ?? {};
-  return (openWorld === true || marks !== undefined || isOfArtifact === true) && refusal?.code !== "result_withheld";
-}
-
 interface WantedHistory {
   readonly name: HistoryScope;
-  readonly id: string;
   readonly scope: ScopedHistory;
 }
 
-const scopeNames: readonly HistoryScope[] = ["run", "principal", "tenant"];
+/** Runs whose principal read what third parties wrote, for the other processes of the store. */
+const outsideKind = "read_outside";
 
-function pastState(state: CallState): PastCall["state"] {
-  return state === "ok" || state === "failed" || state === "unknown" ? state : "attempted";
+/** Ids of documents are shown, so they hold no NUL. */
+function toDocument(id: string): string {
+  return JSON.stringify(id);
 }
+
+function fromDocument(id: string): string {
+  return String(JSON.parse(id));
+}
+
+const scopeNames: readonly HistoryScope[] = ["run", "principal", "tenant"];

@@ -1,7 +1,6 @@
 import { RuntimeFault } from "@postern/core";
 import type { ArtifactStore } from "../results/artifact-store.ts";
-import { filledInput } from "./gates/filled-input.ts";
-import type { ValidCall } from "./gates/stages.ts";
+import { filledInput, type ReadableCall } from "./gates/filled-input.ts";
 
 /**
  * The input of the tool: the arguments as its schema parsed them, with the bytes of each artifact in place of its
@@ -10,7 +9,10 @@ import type { ValidCall } from "./gates/stages.ts";
  *
  * @throws RuntimeFault `artifact_unavailable`, `arguments_invalid`
  */
-export async function inputOf(call: ValidCall, artifacts: ArtifactStore): Promise<unknown> {
+export async function inputOf(
+  call: ReadableCall & { readonly tool: string; readonly references: readonly string[] },
+  artifacts: Pick<ArtifactStore, "meta" | "open">,
+): Promise<unknown> {
   const { references } = call;
   const parsed = await filledInput(call, artifacts);
   if ("input" in parsed) return parsed.input;

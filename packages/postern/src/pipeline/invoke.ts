@@ -91,8 +91,9 @@ export async function assess(call: CountedCall, parts: Parts): Promise<WeighedCa
   if (isEnding(found)) return found;
   const valid = await checkArguments(found, parts);
   if (isEnding(valid)) return valid;
-  const guards = parts.guardrails?.onArguments ?? [];
-  return weigh(guards.length === 0 ? valid : await guardArguments(valid, guards, parts), parts);
+  const judgedBy = parts.policy.now;
+  const guards = judgedBy.guardrails?.onArguments ?? [];
+  return weigh(guards.length === 0 ? valid : await guardArguments(valid, guards, parts), judgedBy, parts);
 }
 
 /** What the executor does, in this process or on a worker: the process that claims a call runs and settles it. */

@@ -10,6 +10,7 @@ import {
   type ApprovalRecord,
   type CallRecord,
   type CallState,
+  type ClaimedPast,
   type Clock,
   type DurableEvent,
   deepFrozen,
@@ -28,7 +29,8 @@ import {
 import type { Ending } from "../call/ending.ts";
 import type { Suggestion, ToolFacts } from "../policy/policy.ts";
 import type { CallName, Committed, Durability, Store } from "../store/store.ts";
-import { type CallBeginning, type CallHistory, isFromOutside, type Past } from "./history.ts";
+import type { CallBeginning, CallHistory, Past } from "./history.ts";
+import { isFromOutside } from "./scoped-history.ts";
 
 /** What the ledger needs of a call to claim it. Every ApprovedCall is one; this type avoids an import of the gates. */
 export interface Claimable extends ToolCall {
@@ -94,21 +96,20 @@ const retryAfterMs: readonly number[] = [50, 500];
 export class Ledger {
   readonly #store: Store;
   readonly #clock: Clock;
-  readonly #policyVersion: string;
+  readonly #policy: { readonly version: string };
   readonly #settleDurability: "committed" | "synced";
-  /** Undefined if no rule looks back. */
   readonly history: CallHistory | undefined;
 
   constructor(
     store: Store,
     clock: Clock,
-    policyVersion: string,
+    policy: { readonly version: string },
     { durability = "committed", history }: LedgerOptions = {},
   ) {
     this.history = history;
     this.#store = store;
     this.#clock = clock;
-    this.#policyVersion = policyVersion;
+    this.#policy = policy;
     this.#settleDurability = durability;
   }
 
@@ -150,12 +151,13 @@ export class Ledger {
    */
   async claim(call: Claimable): Promise<Claim> {
     const { history } = this;
-    if (history === undefined) return this.#claim(call);
-    const added = history.add(beginningOf(call));
+    if (history?.isRead !== true) return this.#claim(call);
+    const beginning = beginningOf(call);
+    const added = history.add(beginning);
     if (added === undefined) return { claimed: undefined, pastChanged: true };
     let isClaimed = false;
     try {
-      const made = await this.#claim(call);
+      const made = await this.#claim(call, history.claimedPast(beginning));
       isClaimed = made.claimed !== undefined;
       return made;
     } finally {
@@ -164,7 +166,7 @@ export class Ledger {
     }
   }
 
-  async #claim(call: Claimable): Promise<Claim> {
+  async #claim(call: Claimable, past?: ClaimedPast): Promise<Claim> {
     const { key, match, risk, found, approvalId, weighing } = call;
     const at = this.#clock.now();
     const durability = claimedAs(call);
@@ -189,8 +191,12 @@ export class Ledger {
     const [named, use] = approvalId === undefined ? [] : [{ approvalId }, { use: approvalId }];
     const event = { moment: "attempted", at, call, key, weighing, ...named } as const;
     const fresh = key === call.id && call.record === undefined;
-    const write = { write: "claim", record: claimed, fresh, ...use, event } as const;
+    const write = { write: "claim", record: claimed, fresh, ...use, ...(past && { past }), event } as const;
     const committed = await this.#store.commit(write, durability);
+    if (!committed.won && committed.pastChanged !== undefined) {
+      this.history?.othersChanged(committed.pastChanged);
+      return { claimed: undefined, pastChanged: true };
+    }
     return committed.won ? { claimed } : { claimed: undefined, call: committed.call, approval: committed.approval };
   }
 
@@ -200,7 +206,7 @@ export class Ledger {
     const { state, retryable, image, aliveUntil, notExecuted } = end;
     const outcome = deepFrozen(end.outcome); // the row, events and the caller share it from here
     const { openWorld } = call.found.facts;
-    this.history?.ended(call.key, state, call.authority, isFromOutside(openWorld, outcome));
+    const taints = this.history?.ended(call.key, state, call.authority, isFromOutside(openWorld, outcome));
     const { key, fence } = claimed;
     const { weighing, approvalId } = call;
     const event: DurableEvent = {
@@ -223,14 +229,17 @@ export class Ledger {
       endedAt: at,
       ...(answersUntil !== undefined && { aliveUntil: answersUntil }),
     };
-    const write = { write: "settle", key, fence, end: row, event } as const;
+    const write = { write: "settle", key, fence, end: row, ...(taints && { taints }), event } as const;
     const unspent = notExecuted === true && approvalId !== undefined;
     return this.#write(unspent ? { ...write, unspend: approvalId } : write, this.#settledAs(call));
   }
 
   #settledAs(call: Claimable): Durability {
-    const isWaitedFor = this.#settleDurability === "synced" || claimedAs(call) !== "buffered";
-    return isWaitedFor ? this.#settleDurability : "buffered";
+    if (this.#settleDurability === "synced") return "synced";
+    const claimed = claimedAs(call);
+    if (claimed === "buffered") return "buffered";
+    const mayCrashAlone = this.#store.leases !== undefined; // a database server, when the caller has the outcome
+    return mayCrashAlone && claimed === "synced" ? "synced" : "committed";
   }
 
   async #write(write: StoreWrite, durability: Durability): Promise<SettleResult> {
@@ -265,7 +274,7 @@ export class Ledger {
       as: end.ending === "refused" ? refusedAs(end.refusal.code) : endOf[end.ending],
       outcome,
       latencyMs,
-      policyVersion: this.#policyVersion,
+      policyVersion: this.#policy.version,
       ...(weighing !== undefined && { weighing }),
       ...(code !== undefined && { code }),
       ...(approvalId !== undefined && { approvalId }),

@@ -27,6 +27,7 @@ import { guardResult, withheldText, withJudgement } from "./guard-result.ts";
 import { inputOf } from "./input.ts";
 import { readOnlyContext } from "./read-only-context.ts";
 import { UsedArtifacts } from "./result-bytes.ts";
+import type { Workers } from "./workers.ts";
 
 export interface ReconcileParts extends LookupParts, GuardrailParts {
   readonly artifacts: ArtifactStore;
@@ -35,6 +36,8 @@ export interface ReconcileParts extends LookupParts, GuardrailParts {
   readonly clock: Clock;
   /** Largest answer, in bytes. Default `mostAnswerBytes`. */
   readonly answerBytes?: number | undefined;
+  /** Present if some tools run in other processes. */
+  readonly workers?: Workers | undefined;
 }
 
 /** What the tool found. `outcome` is what later senders of the same call get. */
@@ -46,15 +49,17 @@ export type FoundOutcome =
 const reconcileTimeoutMs = 60_000;
 
 /**
- * Asks the tool how an `unknown` call ended. The hook has the call's key and the tool's secrets; it makes no calls.
+ * Asks the tool how an `unknown` call ended, or reads what its worker answered. The hook has the call's key and the tool's secrets; it makes no calls.
  * Never throws: if the hook fails, the call stays unknown, with the reason.
  *
  * @param session records the artifacts of the answer, and limits its inline size
  */
 export async function askTool(record: CallRecord, session: Session, parts: ReconcileParts): Promise<FoundOutcome> {
-  const found = lookup(uncountedCall(record.call), parts);
+  const { tool, action } = record.call;
+  const isElsewhere = parts.workers?.groupOf({ tool, name: action }) !== undefined;
+  const found = lookup(uncountedCall(record.call), isElsewhere ? withAnyHealth(parts) : parts);
   if (isEnding(found)) return unknown(`\`${record.call.tool}\` cannot be asked now`);
-  const hook = found.found.reconcile;
+  const hook = isElsewhere ? () => parts.workers?.endOf(record) : found.found.reconcile;
   if (hook === undefined) return unknown(`\`${record.call.tool}\` has no reconcile hook; settle the call by hand`);
   const valid = await checkArguments(found, parts);
   if (isEnding(valid)) return unknown("its arguments do not fit the tool's schema any more");
@@ -81,6 +86,11 @@ export async function askTool(record: CallRecord, session: Session, parts: Recon
     found: what,
     outcome: answer === undefined ? undefined : await shapeAnswer(valid, { answer, used }, session, parts),
   };
+}
+
+/** The answer of a worker is there, also if no worker is. */
+function withAnyHealth(parts: ReconcileParts): ReconcileParts {
+  return { ...parts, tools: { ...parts.tools, unavailable: () => undefined } };
 }
 
 function unknown(problem: string | undefined): FoundOutcome {

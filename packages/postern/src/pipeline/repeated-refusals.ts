@@ -6,7 +6,7 @@ import type { Store } from "../store/store.ts";
 export interface RepeatedRefusalsOptions {
   readonly store: Pick<Store, "commit">;
   readonly clock: Clock;
-  readonly policyVersion: string;
+  readonly policy: { readonly version: string };
   readonly log: (problem: string) => void;
 }
 
@@ -90,7 +90,7 @@ export class RepeatedRefusals implements AsyncDisposable {
       traceId,
       tenant: principal.tenant,
       principal,
-      policyVersion: this.#options.policyVersion,
+      policyVersion: this.#options.policy.version,
       outcome: "info",
       data: { calls, code, first_call: first.id, run_id: runId },
     };

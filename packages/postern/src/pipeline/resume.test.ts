@@ -1,9 +1,9 @@
 /** What `resume` holds: who continues a call, and by which verdict. */
 import { describe, expect, it } from "vitest";
 import { remember } from "../../../../test/fakes/granting.ts";
-import { newStore, storeKinds } from "../../../../test/fakes/own-folder.ts";
 import { probe } from "../../../../test/fakes/probe.ts";
 import { asker, boss, runtimeFixture } from "../../../../test/fakes/runtime-fixture.ts";
+import { newStore, storeKinds } from "../../../../test/fakes/story-store.ts";
 
 const mail = { tool: "mail", arguments: { to: "bob" } };
 

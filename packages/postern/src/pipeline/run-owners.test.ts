@@ -11,7 +11,7 @@ const asks = (runId: string, agent = "ann"): Authority => ({
   runId,
   traceId: "0".repeat(32),
 });
-const ownersOf = (store = aLogStore(clock)) => new RunOwners({ store, clock, policyVersion: "p1" });
+const ownersOf = (store = aLogStore(clock)) => new RunOwners({ store, clock, policy: { version: "p1" } });
 
 it("asks the store once for a run", async () => {
   const store = aLogStore(clock);

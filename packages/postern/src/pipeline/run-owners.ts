@@ -15,7 +15,7 @@ import type { Store } from "../store/store.ts";
 export interface RunOwnersOptions {
   readonly store: Pick<Store, "commit" | "documents">;
   readonly clock: Clock;
-  readonly policyVersion: string;
+  readonly policy: { readonly version: string };
 }
 
 interface Owner extends Pick<Principal, "agent" | "user"> {
@@ -72,6 +72,13 @@ export class RunOwners {
     return `day\0${tenant}\0${runOfTheDay(principal, now)}`;
   }
 
+  /** When the run was opened, or its day began: wall clock, milliseconds. Undefined if no call has used it. */
+  async openedAt(tenant: string, runId: string): Promise<number | undefined> {
+    if (isRunOfTheDay(runId)) return Date.parse(runId.replace(/^run_(....)(..)(..)_.*/, "$1-$2-$3"));
+    const known = this.#known.get(tenant)?.get(runId) ?? (await this.#owners.get(`${tenant}/${runId}`));
+    return known?.at;
+  }
+
   async #meet(principal: Principal, runId: string, toOwn: boolean): Promise<boolean> {
     if (isRunOfTheDay(runId)) {
       if (!isRunOfTheDayOf(runId, principal)) return false;
@@ -105,7 +112,7 @@ export class RunOwners {
       traceId: newTraceId(),
       tenant,
       principal,
-      policyVersion: this.#options.policyVersion,
+      policyVersion: this.#options.policy.version,
       outcome: "info",
       data: { run: runId },
     };
@@ -132,9 +139,13 @@ function isSame(owner: Owner, { agent, user }: Principal): boolean {
 
 function ownerFrom(body: Json): Owner {
   if (!isJsonObject(body)) return unreadableOwner;
-  const { agent, user, operator } = body;
+  const { agent, user, operator, at } = body;
   if (typeof agent !== "string") return unreadableOwner;
-  return { agent, ...(typeof user === "string" && { user }), isOperators: operator === true };
+  return {
+    ...{ agent, isOperators: operator === true },
+    ...(typeof user === "string" && { user }),
+    ...(typeof at === "number" && { at }),
+  };
 }
 
 function ownerToJson({ agent, user, isOperators, at = 0 }: Owner): Json {

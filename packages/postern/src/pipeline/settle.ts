@@ -89,6 +89,8 @@ async function conclude(call: ClaimedCall, ran: Ran<unknown>, caller: Caller, pa
       const end = settleInterrupted(call, "timed_out", `\`${call.tool}\` timed out.`);
       return { ...end, outcome: { ...end.outcome, timedOut: true } };
     }
+    case "stopped":
+      return settleInterrupted(call, "timed_out", `\`${call.tool}\` was still running when Postern stopped.`);
     case "cancelled":
       return settleInterrupted(call, "cancelled", `The caller cancelled \`${call.tool}\` while it ran.`);
   }

@@ -40,7 +40,8 @@ export async function settleUnknown(
   const outcome = deepFrozen(request.outcome ?? outcomeFor(record, request));
   const states = { succeeded: "ok", failed: "failed", retry: "unknown" } as const;
   const { key, fence, image } = record;
-  const end: RowEnd = { state: states[settledAs], outcome, retryable: settledAs === "retry", endedAt: at, image };
+  const retryable = settledAs === "retry";
+  const end: RowEnd = { state: states[settledAs], outcome, retryable, endedAt: at, endUnseen: true, image };
   const as: EndName = "settled";
   const event = {
     moment: "ended",

@@ -52,11 +52,12 @@ const open = (
   shelf: Shelf,
   more: Partial<ControlsOptions> = {},
   clock = new FakeClock(),
-): ReturnType<typeof openControls> => openControls({ store: shelf.asStore(), clock, policyVersion: "p1", ...more });
+): ReturnType<typeof openControls> =>
+  openControls({ store: shelf.asStore(), clock, policy: { version: "p1" }, ...more });
 
 describe("the controls", () => {
   it("begin with everything on and the configured level", async () => {
-    expect((await open(new Shelf(), { autonomy: "A2" })).state).toEqual({
+    expect((await open(new Shelf(), { autonomy: () => "A2" })).state).toEqual({
       paused: false,
       autonomy: "A2",
       offTools: [],
@@ -68,7 +69,7 @@ describe("the controls", () => {
   it("change at once, survive a restart, and say who did it when and why", async () => {
     const shelf = new Shelf();
     const clock = new FakeClock();
-    const controls = await open(shelf, { autonomy: "A2" }, clock);
+    const controls = await open(shelf, { autonomy: () => "A2" }, clock);
     await controls.pause(actor("ada"), "an incident");
     await clock.advance(1_000);
     await controls.setTool("mail", false, actor("bob"));
@@ -80,7 +81,7 @@ describe("the controls", () => {
       offTools: ["mail"],
       offServers: ["github"],
     });
-    const again = await open(shelf, { autonomy: "A2" }, clock);
+    const again = await open(shelf, { autonomy: () => "A2" }, clock);
     expect(again.state).toEqual(controls.state);
     expect(await again.history()).toEqual([
       { at: clock.now(), by: "bob", via: "session:bob", change: "server_off", value: "github" },
@@ -129,11 +130,13 @@ describe("the controls", () => {
   it("keep an operator's level over the configured one and log that", async () => {
     const shelf = new Shelf();
     const told: string[] = [];
-    const first = await open(shelf, { autonomy: "A2" });
+    const first = await open(shelf, { autonomy: () => "A2" });
     await first.setTool("mail", false, actor("ada"));
-    expect((await open(shelf, { autonomy: "A1" })).state.autonomy).toBe("A1");
+    expect((await open(shelf, { autonomy: () => "A1" })).state.autonomy).toBe("A1");
     await first.setAutonomy("A3", actor("ada"));
-    expect((await open(shelf, { autonomy: "A1", log: (message) => told.push(message) })).state.autonomy).toBe("A3");
+    expect((await open(shelf, { autonomy: () => "A1", log: (message) => told.push(message) })).state.autonomy).toBe(
+      "A3",
+    );
     expect(told).toEqual(["The configuration asks for autonomy A1; an operator set A3, which holds."]);
   });
 
@@ -209,7 +212,7 @@ describe("the controls", () => {
     });
     await expect(controls.setTool("", false, actor("ada"))).rejects.toMatchObject(invalid);
     await expect(controls.pause(actor(""))).rejects.toMatchObject(invalid);
-    await expect(open(new Shelf(), { autonomy: "A7" as Autonomy })).rejects.toMatchObject(invalid);
+    await expect(open(new Shelf(), { autonomy: () => "A7" as Autonomy })).rejects.toMatchObject(invalid);
   });
 
   it.each([

@@ -29,11 +29,13 @@ export interface ControlsOptions {
   readonly store: Store;
   readonly clock: Clock;
   /** Part of the event of each change. */
-  readonly policyVersion: string;
-  /** From the configuration. It holds until an operator sets a level, which then outlives restarts. */
-  readonly autonomy?: Autonomy;
+  readonly policy: { readonly version: string };
+  /** The level of the configuration now. It holds until an operator sets a level, which then outlives restarts. */
+  readonly autonomy?: () => Autonomy | undefined;
   /** Receives a message when the configured level is not the one that holds. */
   readonly log?: (message: string) => void;
+  /** Another process of the store used a switch. */
+  readonly changedElsewhere?: () => void;
 }
 
 const stateId = "state";
@@ -45,9 +47,12 @@ const stateId = "state";
  * @throws RuntimeFault `request_invalid` for an unknown configured level, `internal` for an unknown document
  */
 export async function openControls(options: ControlsOptions): Promise<Controls> {
-  const { store, autonomy, log } = options;
+  const { store, log, changedElsewhere = () => {} } = options;
+  const autonomy = options.autonomy?.();
   if (autonomy !== undefined) checkAutonomy(autonomy);
-  const saved = new LiveCollection({ store, kind: "controls", read: controlsFrom, write: controlsToJson });
+  const saved = new LiveCollection({
+    ...{ store, kind: "controls", read: controlsFrom, write: controlsToJson, changedElsewhere },
+  });
   await saved.readAll();
   const level = saved.at(stateId)?.state.autonomy;
   if (level !== undefined && autonomy !== undefined && level !== autonomy)
@@ -69,7 +74,9 @@ class DurableControls implements Controls {
   readonly #saved: LiveCollection<SavedControls>;
   readonly #history: Collection<ControlChange>;
   /** The saved state with the configured level. */
-  #effective: { readonly saved: ControlState; readonly state: ControlState } | undefined;
+  #effective:
+    | { readonly saved: ControlState; readonly configured: Autonomy | undefined; readonly state: ControlState }
+    | undefined;
 
   constructor(options: ControlsOptions, saved: LiveCollection<SavedControls>) {
     this.#options = options;
@@ -79,9 +86,10 @@ class DurableControls implements Controls {
 
   get state(): ControlState {
     const { state: saved } = this.#saved.at(stateId) ?? noControls;
-    if (this.#effective?.saved === saved) return this.#effective.state;
-    const state = deepFrozen({ ...structuredClone(saved), autonomy: saved.autonomy ?? this.#options.autonomy });
-    this.#effective = { saved, state };
+    const configured = this.#options.autonomy?.();
+    if (this.#effective?.saved === saved && this.#effective.configured === configured) return this.#effective.state;
+    const state = deepFrozen({ ...structuredClone(saved), autonomy: saved.autonomy ?? configured });
+    this.#effective = { saved, configured, state };
     return state;
   }
 
@@ -145,7 +153,7 @@ class DurableControls implements Controls {
   ): Promise<ControlState> {
     checkActorFields(actor, "request_invalid");
     if (reason !== undefined) checkMember("reason", reason, "a text", "request_invalid");
-    const { clock, policyVersion } = this.#options;
+    const { clock, policy } = this.#options;
     const { by, via } = actor;
     await this.#saved.change(stateId, async (saved = noControls) => {
       const state = next(saved.state);
@@ -157,7 +165,17 @@ class DurableControls implements Controls {
       return {
         item: { version: saved.version + 1, state: withPausedBy(state, entry), change: entry },
         event: {
-          ...{ moment: "noted", at, by, via, summary, policyVersion, data, outcome: "success", tenant: "default" },
+          ...{
+            moment: "noted",
+            at,
+            by,
+            via,
+            summary,
+            policyVersion: policy.version,
+            data,
+            outcome: "success",
+            tenant: "default",
+          },
           type: `operator.action.${change.split("_")[0]}`,
           traceId: newTraceId(),
         },

@@ -71,6 +71,8 @@ export type OwnArtifactStore = Pick<ArtifactStore, "put" | "open" | "pin" | "unp
 
 /** A store of Postern, which can also share artifacts and remove unneeded ones. */
 export interface SharedArtifactStore extends ArtifactStore {
+  /** Bytes of all artifacts. Undefined until they were counted, and in a store that does not count them. */
+  readonly totalBytes?: number | undefined;
   /**
    * Lets one more principal of the same tenant use it.
    *

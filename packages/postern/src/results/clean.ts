@@ -1,4 +1,4 @@
-import { type ContentBlock, type Json, textOf } from "@postern/core";
+import { type ContentBlock, isJsonObject, type Json, type JsonObject, textOf } from "@postern/core";
 import type { Redactor, TextSpan } from "../secrets/secret-store.ts";
 import type { LargeJson } from "./large-json.ts";
 import type { RawResult, ReadOn } from "./raw-result.ts";
@@ -9,6 +9,7 @@ export interface CleanResult {
   readonly content: readonly ContentBlock[];
   readonly text: string;
   readonly structured: CleanJson | undefined;
+  readonly meta?: JsonObject;
   readonly brief?: { readonly text: string; readonly structured: CleanJson };
   readonly readOn?: ReadOn;
 }
@@ -22,10 +23,13 @@ export interface CleanJson {
 export function cleanResult(raw: RawResult, redactor: Redactor): CleanResult {
   const content = maskedAcross(raw.content, redactor).map((block) => cleanBlock(block, redactor));
   const structured = raw.structured === undefined ? undefined : cleanJson(raw.structured, redactor);
-  if (raw.large !== undefined) return { content, text: textOf(content), structured: cleanLarge(raw.large, redactor) };
+  const meta = cleanMeta(raw.meta, redactor);
+  if (raw.large !== undefined)
+    return { content, text: textOf(content), structured: cleanLarge(raw.large, redactor), ...meta };
   const { brief, readOn } = raw;
   return {
     ...{ content, text: textOf(content), structured },
+    ...meta,
     ...cleanBrief(brief, redactor),
     ...(readOn !== undefined && { readOn }),
   };
@@ -110,6 +114,12 @@ function masked(text: string, spans: readonly TextSpan[]): string {
 
 function cleanLarge(large: LargeJson, redactor: Redactor): CleanJson {
   return redactor.redact(large.text) === large.text ? large : cleanJson(large.value, redactor);
+}
+
+/** Left out when only masking it whole is possible. */
+function cleanMeta(meta: JsonObject | undefined, redactor: Redactor): Pick<CleanResult, "meta"> {
+  const clean = meta && cleanJson(meta, redactor).value;
+  return isJsonObject(clean) ? { meta: clean } : {};
 }
 
 function cleanBrief(brief: RawResult["brief"], redactor: Redactor): Pick<CleanResult, "brief"> {

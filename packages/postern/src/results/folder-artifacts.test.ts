@@ -49,6 +49,20 @@ describe("artifacts in a folder", () => {
     expect((await stat(pathOf(folder, digest))).mode & 0o777).toBe(0o600);
   });
 
+  it("knows the bytes of all artifacts from the first sweep on", async () => {
+    const folder = await newFolder();
+    await (await open(folder)).put(Buffer.from("12345"), "text/plain", anna);
+    const store = await open(folder);
+    expect(store.totalBytes).toBeUndefined();
+    const { digest } = await store.put(Buffer.from("123"), "text/plain", anna);
+    expect(await store.sweep(noneNeeded)).toBe(1); // the other one is held
+    expect(store.totalBytes).toBe(3);
+    await store.put(Buffer.from("1234567"), "text/plain", anna);
+    await store.put(Buffer.from("123"), "text/plain", anna);
+    expect(store.totalBytes).toBe(10);
+    await store.unpin(digest);
+  });
+
   it("writes equal bytes once", async () => {
     const folder = await newFolder();
     const store = await open(folder);

@@ -1,7 +1,8 @@
-import { createHash } from "node:crypto";
-import { open, readdir, readFile, rm, stat } from "node:fs/promises";
+import { createHash, randomUUID } from "node:crypto";
+import type { Stats } from "node:fs";
+import { open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Clock, Principal } from "@postern/core";
+import { type Clock, defined, type Principal } from "@postern/core";
 import { codeOf, Locks } from "@postern/core/system";
 import { makeFolder, placeDraft, writeDraft, writeWhole } from "../system/whole-file.ts";
 import type { ArtifactMeta, ArtifactStream, ByteRange, FindNeeded, SharedArtifactStore } from "./artifact-store.ts";
@@ -9,59 +10,93 @@ import { checkDigest, checkJudge, checkNeeded, checkPut, checkPutStream, checkUs
 import { ArtifactHolds } from "./holds.ts";
 import type { Judgement } from "./judgement.ts";
 import { isDigest, judged, mayRead, metaFor, type Release, releasedTo, shared, unavailable } from "./releases.ts";
+import { checkUnshared, identify, type SharedFolderOptions, usable, usualHoldMs } from "./shared-folder.ts";
+import { SharedSidecars } from "./shared-sidecars.ts";
+import { artifactFile, FileSidecars, type NextSidecar, type Sidecar, type Sidecars } from "./sidecars.ts";
 import { collectSoon, digestOf, pieceBytes } from "./streams.ts";
 
 export interface FolderArtifactsOptions {
-  /** Used by one process at a time, like the data folder that contains it. */
+  /** Used by one process at a time, like the data folder that contains it, unless it is `shared`. */
   readonly folder: string;
   readonly clock: Clock;
   /** How long an artifact stays at least, in milliseconds. */
   readonly retentionMs: number;
-}
-
-/** The file beside the bytes. It is written last and removed first, so bytes without it do not count. */
-interface Sidecar {
-  readonly bytes: number;
-  /** ISO 8601: when the bytes were last put. */
-  readonly storedAt: string;
-  readonly releases: readonly Release[];
+  /** The store of all processes that may use the folder; `clock` has its time. */
+  readonly shared?: SharedFolderOptions | undefined;
 }
 
 /**
- * Artifacts in a folder: bytes at `ab/cdef…` by their SHA-256, beside them a `.json` with size, time and releases.
+ * Artifacts in a folder: bytes at `ab/cdef…` by their SHA-256, with a sidecar that has size, time and releases.
  * The reason to keep one is not stored here: sessions pin them while the process lives, rows need the others.
+ *
+ * @throws RuntimeFault `config_invalid`, `disk_full`
  */
-export async function openFolderArtifacts(options: FolderArtifactsOptions): Promise<SharedArtifactStore> {
-  const temporary = join(options.folder, "tmp");
-  await rm(temporary, { recursive: true, force: true });
-  await makeFolder(temporary);
-  return new FolderArtifacts(options, temporary);
+export async function openFolderArtifacts(options: FolderArtifactsOptions): Promise<FolderArtifacts> {
+  const { folder, clock, shared } = options;
+  const temporary = join(folder, "tmp");
+  const files = new FileSidecars(folder, temporary);
+  await usable(folder, async () => {
+    if (shared === undefined) {
+      await checkUnshared(folder);
+      await rm(temporary, { recursive: true, force: true });
+    }
+    await makeFolder(temporary);
+  });
+  if (shared === undefined) return new FolderArtifacts(options, { temporary, sidecars: files });
+  const folderId = await usable(folder, () => identify({ ...shared, folder, clock }));
+  const { store, holdMs = usualHoldMs } = shared;
+  const sidecars = new SharedSidecars({ store, folderId, earlier: files, clock, holdMs });
+  return new FolderArtifacts(options, { temporary, sidecars, shared: { folderId, holdMs } });
 }
 
 /** How many artifacts one query asks about. */
 const sweptAtOnce = 256;
+/** How old a file without a sidecar must be before it is removed: a day with the usual hold. */
+const strayHolds = 12;
 
-class FolderArtifacts implements SharedArtifactStore {
+interface FoundFile {
+  readonly digest: string;
+  readonly file: string;
+}
+
+interface FolderParts {
+  readonly temporary: string;
+  readonly sidecars: Sidecars;
+  readonly shared?: { readonly folderId: string; readonly holdMs: number };
+}
+
+export class FolderArtifacts implements SharedArtifactStore {
   readonly #folder: string;
-  readonly #temporary: string;
+  readonly #parts: FolderParts;
   readonly #clock: Clock;
   readonly #retentionMs: number;
   readonly #holds: ArtifactHolds;
   /** One at a time reads, changes and writes a sidecar. */
   readonly #changes = new Locks();
+  /** Counted anew by each sweep. */
+  #totalBytes: number | undefined;
 
-  constructor({ folder, clock, retentionMs }: FolderArtifactsOptions, temporary: string) {
+  constructor({ folder, clock, retentionMs }: FolderArtifactsOptions, parts: FolderParts) {
     this.#folder = folder;
-    this.#temporary = temporary;
+    this.#parts = parts;
     this.#clock = clock;
     this.#retentionMs = retentionMs;
     this.#holds = new ArtifactHolds(clock);
   }
 
+  get totalBytes(): number | undefined {
+    return this.#totalBytes;
+  }
+
+  /** Present if other processes may use the folder. */
+  get shared(): FolderParts["shared"] {
+    return this.#parts.shared;
+  }
+
   async put(bytes: Uint8Array, mediaType: string, owner: Principal, judgement?: Judgement): Promise<ArtifactMeta> {
     checkPut(bytes, mediaType, owner);
     const digest = await digestOf(bytes);
-    const write = (path: string): Promise<void> => writeWhole(path, bytes, this.#temporary);
+    const write = (path: string): Promise<void> => writeWhole(path, bytes, this.#parts.temporary);
     return this.#keep({ digest, mediaType, bytes: bytes.length }, { owner, judgement }, write);
   }
 
@@ -74,7 +109,7 @@ class FolderArtifacts implements SharedArtifactStore {
     checkPutStream(chunks, mediaType, owner);
     const hash = createHash("sha256");
     let bytes = 0;
-    const draft = await writeDraft(chunks, this.#temporary, (chunk) => {
+    const draft = await writeDraft(chunks, this.#parts.temporary, (chunk) => {
       hash.update(chunk);
       bytes += chunk.length;
     });
@@ -93,25 +128,33 @@ class FolderArtifacts implements SharedArtifactStore {
     write: (path: string) => Promise<void>,
   ): Promise<ArtifactMeta> {
     const { digest, bytes, mediaType } = meta;
+    let placed: Pick<Sidecar, "file"> | undefined;
+    let used: Pick<Sidecar, "file"> | undefined;
     this.#holds.pin(digest);
     try {
-      await this.#changes.with([digest], async () => {
-        const path = this.#path(digest);
-        const found = await this.#sidecar(digest);
-        const isWhole = found !== undefined && (await sizeOf(path)) === bytes;
-        if (!isWhole) {
-          await makeFolder(dirname(path));
-          await write(path);
-        }
+      await this.#change(digest, async (found) => {
+        const isWhole = found !== undefined && (await sizeOf(this.#path(digest, found.file))) === bytes;
+        if (!isWhole) placed ??= await this.#place(digest, bytes, write);
+        used = isWhole ? found : placed;
         const releases = releasedTo(found?.releases ?? [], owner, { mediaType, ...(judgement && { judgement }) });
         const storedAt = new Date(this.#clock.now()).toISOString();
-        await this.#write(digest, { bytes, storedAt, releases });
+        return { ...found, bytes, storedAt, releases, ...defined({ file: used?.file }) };
       });
+      if (placed?.file !== used?.file) await this.#removeBytes(digest, placed?.file); // another process was faster
     } catch (error) {
       this.#holds.unpin(digest);
       throw error;
     }
     return meta;
+  }
+
+  async #place(digest: string, bytes: number, write: (path: string) => Promise<void>): Promise<Pick<Sidecar, "file">> {
+    const file = this.#parts.sidecars.newFile(digest);
+    const path = this.#path(digest, file);
+    await makeFolder(dirname(path));
+    await write(path);
+    if (this.#totalBytes !== undefined) this.#totalBytes += bytes;
+    return defined({ file });
   }
 
   async mayUse(digest: string, principal: Principal): Promise<boolean> {
@@ -125,18 +168,23 @@ class FolderArtifacts implements SharedArtifactStore {
   }
 
   async meta(digest: string, principal: Principal): Promise<ArtifactMeta> {
+    return (await this.#found(digest, principal)).meta;
+  }
+
+  async #found(digest: string, principal: Principal): Promise<{ readonly meta: ArtifactMeta; readonly path: string }> {
     checkUse(digest, principal);
     const found = await this.#used(digest);
     if (found === undefined) throw unavailable(digest);
-    return metaFor({ digest, bytes: found.bytes }, found.releases, principal);
+    const meta = metaFor({ digest, bytes: found.bytes }, found.releases, principal);
+    return { meta, path: this.#path(digest, found.file) };
   }
 
   async open(
     digest: string,
     principal: Principal,
   ): Promise<{ readonly meta: ArtifactMeta; readonly bytes: Uint8Array }> {
-    const meta = await this.meta(digest, principal);
-    const bytes = await readFile(this.#path(digest)).catch((error: unknown) => {
+    const { meta, path } = await this.#found(digest, principal);
+    const bytes = await readFile(path).catch((error: unknown) => {
       throw unavailable(digest, error);
     });
     if ((await digestOf(bytes)) !== digest) {
@@ -146,15 +194,15 @@ class FolderArtifacts implements SharedArtifactStore {
   }
 
   async openStream(digest: string, principal: Principal, range: ByteRange = {}): Promise<ArtifactStream> {
-    const meta = await this.meta(digest, principal);
-    if ((await sizeOf(this.#path(digest))) !== meta.bytes) throw unavailable(digest, damaged());
-    return { meta, chunks: readInPieces(this.#path(digest), meta, range) };
+    const { meta, path } = await this.#found(digest, principal);
+    if ((await sizeOf(path)) !== meta.bytes) throw unavailable(digest, damaged());
+    return { meta, chunks: readInPieces(path, meta, range) };
   }
 
   async pin(digest: string): Promise<void> {
     checkDigest(digest);
     return this.#changes.with([digest], async () => {
-      if ((await this.#sidecar(digest)) === undefined) throw unavailable(digest);
+      if ((await this.#parts.sidecars.hold(digest)) === undefined) throw unavailable(digest);
       this.#holds.pin(digest);
     });
   }
@@ -164,61 +212,112 @@ class FolderArtifacts implements SharedArtifactStore {
     this.#holds.unpin(digest);
   }
 
+  /** Holds again, against the sweeps of other processes, what is pinned. */
+  async holdPinned(): Promise<void> {
+    for (const digest of this.#holds.pinned) await this.#parts.sidecars.hold(digest);
+  }
+
   async release(digest: string, principal: Principal): Promise<void> {
     checkUse(digest, principal);
-    return this.#change(digest, (releases) => shared(digest, releases, principal));
+    return this.#changeReleases(digest, (releases) => shared(digest, releases, principal));
   }
 
   async judge(digest: string, principal: Principal, judgement: Judgement): Promise<void> {
     checkJudge(digest, principal, judgement);
-    return this.#change(digest, (releases) => judged(digest, releases, { principal, judgement }));
+    return this.#changeReleases(digest, (releases) => judged(digest, releases, { principal, judgement }));
   }
 
-  #change(digest: string, change: (releases: readonly Release[]) => readonly Release[]): Promise<void> {
-    return this.#changes.with([digest], async () => {
-      const found = await this.#sidecar(digest);
+  #changeReleases(digest: string, change: (releases: readonly Release[]) => readonly Release[]): Promise<void> {
+    return this.#change(digest, (found) => {
       if (found === undefined) throw unavailable(digest);
-      await this.#write(digest, { ...found, releases: change(found.releases) });
+      return { ...found, releases: change(found.releases) };
     });
+  }
+
+  #change(digest: string, next: NextSidecar): Promise<void> {
+    return this.#changes.with([digest], () => this.#parts.sidecars.change(digest, next));
   }
 
   async sweep(needed: FindNeeded): Promise<number> {
     checkNeeded(needed);
-    const loose: string[] = [];
-    for await (const digest of this.#digests()) if (await this.#isLoose(digest)) loose.push(digest);
+    const strayUntil = await this.#sweepDrafts();
+    const loose: FoundFile[] = [];
+    let total = 0;
+    for await (const one of this.#files()) {
+      const found = await fileState(this.#path(one.digest, one.file));
+      total += found?.size ?? 0;
+      if (found !== undefined && (await this.#isLoose(one, found.mtimeMs < strayUntil))) loose.push(one);
+    }
+    this.#totalBytes = total;
     let removed = 0;
     for (let i = 0; i < loose.length; i += sweptAtOnce) {
-      const digests = loose.slice(i, i + sweptAtOnce);
-      const kept = await needed(digests);
-      for (const digest of digests) if (!kept.has(digest) && (await this.#removeLoose(digest))) removed += 1;
+      const files = loose.slice(i, i + sweptAtOnce);
+      const kept = await needed(files.map(({ digest }) => digest));
+      for (const one of files) if (!kept.has(one.digest) && (await this.#removeLoose(one))) removed += 1;
     }
     this.#holds.forgetOld();
     return removed;
   }
 
-  async *#digests(): AsyncGenerator<string, void> {
-    for (const entry of await readdir(this.#folder, { withFileTypes: true })) {
-      if (!entry.isDirectory()) continue;
-      for (const rest of await readdir(join(this.#folder, entry.name)))
-        if (isDigest(entry.name + rest)) yield entry.name + rest;
+  /**
+   * Files without a sidecar that were written earlier are from a crash. Several processes compare only times of the
+   * folder's own clock.
+   */
+  async #sweepDrafts(): Promise<number> {
+    const { shared, temporary } = this.#parts;
+    if (shared === undefined) return Number.POSITIVE_INFINITY;
+    const probe = join(temporary, randomUUID());
+    await writeFile(probe, "", { mode: 0o600 });
+    const until = (await stat(probe)).mtimeMs - strayHolds * shared.holdMs;
+    await rm(probe, { force: true });
+    for (const name of await readdir(temporary)) {
+      const draft = join(temporary, name);
+      if (((await fileState(draft))?.mtimeMs ?? until) < until) await rm(draft, { force: true });
+    }
+    return until;
+  }
+
+  async *#files(): AsyncGenerator<FoundFile, void> {
+    for (const { name: first } of await readdir(this.#folder, { withFileTypes: true })) {
+      if (!/^[0-9a-f]{2}$/.test(first)) continue;
+      for (const file of await readdir(join(this.#folder, first))) {
+        const [, rest] = artifactFile.exec(file) ?? [];
+        if (rest !== undefined) yield { digest: first + rest, file };
+      }
     }
   }
 
-  /** Checks again, because it may have been put or used since the rows were asked. */
-  #removeLoose(digest: string): Promise<boolean> {
+  /** Decides again, because it may have been put or used since the rows were asked. */
+  async #removeLoose({ digest, file }: FoundFile): Promise<boolean> {
     return this.#changes.with([digest], async () => {
-      if (!(await this.#isLoose(digest))) return false;
-      await rm(`${this.#path(digest)}.json`, { force: true });
-      await rm(this.#path(digest), { force: true });
-      return true;
+      let isRemoved = false;
+      await this.#parts.sidecars.change(digest, (found) => {
+        const isStray = found === undefined || nameOf(digest, found) !== file;
+        isRemoved = isStray || this.#isOver(digest, found);
+        return isRemoved && !isStray ? "removed" : undefined;
+      });
+      if (isRemoved) await this.#removeBytes(digest, file);
+      return isRemoved;
     });
   }
 
-  /** Bytes without a sidecar were left by a crash between the two writes. Nothing refers to them. */
-  async #isLoose(digest: string): Promise<boolean> {
-    const found = await this.#sidecar(digest).catch(() => "unreadable" as const);
+  async #removeBytes(digest: string, file: string | undefined): Promise<void> {
+    const path = this.#path(digest, file);
+    const bytes = (await sizeOf(path)) ?? 0;
+    await rm(path, { force: true });
+    if (this.#totalBytes !== undefined) this.#totalBytes -= bytes;
+  }
+
+  async #isLoose({ digest, file }: FoundFile, mayBeStray: boolean): Promise<boolean> {
+    const found = await this.#parts.sidecars.get(digest).catch(() => "unreadable" as const);
     if (found === "unreadable" || this.#holds.has(digest)) return false; // its owner is unknown, so it stays
-    return found === undefined || Date.parse(found.storedAt) + this.#retentionMs <= this.#clock.now();
+    if (found === undefined || nameOf(digest, found) !== file) return mayBeStray;
+    return this.#isOver(digest, found);
+  }
+
+  #isOver(digest: string, { storedAt, heldUntil = 0 }: Sidecar): boolean {
+    const now = this.#clock.now();
+    return !this.#holds.has(digest) && Date.parse(storedAt) + this.#retentionMs <= now && heldUntil <= now;
   }
 
   /** Marks it as used before it is read. A sweep that has begun is waited for; a later one sees the mark. */
@@ -226,32 +325,25 @@ class FolderArtifacts implements SharedArtifactStore {
     if (!isDigest(digest)) return undefined;
     this.#holds.use(digest);
     await this.#changes.over(digest);
-    return this.#sidecar(digest);
+    return this.#parts.sidecars.hold(digest);
   }
 
-  async #sidecar(digest: string): Promise<Sidecar | undefined> {
-    if (!isDigest(digest)) return undefined;
-    try {
-      // Only `#write` writes this file in the data folder.
-      return JSON.parse(await readFile(`${this.#path(digest)}.json`, "utf8")) as Sidecar;
-    } catch (error) {
-      if (codeOf(error) === "ENOENT") return undefined;
-      throw unavailable(digest, error);
-    }
-  }
-
-  #write(digest: string, sidecar: Sidecar): Promise<void> {
-    return writeWhole(`${this.#path(digest)}.json`, JSON.stringify(sidecar), this.#temporary);
-  }
-
-  #path(digest: string): string {
-    return join(this.#folder, digest.slice(0, 2), digest.slice(2));
+  #path(digest: string, file = digest.slice(2)): string {
+    return join(this.#folder, digest.slice(0, 2), file);
   }
 }
 
+function nameOf(digest: string, { file = digest.slice(2) }: Sidecar): string {
+  return file;
+}
+
 async function sizeOf(path: string): Promise<number | undefined> {
+  return (await fileState(path))?.size;
+}
+
+async function fileState(path: string): Promise<Stats | undefined> {
   try {
-    return (await stat(path)).size;
+    return await stat(path);
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined;
     throw error;

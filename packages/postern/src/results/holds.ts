@@ -28,6 +28,10 @@ export class ArtifactHolds {
     else this.#pins.delete(digest);
   }
 
+  get pinned(): readonly string[] {
+    return [...this.#pins.keys()];
+  }
+
   use(digest: string): void {
     this.#used.set(digest, this.#clock.monotonic());
   }

@@ -3,6 +3,7 @@ import {
   type Cut,
   isJsonObject,
   type Json,
+  type JsonObject,
   type MediaBlock,
   type Principal,
   type ResultFile,
@@ -36,6 +37,7 @@ export interface ShapedAnswer {
   readonly content: readonly ContentBlock[];
   readonly text: string;
   readonly structured?: Json;
+  readonly meta?: JsonObject;
   readonly artifact?: string;
   readonly cut?: Cut;
   readonly files?: readonly ResultFile[];

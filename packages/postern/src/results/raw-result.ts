@@ -7,6 +7,8 @@ export interface RawResult {
   readonly structured?: Json;
   /** The structured content of a large answer; `structured` is undefined then. */
   readonly large?: LargeJson;
+  /** MCP's `_meta` of the result. */
+  readonly meta?: JsonObject;
   /** The one block of content is the JSON text of `structured`, as `JSON.stringify` writes it. */
   readonly isJsonText?: true;
   readonly isError: boolean;

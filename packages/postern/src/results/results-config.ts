@@ -3,6 +3,13 @@ import { z } from "zod";
 import { answerBytesRange } from "./raw-result.ts";
 
 export const resultsSchema = z.strictObject({
+  folder: z
+    .string()
+    .min(1)
+    .exactOptional()
+    .describe(
+      "Folder of artifacts that several gateways on one PostgreSQL store share, relative to this file. Default: `artifacts` in the data folder.",
+    ),
   retention_days: z
     .int()
     .min(0)

@@ -32,11 +32,12 @@ export function shape(raw: RawResult, order: ShapeOrder, parts: ShapeParts): Too
   try {
     const [only] = raw.content;
     if (isLongResult(raw)) return longOutcome({ raw, order, parts });
-    if (isPlainText(only) && raw.content.length === 1 && raw.structured === undefined) {
+    const isBare = raw.meta === undefined;
+    if (isBare && isPlainText(only) && raw.content.length === 1 && raw.structured === undefined) {
       const text = cleanText(only.text, redactor);
       if (artifacts === undefined || fitsReadable(text, limitBytes)) return textOutcome(callId, raw, text);
     }
-    if (isPlainText(only) && raw.isJsonText === true && isClean(only.text, redactor)) {
+    if (isBare && isPlainText(only) && raw.isJsonText === true && isClean(only.text, redactor)) {
       if (artifacts === undefined || fitsReadable(only.text, limitBytes))
         return jsonTextOutcome(callId, raw, only.text);
     }
@@ -56,13 +57,14 @@ interface ShapeTask {
 function shaped(task: ShapeTask, result: CleanResult): ToolOutcome | Promise<ToolOutcome> {
   const { raw, order, parts } = task;
   const artifacts = storeIn(parts);
-  const { content, text, structured } = result;
+  const { content, text, structured, meta } = result;
+  const notKept = meta && { meta };
   if (artifacts === undefined || raw.brief === "whole" || isSmall(result, order)) {
     const value = structured && { structured: structured.value };
-    return outcome(order.callId, failureOf(raw, text), { content, text, ...value });
+    return outcome(order.callId, failureOf(raw, text), { content, text, ...value, ...notKept });
   }
   return keepAsArtifacts(result, order, artifacts).then(
-    (kept) => outcome(order.callId, failureOf(raw, text), kept),
+    (kept) => outcome(order.callId, failureOf(raw, text), { ...kept, ...notKept }),
     (error: unknown) => unkeptResult(task, error, text),
   );
 }

@@ -1,7 +1,8 @@
 import { type Clock, messageOf } from "@postern/core";
 
 export interface SweeperOptions {
-  readonly sweep: () => Promise<unknown>;
+  /** A long sweep stops at its next turn when `stop` is aborted. */
+  readonly sweep: (stop: AbortSignal) => Promise<unknown>;
   /** What is swept, for the log. */
   readonly what: string;
   readonly clock: Clock;
@@ -9,10 +10,13 @@ export interface SweeperOptions {
 }
 
 const everyMs = 3_600_000;
+/** For so long a sweep goes on when it is closed. */
+const patienceMs = 5_000;
 
-/** Sweeps at the start and every hour. Closing waits for a running sweep. */
+/** Sweeps at the start and every hour. Closing waits for a running sweep, and after 5 seconds asks it to stop. */
 export class Sweeper implements AsyncDisposable {
   readonly #options: SweeperOptions;
+  readonly #stop = new AbortController();
   #closed = false;
   #cancel = (): void => {};
   #sweeping: Promise<void>;
@@ -25,7 +29,7 @@ export class Sweeper implements AsyncDisposable {
   async #sweep(): Promise<void> {
     const { sweep, what, clock, log } = this.#options;
     try {
-      await sweep();
+      await sweep(this.#stop.signal);
     } catch (error) {
       log(`${what} that are not needed could not be swept: ${messageOf(error)}. It is tried again in an hour.`);
     }
@@ -42,6 +46,8 @@ export class Sweeper implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
     this.#cancel();
+    const cancel = this.#options.clock.in(patienceMs, () => this.#stop.abort());
     await this.#sweeping;
+    cancel();
   }
 }

@@ -124,6 +124,7 @@ const governed = { category: "governance" } as const;
 const categories: Readonly<Record<RefusalCode, ErrorCategory>> = {
   budget_exhausted: "governance",
   session_closed: "governance",
+  draining: "governance",
   run_foreign: "governance",
   paused: "governance",
   tool_unknown: "tool",

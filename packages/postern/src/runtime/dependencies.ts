@@ -1,6 +1,6 @@
 /** The parts that the gates need: tools, policy, ledger, artifacts, accounts, approvals, secrets. */
 
-import { type CallRecord, defined, type JsonObject } from "@postern/core";
+import type { CallRecord, JsonObject } from "@postern/core";
 import { openApprovals } from "../approvals/open-approvals.ts";
 import type { SkillsContext } from "../builtin/skills/library.ts";
 import { openSkills } from "../builtin/skills/open-skills.ts";
@@ -16,12 +16,8 @@ import { Ledger } from "../pipeline/ledger.ts";
 import { RepeatedRefusals } from "../pipeline/repeated-refusals.ts";
 import { RunOwners } from "../pipeline/run-owners.ts";
 import type { Controls } from "../policy/controls.ts";
-import { createPolicy } from "../policy/decide.ts";
+import { CurrentPolicy, openPolicySet } from "../policy/current-policy.ts";
 import { openControls } from "../policy/durable-controls.ts";
-import { openGuardrails } from "../policy/guardrails/guardrails.ts";
-import { ownPolicy } from "../policy/own-policy.ts";
-import type { Policy } from "../policy/policy.ts";
-import { withThreshold } from "../policy/risk/threshold.ts";
 import { openArtifacts } from "../results/open-artifacts.ts";
 import { completeStore, noArtifacts } from "../results/own-artifacts.ts";
 import { environmentSecrets } from "../secrets/backend.ts";
@@ -50,16 +46,15 @@ export async function openDependencies(
   closing: AsyncDisposableStack,
 ): Promise<RuntimeDependencies> {
   const { store, clock, log } = base;
-  const policy = policyOf(options);
-  const keep = { store, clock, policyVersion: policy.version };
-  const guardrails = await openGuardrails(options.guardrails ?? []);
-  const { autonomy } = options;
-  const controls = await openControls({ ...keep, ...defined({ autonomy }), log });
+  const policy = new CurrentPolicy(await openPolicySet(options, options.limits?.maxRiskUnapproved));
+  const keep = { store, clock, policy };
   const registry = closing.use(new Registry({ clock, switches: () => controls.state }));
   const tools = internalsOf(registry);
-  base.stream.watch(registry.statistics.see);
+  const changedElsewhere = () => tools.changedElsewhere("switches");
+  const controls = await openControls({ ...keep, autonomy: () => policy.now.autonomy, log, changedElsewhere });
   const accounts = await openAccounts({ ...keep, ...options.accounts });
-  const skills = await skillsOf(options.skills, { keep, tools: () => registry.names(), log });
+  const keepSkills = { ...keep, changedElsewhere: () => tools.changedElsewhere("skills") };
+  const skills = await skillsOf(options.skills, { keep: keepSkills, tools: () => registry.names(), log });
   const redactor = base.secondLayer.answers;
   const pins = await openPins({ ...keep, redactor, log });
   const artifacts = await artifactsOf(options, base, closing);
@@ -67,7 +62,7 @@ export async function openDependencies(
   const runs = new RunOwners(keep);
   const asked = { ...options.approvals, ...keep, people: accounts, definitionOf, log, closing };
   const parts: FixedParts = {
-    ...{ tools, controls, artifacts, redactor, clock, log, policy, guardrails, skills },
+    ...{ tools, controls, artifacts, redactor, clock, log, policy, skills },
     ...(await openApprovals(asked)),
     answerBytes: options.results?.maxBytes,
     artifactBytes: options.results?.maxArtifactBytes,
@@ -79,28 +74,16 @@ export async function openDependencies(
   return { parts, registry, controls, accounts, skills, pins };
 }
 
-function policyOf({ policy, limits }: RuntimeOptions): Policy {
-  if (policy !== undefined && "decide" in policy) return ownPolicy(policy);
-  return createPolicy(withThreshold(policy ?? {}, limits?.maxRiskUnapproved));
-}
-
 async function artifactsOf(
   { results, artifacts }: RuntimeOptions,
-  { folder, store, clock, log }: RuntimeBase,
+  { artifactFolder, store, clock, log, copying }: RuntimeBase,
   closing: AsyncDisposableStack,
 ): Promise<Parts["artifacts"]> {
   if (artifacts === false) return noArtifacts;
   if (artifacts !== undefined) return completeStore(artifacts);
-  const needed: typeof store.needed = (digests) => store.needed(digests);
-  const { store: kept, sweeper } = await openArtifacts({
-    folder,
-    retentionDays: results?.retentionDays,
-    needed,
-    clock,
-    log,
-  });
-  closing.use(sweeper);
-  return kept;
+  const needed: typeof store.needed = async (digests) => (copying.now ? new Set(digests) : store.needed(digests));
+  const { retentionDays } = results ?? {};
+  return openArtifacts({ folder: artifactFolder, retentionDays, needed, store, clock, log }, closing);
 }
 
 function ledgerOf(
@@ -115,11 +98,10 @@ function ledgerOf(
 ): Ledger {
   const argumentsOf = async (record: CallRecord): Promise<JsonObject> =>
     resolvedRecord({ ...record.call, arguments: await finalArguments(record, store) }, artifacts);
-  const { reads } = policy;
   const known = knownIn(tools);
-  return new Ledger(store, clock, policy.version, {
+  return new Ledger(store, clock, policy, {
     durability: durability === "strict" ? "synced" : "committed",
-    history: reads && new CallHistory({ runs, reads, store, clock, known, argumentsOf }),
+    history: new CallHistory({ runs, reads: () => policy.now.policy.reads, store, clock, known, argumentsOf }),
   });
 }
 

@@ -1,7 +1,8 @@
-/** Parts that are loaded only if they are configured: MCP servers, channels, run folders. */
+/** Parts that are loaded only if they are configured: MCP servers, channels, run folders, metrics. */
 
 import { join } from "node:path";
 import { defined, messageOf } from "@postern/core";
+import type { AuditLog } from "../audit/log.ts";
 import type { ConnectableServer } from "../connections/connected-server.ts";
 import type { OpenConnections } from "../connections/open-connections.ts";
 import { addressDigest } from "../mcp/client/known-servers.ts";
@@ -9,16 +10,22 @@ import type { Pins } from "../mcp/client/pins.ts";
 import { serverUrl } from "../mcp/client/server-address.ts";
 import { personalKeysIn, type ServerConfig } from "../mcp/client/server-config.ts";
 import type { Servers } from "../mcp/client/servers.ts";
+import type { Metrics, MetricsOptions } from "../observe/metrics/metrics.ts";
 import type { ChannelsDependencies, OpenChannels } from "../observe/notify/open-channels.ts";
 import type { ArchiveOptions } from "../observe/runs/archive.ts";
 import type { Runs } from "../observe/runs/runs.ts";
 import type { Stream } from "../observe/stream.ts";
 import type { Parts } from "../pipeline/dependencies.ts";
+import type { ArtifactStore, SharedArtifactStore } from "../results/artifact-store.ts";
 import { learnAhead, revealer } from "../secrets/lend.ts";
 import type { Store } from "../store/store.ts";
 import type { Registry } from "../tools/registry.ts";
+import type { Dispatcher } from "../workers/dispatcher.ts";
+import type { WorkersOptions } from "../workers/options.ts";
 import type { Runtime } from "./api/api.ts";
+import type { RuntimeBase } from "./base.ts";
 import type { RuntimeOptions } from "./options/options.ts";
+import { keySourceOf } from "./sealed-store.ts";
 
 /** Closed before the store, which keeps their positions. */
 export async function openChannelsIn(
@@ -31,24 +38,55 @@ export async function openChannelsIn(
   return closing.use(await openChannels(given, dependencies));
 }
 
-interface ConnectionParts extends Parts {
+interface MetricsParts extends Pick<MetricsOptions, "clock" | "log" | "servers" | "store"> {
+  readonly parts: Pick<Parts, "artifacts">;
+  readonly audit: Pick<AuditLog, "size">;
+  readonly registry: Registry;
+  readonly stream: Stream;
+  readonly closing: AsyncDisposableStack;
+}
+
+/** Opened before anything that makes calls. */
+export async function openMetricsIn(
+  wanted: RuntimeOptions["metrics"],
+  { parts: { artifacts }, audit, registry, stream, closing, clock, log, servers, store }: MetricsParts,
+): Promise<Metrics | undefined> {
+  if (wanted === undefined) return undefined;
+  const { OpenMetrics } = await import("../observe/metrics/open-metrics.ts");
+  return closing.use(
+    new OpenMetrics({
+      ...{ clock, log, servers, store },
+      watch: (watcher) => stream.watch(watcher),
+      hasTool: (name) => registry.has(name),
+      logSize: () => audit.size,
+      artifactBytes: () => bytesOf(artifacts),
+    }),
+  );
+}
+
+/** A store of the user's own does not count its bytes. */
+function bytesOf(artifacts: ArtifactStore & Pick<SharedArtifactStore, "totalBytes">): number | undefined {
+  return artifacts.totalBytes;
+}
+
+interface ConnectionParts extends Parts, Pick<RuntimeBase, "folder" | "sealed"> {
   readonly note: Runtime["note"];
-  /** Folder of files beside the store; undefined: sign-ins end with the process. */
-  readonly folder: string | undefined;
 }
 
 /** The sign-ins of people at servers. Returns undefined if no server asks for any. */
 export async function openConnectionsTo(
   servers: Readonly<Record<string, ServerConfig>>,
-  { consoleUrl = () => undefined, keyFile }: NonNullable<RuntimeOptions["connections"]>,
+  given: NonNullable<RuntimeOptions["connections"]>,
   parts: ConnectionParts,
 ): Promise<OpenConnections | undefined> {
   const { folder, clock, redactor, log } = parts;
-  const given = Object.entries(servers).filter(([, { enabled = true }]) => enabled);
-  if (!given.some(([, config]) => config.oauth !== undefined || personalKeysIn(config).length > 0)) return undefined;
+  const { consoleUrl = () => undefined } = given;
+  const enabledServers = Object.entries(servers).filter(([, { enabled = true }]) => enabled);
+  if (!enabledServers.some(([, config]) => config.oauth !== undefined || personalKeysIn(config).length > 0))
+    return undefined;
   const { openConnections } = await import("../connections/open-connections.ts");
   const resolveSecret = revealer(parts);
-  const connectable = given.flatMap(([name, config]): readonly ConnectableServer[] => {
+  const connectable = enabledServers.flatMap(([name, config]): readonly ConnectableServer[] => {
     const { oauth, allowPrivate = false } = config;
     const keys = personalKeysIn(config);
     if (oauth === undefined && keys.length === 0) return [];
@@ -56,11 +94,11 @@ export async function openConnectionsTo(
     const url = (): Promise<URL> => serverUrl(name, config, { resolve: resolveSecret, learn });
     return [{ name, address: addressDigest(config), url, oauth, keys, allowPrivate }];
   });
-  const key = folder === undefined ? undefined : (keyFile ?? join(folder, "secrets.key"));
+  const source = keySourceOf(given, folder);
   return openConnections(connectable, {
-    ...{ clock, redactor, resolveSecret, consoleUrl },
-    place:
-      folder && key ? { file: join(folder, "connections.age"), keyFile: key, environment: process.env } : undefined,
+    ...{ clock, log, redactor, resolveSecret, consoleUrl },
+    openSealed: parts.sealed,
+    olderFile: folder && source ? { ...source, file: join(folder, "connections.age") } : undefined,
     note: async (type, summary, person, data) => {
       const isLost = type === "connection.lost"; // by nobody
       const by = isLost ? {} : defined({ by: person?.user, via: person?.via });
@@ -99,11 +137,40 @@ export async function connect(
     answerBytes: parts.answerBytes,
     waitMs: parts.waitMs,
     clock: parts.clock,
+    store: parts.store,
+    log: parts.log,
     note: (type, summary, data) => parts.note(type, summary, { data }),
     redact: (text) => parts.redactor.redact(text),
     resolveSecret: revealer(parts),
     learn: (values) => learnAhead(parts.redactor, values),
   });
+}
+
+/** Closed before the store, because running calls end then. */
+export async function openWorkersIn(
+  given: WorkersOptions,
+  {
+    store,
+    parts,
+    closing,
+    ...path
+  }: {
+    readonly store: Store;
+    readonly parts: Parts;
+    readonly registry: Registry;
+    readonly folder: string | undefined;
+    readonly note: Runtime["note"];
+    readonly closing: AsyncDisposableStack;
+  },
+): Promise<Dispatcher> {
+  const { openWorkers } = await import("../workers/open-workers.ts");
+  const { clock, log, artifacts, answerBytes } = parts;
+  return closing.use(
+    await openWorkers(given, {
+      ...{ ...path, clock, log, artifacts, answerBytes, fence: store.incarnation },
+      resolve: revealer(parts),
+    }),
+  );
 }
 
 /** Closed before the audit log, which run folders follow. */
@@ -130,6 +197,7 @@ export async function openArchive(
     await Archive.open({
       ...options,
       follow: (watcher) => stream.watch(watcher),
+      openedAt: (tenant, runId) => runs.openedAt(tenant, runId),
       redact,
       summarize: describeOutcome,
     }),

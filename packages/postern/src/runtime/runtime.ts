@@ -16,12 +16,16 @@ import type { Runs } from "../observe/runs/runs.ts";
 import type { Parts } from "../pipeline/dependencies.ts";
 import { carryOut, invoke } from "../pipeline/invoke.ts";
 import { preview } from "../pipeline/preview.ts";
+import { type EndOf, openRecovery } from "../pipeline/recovery.ts";
+import type { Reads } from "../policy/policy.ts";
+import type { SharedPolicy } from "../policy/shared-policy.ts";
 import { learnAhead, revealer } from "../secrets/lend.ts";
 import { redactJson } from "../secrets/redact-json.ts";
 import type { AnyTool } from "../tools/kinds.ts";
 import { internalsOf } from "../tools/registry.ts";
 import type { Offer } from "../tools/tool.ts";
 import { takeTools } from "../tools/toolsets/toolset.ts";
+import type { Dispatcher } from "../workers/dispatcher.ts";
 import { StoredAgentRuns } from "./api/agent-runs.ts";
 import type { Runtime } from "./api/api.ts";
 import { ApprovalsApi } from "./api/approvals-api.ts";
@@ -29,13 +33,18 @@ import type { OpenChains } from "./api/chains.ts";
 import { RunningRuntime } from "./api/running.ts";
 import { openBase, type RuntimeBase } from "./base.ts";
 import { openDependencies, type RuntimeDependencies } from "./dependencies.ts";
-import { connect, openArchive, openChannelsIn, openConnectionsTo } from "./on-demand.ts";
+import { connect, openArchive, openChannelsIn, openConnectionsTo, openMetricsIn, openWorkersIn } from "./on-demand.ts";
 import { checkOptions, type RuntimeOptions } from "./options/options.ts";
+import { openProcessMessages } from "./process-messages.ts";
+import { offerSealedStore } from "./sealed-store.ts";
 import { CallFactory } from "./services/call-factory.ts";
+import { endElsewhere } from "./services/end-elsewhere.ts";
 import { InFlight } from "./services/in-flight.ts";
 import { recordNote } from "./services/note.ts";
 import { PolicyService } from "./services/policy-service.ts";
 import { ReEntry } from "./services/re-entry.ts";
+import { openRetention } from "./services/retention.ts";
+import { OpenStorage } from "./services/storage.ts";
 import { visibleTo } from "./services/visible-tools.ts";
 
 /** The parts that are open when the path of a call is complete. */
@@ -47,23 +56,47 @@ interface OpenPath extends RuntimeBase, Omit<RuntimeDependencies, "parts"> {
   readonly limits: Limits;
   readonly note: Runtime["note"];
   readonly closing: AsyncDisposableStack;
+  /** What is opened after the path. */
+  readonly late: { workers: Dispatcher | undefined };
 }
 
-/** Called by `createRuntime` (create.ts) and by the command line. If a part cannot be opened, it closes all others. */
-export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
+/**
+ * Called by `createRuntime` (create.ts) and by the command line. If a part cannot be opened, it closes all others.
+ *
+ * @param shared with it, gateways on one store have one policy
+ */
+export async function openRuntime(options: RuntimeOptions, shared?: SharedPolicy): Promise<Runtime> {
   checkOptions(options);
   const closing = new AsyncDisposableStack();
   try {
     const path = await openPath(options, closing);
+    let connected: Servers | undefined;
+    const metrics = await openMetricsIn(options.metrics, { ...path, servers: () => connected?.status() ?? [] });
     const observers = await openObservers(options, path);
     const chains = await offerTools(options, path);
+    const workers = await openWorkersOf(options, path);
     const { servers, connections } = await openServers(options, path);
+    connected = servers;
     const policy = policyService(options, path, servers);
+    const following = await shared?.open({
+      ...path,
+      replace: (...given) => PolicyService.replaceWhen(policy, ...given),
+    });
+    if (following !== undefined) closing.use(following);
     const { parts, secondLayer } = path;
     const agentRuns = closing.use(
-      new StoredAgentRuns({ ...path, redactor: secondLayer.written, policyVersion: parts.policy.version }),
+      new StoredAgentRuns({ ...path, redactor: secondLayer.written, policy: parts.policy }),
     );
-    return new RunningRuntime({ ...path, ...observers, chains, servers, connections, policy, agentRuns });
+    const storage = new OpenStorage(path);
+    const reads = (): Reads | undefined => parts.policy.now.policy.reads;
+    const retention = openRetention({ ...path, retention: options.retention ?? {}, reads });
+    if (retention !== undefined) closing.use(retention);
+    const runtime = new RunningRuntime({
+      ...{ ...path, ...observers, metrics, chains, workers, servers, connections, policy, agentRuns, storage },
+    });
+    openProcessMessages(runtime, path);
+    offerSealedStore(runtime, path.sealed);
+    return runtime;
   } catch (error) {
     await closing.disposeAsync();
     throw error;
@@ -83,13 +116,18 @@ async function openPath(options: RuntimeOptions, closing: AsyncDisposableStack):
   const spans = new CallSpans({ ...dependencies.parts, redact: (text) => base.secondLayer.written.redact(text) });
   stream.watch((event) => spans.see(event));
   const { approver } = options.approvals ?? {};
+  const late: OpenPath["late"] = { workers: undefined };
   const parts: Parts = {
     ...dependencies.parts,
+    get workers() {
+      return late.workers; // they are opened when the tools are registered
+    },
     announce: (event) => {
       inFlight.see(event);
       stream.announce(event);
     },
     within: (call, body) => spans.within(call, body),
+    onStop: (then) => inFlight.onStop(then),
     listen: (call, sink) => listeners.listen(call, sink),
     visible: ({ authority }) => visibleTo(authority, dependencies.registry, parts),
     preview: (call, caller) => preview(call, caller, parts),
@@ -100,7 +138,7 @@ async function openPath(options: RuntimeOptions, closing: AsyncDisposableStack):
   const entrance = new ReEntry({ parts, limits, factory: callFactory(options, parts) });
   const approvals = new ApprovalsApi({ parts, store, approver, entrance });
   const note: Runtime["note"] = (type, summary, more = {}) => recordNote({ type, summary, more }, parts, store);
-  return { ...base, ...dependencies, parts, inFlight, entrance, approvals, limits, note, closing };
+  return { ...base, ...dependencies, parts, inFlight, entrance, approvals, limits, note, closing, late };
 }
 
 function callFactory({ approvals }: RuntimeOptions, { clock, redactor, tools, controls }: Parts): CallFactory {
@@ -108,6 +146,16 @@ function callFactory({ approvals }: RuntimeOptions, { clock, redactor, tools, co
   const knows = (tool: string, action: string): boolean => tools.find(tool, action) !== undefined;
   const toolOfCallType = (type: string): string | undefined => tools.toolOfCallType?.(type);
   return new CallFactory({ clock, controls, patience, redactor, knows, toolOfCallType });
+}
+
+/** Calls that ran on a worker may have ended after their gateway: recovery waits until that can be asked. */
+async function openWorkersOf({ workers }: RuntimeOptions, path: OpenPath): Promise<Dispatcher | undefined> {
+  const { store, clock, log, parts, late, limits, closing } = path;
+  if (workers === undefined) return undefined;
+  late.workers = await openWorkersIn(workers, path);
+  const endOf: EndOf = (record) => endElsewhere(record, { parts, store, limits });
+  await openRecovery({ store, clock, log, endOf }, closing);
+  return late.workers;
 }
 
 interface Observers {
@@ -123,7 +171,7 @@ async function openObservers(options: RuntimeOptions, path: OpenPath): Promise<O
   const redact = (text: string): string => secondLayer.written.redact(text);
   let channels: OpenChannels | undefined;
   const alarms = await openAlarms({
-    ...{ ...path, redact, policyVersion: parts.policy.version, watch: (watcher) => stream.watch(watcher) },
+    ...{ ...path, redact, policy: parts.policy, watch: (watcher) => stream.watch(watcher) },
     urgent: (type, summary) => void channels?.urgent(type, summary),
     tokens: () => accounts.listTokens({ by: "postern", via: "postern" }),
   });
@@ -169,7 +217,7 @@ async function offerTools(options: RuntimeOptions, path: OpenPath): Promise<Open
   if (skills !== undefined) {
     const { skillTools } = await import("../builtin/skills/skill-tools.ts");
     takeTools(skillTools(skills), register);
-    await recordIndexed(skills, { store, clock, policyVersion: parts.policy.version }, log);
+    await recordIndexed(skills, { store, clock, policy: parts.policy }, log);
   }
   let chains: OpenChains | undefined;
   if (options.chains !== undefined) {
@@ -204,11 +252,11 @@ async function openServers(
 }
 
 function policyService(options: RuntimeOptions, path: OpenPath, connected: Servers | undefined): PolicyService {
-  const { policy: given, approvals, guardrails = [], servers = {} } = options;
+  const { approvals, servers = {} } = options;
   return new PolicyService({
     ...path,
-    ...{ tools: path.registry, given },
-    configured: { routes: approvals?.routes ?? [], guardrails, servers },
+    tools: path.registry,
+    configured: { routes: approvals?.routes ?? [], servers },
     listedBy: (server) => connected?.listed(server),
   });
 }

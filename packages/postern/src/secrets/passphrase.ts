@@ -23,7 +23,7 @@ export function passphraseRecipient(
   return {
     async wrapFileKey(fileKey) {
       const salt = randomBytes(16);
-      const sealing = createCipheriv(cipher, await keyOf(passphrase, salt, workFactor), nonce, {
+      const sealing = createCipheriv(cipher, await passphraseKey(passphrase, salt), nonce, {
         authTagLength: tagBytes,
       });
       const body = Buffer.concat([sealing.update(fileKey), sealing.final(), sealing.getAuthTag()]);
@@ -43,7 +43,7 @@ export function passphraseIdentity(passphrase: string): Identity {
       const usable = stanzas.length === 1 && stanza.args.length === 3 && stanza.body.length === 32;
       if (!usable || salt.length !== 16 || !/^[1-9]\d?$/.test(factor)) throw new Error("invalid scrypt stanza");
       if (Number(factor) > largestWorkFactor) throw new Error("the scrypt work factor is too high");
-      const opening = createDecipheriv(cipher, await keyOf(passphrase, salt, Number(factor)), nonce, {
+      const opening = createDecipheriv(cipher, await passphraseKey(passphrase, salt, Number(factor)), nonce, {
         authTagLength: tagBytes,
       });
       opening.setAuthTag(stanza.body.subarray(-tagBytes));
@@ -56,7 +56,8 @@ export function passphraseIdentity(passphrase: string): Identity {
   };
 }
 
-function keyOf(passphrase: string, salt: Buffer, factor: number): Promise<Buffer> {
+/** 32 bytes. */
+export function passphraseKey(passphrase: string, salt: Buffer, factor: number = workFactor): Promise<Buffer> {
   const N = 2 ** factor;
   return derive(passphrase, Buffer.concat([Buffer.from(label), salt]), 32, {
     N,

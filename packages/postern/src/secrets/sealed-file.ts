@@ -158,7 +158,9 @@ function damaged(file: string, why: string): RuntimeFault {
 }
 
 function unreadable(file: string, cause: unknown): RuntimeFault {
-  return new RuntimeFault("config_invalid", `\`${file}\` cannot be read (${codeOf(cause)}); make it a file of yours.`, {
-    cause,
-  });
+  return new RuntimeFault(
+    "config_invalid",
+    `\`${file}\` cannot be read (${codeOf(cause)}); give it to the user that runs Postern, with \`chown\`.`,
+    { cause },
+  );
 }

@@ -1,4 +1,5 @@
 import { RuntimeFault } from "@postern/core";
+import { givenSecret } from "../system/given-secret.ts";
 import { type KeyFile, readKeyFile, readOrMakeKeyFile } from "../system/key-file.ts";
 
 /** The key of the sealed file, and where it was found. */
@@ -19,22 +20,27 @@ const identity = /^AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]+$/;
 const fewestPassphraseCharacters = 12;
 
 /**
- * Reads the key from the environment, else from the key file. Returns undefined when there is none.
+ * Reads the key from the environment (`POSTERN_SECRETS_KEY`, or the file that `POSTERN_SECRETS_KEY_FILE` names), else from the key file. Returns undefined when there is none.
  *
  * @throws RuntimeFault `secrets_key_invalid`, also for a file that others can read
  */
 export async function readSealingKey({ keyFile, environment }: KeySource): Promise<SealingKey | undefined> {
-  const given = environment[keyVariable]?.trim();
-  if (given === undefined || given === "") return readKeyFile(keyFileAt(keyFile));
-  if (identity.test(given)) return { kind: "identity", text: given, from: `\`${keyVariable}\`` };
+  const found = await givenSecret(keyVariable, environment);
+  if (found === undefined) return readKeyFile(keyFileAt(keyFile));
+  const { from } = found;
+  const given = withoutComments(found.text);
+  if (identity.test(given)) return { kind: "identity", text: given, from };
   if (given.startsWith("AGE-SECRET-KEY-"))
-    throw invalid(`\`${keyVariable}\``, "begins as an age identity and is none; give it whole, on one line");
+    throw invalid(from, "begins as an age identity and is none; give it whole, on one line");
   if (given.length < fewestPassphraseCharacters)
-    throw invalid(
-      `\`${keyVariable}\``,
-      `is a passphrase of fewer than ${fewestPassphraseCharacters} characters; use a longer one`,
-    );
-  return { kind: "passphrase", text: given, from: `\`${keyVariable}\`` };
+    throw invalid(from, `is a passphrase of fewer than ${fewestPassphraseCharacters} characters; use a longer one`);
+  return { kind: "passphrase", text: given, from };
+}
+
+/** `age-keygen` writes comments before the identity. */
+function withoutComments(text: string): string {
+  const lines = text.split("\n").filter((line) => !line.startsWith("#"));
+  return lines.join("\n").trim();
 }
 
 /** The existing key, or a new identity in the key file. */

@@ -16,14 +16,17 @@ import { codeOf, makeOwnFolder, namingFullDisk } from "@postern/core/system";
 import type { Account, Accounts, FoundSession, FoundToken, LiveSession } from "../identity/accounts.ts";
 import type { ResourceServer, SignedInCaller, TokenRefusal } from "../identity/resource-server.ts";
 import type { Decider } from "../runtime/api/api.ts";
+import { givenSecret, type SecretEnvironment } from "../system/given-secret.ts";
 import { openIfThere } from "../system/plain-file.ts";
 import { createWhole } from "../system/whole-file.ts";
+import type { RemoteWorkers } from "../workers/options.ts";
+import type { OpenOrder } from "../workers/order-tokens.ts";
 
 /** The caller that a credential stands for, and what it may do. Made for each request; nothing in a body adds to it. */
 export interface Who {
   /** An agent sees its own; a person sees its tenant. */
   readonly kind: "agent" | "person";
-  readonly credential: "agent-token" | "operator-token" | "api-token" | "oauth-token" | "session";
+  readonly credential: "agent-token" | "operator-token" | "api-token" | "oauth-token" | "order-token" | "session";
   readonly principal: Principal;
   readonly scopes: readonly string[];
   readonly permissions: ReadonlySet<Permission>;
@@ -33,6 +36,8 @@ export interface Who {
   readonly account?: Account;
   /** Of a session in a browser, whose requests need its CSRF token. */
   readonly session?: LiveSession;
+  /** Of the worker of one call. */
+  readonly order?: OpenOrder;
   /** Calls `then` once, when the credential ends, so that open streams end too. Returns a function that stops watching. */
   readonly whenEnded?: (then: () => void) => () => void;
 }
@@ -50,21 +55,27 @@ export interface Credentials {
 interface CredentialOptions {
   /** Scopes the agent's token grants; a request may name some of them. `"*"`: any. */
   readonly agentScopes?: readonly string[];
+  /** Default: the process's own. */
+  readonly environment?: SecretEnvironment;
 }
 
 const tokenBytes = 32;
 const tokenPattern = /^[A-Za-z0-9_-]{43}$/;
 
 /**
- * The two tokens of a data folder: made on first start, files of mode 0600 in a folder of mode 0700, tightened when wider.
+ * The two tokens: from the environment (`tokenVariables`), else of the data folder: made on first start, files of mode 0600 in a folder of mode 0700, tightened when wider.
  *
  * @throws RuntimeFault `config_invalid` when a token file is not one, `data_folder_unusable`: each names the path and what to do.
  */
 export async function openCredentials(folder: string, options: CredentialOptions = {}): Promise<Credentials> {
   const notices: string[] = [];
   await ownFolder(folder, notices);
-  const agent = await openToken(join(folder, "agent.token"), notices);
-  const operator = await openToken(join(folder, "operator.token"), notices);
+  const { environment } = options;
+  const agent = (await givenToken("agent", environment)) ?? (await openToken(join(folder, "agent.token"), notices));
+  const operator =
+    (await givenToken("operator", environment)) ?? (await openToken(join(folder, "operator.token"), notices));
+  if (agent === operator)
+    throw new RuntimeFault("config_invalid", "The agent's token is the operator's; give each its own.");
   return tokenCredentials({ agent, operator }, options.agentScopes ?? [], notices);
 }
 
@@ -73,7 +84,13 @@ export async function openCredentials(folder: string, options: CredentialOptions
  *
  * @throws RuntimeFault `config_invalid`
  */
-export async function readToken(folder: string, role: TokenRole): Promise<string | undefined> {
+export async function readToken(
+  folder: string,
+  role: TokenRole,
+  environment?: SecretEnvironment,
+): Promise<string | undefined> {
+  const given = await givenToken(role, environment);
+  if (given !== undefined) return given;
   const path = join(folder, `${role}.token`);
   await using file = await openExisting(path);
   return file && checkedToken(path, await file.readFile("utf8"));
@@ -123,12 +140,34 @@ async function openToken(path: string, notices: string[]): Promise<string> {
   if (existing === undefined) return makeToken(path);
   const { mode } = await existing.stat();
   if ((mode & 0o077) !== 0) {
-    await existing.chmod(0o600);
-    notices.push(
-      `\`${path}\` could be read by others (mode ${octal(mode)}) and is 0600 now; remove it and start again if it may have been read.`,
-    );
+    const isChanged = await existing.chmod(0o600).then(() => true, onReadOnly);
+    const now = isChanged
+      ? "is 0600 now; remove it and start again if it may have been read"
+      : "stays so, because it is on a read-only mount; mount it for this user alone";
+    notices.push(`\`${path}\` could be read by others (mode ${octal(mode)}) and ${now}.`);
   }
   return checkedToken(path, await existing.readFile("utf8"));
+}
+
+/** The variables from which each token comes; with `_FILE` behind the name, the file that holds it. */
+const tokenVariables: Readonly<Record<TokenRole, string>> = {
+  agent: "POSTERN_LOCAL_AGENT_TOKEN", // clients read POSTERN_AGENT_TOKEN
+  operator: "POSTERN_OPERATOR_TOKEN",
+};
+
+async function givenToken(role: TokenRole, environment?: SecretEnvironment): Promise<string | undefined> {
+  const given = await givenSecret(tokenVariables[role], environment);
+  if (given === undefined || tokenPattern.test(given.text)) return given?.text;
+  throw new RuntimeFault(
+    "config_invalid",
+    `${given.from} does not hold a token of 43 characters; make one with \`openssl rand -base64 32 | tr '+/' '-_' | tr -d '='\`.`,
+  );
+}
+
+/** @throws the error, unless the file system is read-only */
+function onReadOnly(error: unknown): false {
+  if (codeOf(error) === "EROFS") return false;
+  throw error;
 }
 
 async function openExisting(path: string): Promise<FileHandle | undefined> {
@@ -214,6 +253,7 @@ export interface Identities {
   readonly clock: Clock;
   /** Tokens of an authorization server. */
   readonly oauth: ResourceServer | undefined;
+  readonly workers: RemoteWorkers | undefined;
 }
 
 /** The endpoint of MCP that a request is sent to: `/mcp`, or `/mcp/<server>`. */
@@ -233,12 +273,14 @@ export function identify(
   identities: Identities,
   endpoint: McpEndpoint | undefined,
 ): Identified | Promise<Identified> {
-  const { credentials, accounts, oauth } = identities;
+  const { credentials, accounts, oauth, workers } = identities;
   const { authorization, cookie } = shown;
   if (authorization === null)
     return cookie === undefined || accounts === undefined ? { refused: "missing" } : byCookie(cookie, shown, accounts);
   const by = credentials.authenticate(authorization);
   if (by !== undefined) return { by };
+  const ordered = workers === undefined ? undefined : orderToken.exec(authorization)?.[1];
+  if (ordered !== undefined) return byOrderToken(workers?.order(ordered));
   const signed = signedToken.exec(authorization)?.[1];
   if (oauth !== undefined && signed !== undefined)
     return endpoint === undefined ? onlyAtMcp : bySignedToken(signed, oauth, { ...endpoint, clock: identities.clock });
@@ -255,6 +297,19 @@ const onlyAtMcp: Identified = {
       "Tokens of the authorization server are taken at `/mcp` only; for `/v1`, make one with `postern tokens create NAME`.",
   },
 };
+
+const orderToken = /^Bearer +(order_[A-Za-z0-9_-]{43})$/i;
+
+/** A worker reads and keeps bytes for one running call, and does nothing else. */
+function byOrderToken(order: OpenOrder | undefined): Identified {
+  if (order === undefined) return { refused: "wrong_token" };
+  const { principal } = order;
+  const { tenant, user = principal.agent } = principal;
+  const who = { kind: "agent", credential: "order-token", scopes: [], permissions: orderPermissions } as const;
+  return { by: { ...who, principal, order, decider: { user, via: "token:order", tenant } } };
+}
+
+const orderPermissions: ReadonlySet<Permission> = new Set(["artifacts:read", "artifacts:write"]);
 
 async function bySignedToken(
   token: string,

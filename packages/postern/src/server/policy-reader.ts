@@ -1,4 +1,4 @@
-import type { Autonomy } from "@postern/core";
+import type { Actor, Autonomy } from "@postern/core";
 import type { PolicyOptions } from "../policy/decide.ts";
 import type { Expectation } from "../policy/report/expectations.ts";
 
@@ -38,13 +38,30 @@ export interface PolicyDocument {
   readonly whyNot?: string;
 }
 
+/** What came into force. */
+export interface PolicyActivated {
+  /** Versions of the policies. */
+  readonly before: string;
+  readonly after: string;
+  /** One sentence a change; empty if nothing differs. */
+  readonly changes: readonly string[];
+  /** Other sections that differ from those that Postern was started with. They need a restart. */
+  readonly restart: readonly string[];
+}
+
+export type PolicyReloaded =
+  | ({ readonly reloaded: true; readonly name: string } & PolicyActivated)
+  | { readonly reloaded: false; readonly message: string };
+
 export type PolicySaved =
   | {
       readonly saved: true;
       readonly name: string;
       readonly digest: string;
-      /** Where the old file lies. */
-      readonly kept: string;
+      /** Where the old file lies. Missing if it is not a file. */
+      readonly kept?: string;
+      /** With `activate`. */
+      readonly activated?: PolicyActivated;
     }
   | {
       readonly saved: false;
@@ -57,14 +74,24 @@ export type PolicySaved =
  * Reads and saves the policy's text. The server knows no configuration, so it is passed in.
  *
  * Contract: a saved file differs from the old one in its policy alone, is there whole or not at all, and the old one is
- * kept. `save` throws RuntimeFault `policy_invalid` with every mistake, a line each. What is saved is in force from the
- * next start on.
+ * kept. `save` and `reload` throw RuntimeFault `policy_invalid` with every mistake, a line each; then nothing has changed.
+ * They run one after another. What is saved without `activate` is in force from the next start or `reload` on.
  */
 export interface EditablePolicyFile {
   read(): Promise<PolicyDocument>;
   /** @param announce runs just before the file is replaced; if it throws, the file stays */
   save(
-    change: { readonly text: string; readonly expectedDigest: string },
+    change: { readonly text: string; readonly expectedDigest: string; readonly activate?: PolicyAuthor },
     announce: (change: { readonly name: string; readonly before: string; readonly after: string }) => Promise<void>,
   ): Promise<PolicySaved>;
+  /** Puts the policy of the file in force as it is now. */
+  reload(author: PolicyAuthor): Promise<PolicyReloaded>;
+  /** Makes the policy of a text the active one of all gateways that share the store. */
+  activate(configuration: NamedText, author: PolicyAuthor): Promise<PolicyReloaded>;
+}
+
+/** Who puts a policy in force, and why. */
+export interface PolicyAuthor {
+  readonly by: Actor;
+  readonly reason?: string | undefined;
 }

@@ -29,7 +29,7 @@ it("gives an outcome exactly as the contract has it, with its blocks in snake_ca
 it("leaves a tool's own names and values untouched", () => {
   expect(outcomeToWire(outcome, "t").structured).toBe(outcome.structured);
   const record = aRecord();
-  expect(callToWire(record).arguments).toBe(record.call.arguments);
+  expect(callToWire(record, undefined).arguments).toBe(record.call.arguments);
   const data = { itsOwnName: 1 };
   const event = { id: "1", type: "t", at: "", tenant: "", agent: "", traceId: "", summary: "", data };
   expect(feedEventToWire(event).data).toBe(data);

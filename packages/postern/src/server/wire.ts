@@ -65,6 +65,7 @@ import { readableOutcome } from "../results/readable.ts";
 import { howToApprove, openRequestOf, renderOutcome } from "../results/render.ts";
 import type { Explanation } from "../runtime/api/api.ts";
 import type { Offer } from "../tools/tool.ts";
+import { durationsOf } from "./durations.ts";
 
 const blockOpaque = opaqueFields(blockData);
 const feedOpaque = opaqueFields(["data"]);
@@ -98,7 +99,9 @@ function previewToWire(preview: Preview): Input<typeof previewSchema> {
   return { kind, ...preview };
 }
 
-export function callToWire({ call, risk, outcome, ...record }: CallRecord): Input<typeof callSchema> {
+/** @param approval the one that it needed, as it is now */
+export function callToWire(row: CallRecord, approval: ApprovalRecord | undefined): Input<typeof callSchema> {
+  const { call, risk, outcome, ...record } = row;
   const { tool, action, arguments: given, parentId, idempotencyKey, arrivedAt, authority } = call;
   const { approvalId, startedAt, endedAt } = record;
   const { runId, traceId, taskId, stepId } = authority;
@@ -112,6 +115,7 @@ export function callToWire({ call, risk, outcome, ...record }: CallRecord): Inpu
     requested_by: authority.principal,
     autonomy_level: authority.autonomy,
     risk_level: risk,
+    durations: durationsOf(row, approval),
     outcome: outcome && outcomeToWire(outcome, tool),
   };
 }

@@ -14,7 +14,7 @@ export interface CollectionOptions<Item> {
   /** The owner decides what an unreadable body means: it throws, or makes something of it. */
   readonly read: (body: Json, id: string, version: number) => Item;
   /** Without it, the body is the item as plain JSON. */
-  readonly write?: (item: Item) => Json;
+  readonly write?: (item: Item, id: string) => Json;
 }
 
 /** What a document becomes. */
@@ -106,7 +106,7 @@ export class Collection<Item> {
   protected async put(id: string, expectedVersion: number, change: CollectionChange<Item>): Promise<boolean> {
     const { kind, write = plainJson } = this.options;
     const { item, event, durability = event === undefined ? "committed" : "synced", onCommitted = ignore } = change;
-    const document = { write: "document", kind, id, body: write(item), expectedVersion } as const;
+    const document = { write: "document", kind, id, body: write(item, id), expectedVersion } as const;
     const { won } = await this.commit(event ? { ...document, event } : document, durability, onCommitted);
     return won;
   }

@@ -10,23 +10,29 @@ import {
 } from "@postern/core";
 import { answeringRow, answersUntil } from "./equal-calls.ts";
 import { Followers } from "./followers.ts";
-import { approvalsIn, artifactsNeededBy, audiencesIn, callsIn } from "./lists.ts";
+import { approvalsIn, artifactsNeededBy, audiencesIn, callsIn, countsIn, groupsIn } from "./lists.ts";
 import { callNeedsArtifacts } from "./references.ts";
 import { recordOf, type SettledRow, settledRow } from "./row-texts.ts";
 import { leftUnknownBy, resultOfWrite, type StoredRows, secondEventOf, type WonWrite } from "./rules.ts";
+import { type CountedCalls, StatisticRows, type StatisticsFilter } from "./statistics.ts";
 import type {
+  ApprovalFilter,
   AudienceFilter,
   CallFilter,
   CallName,
   Committed,
   Documents,
   Durability,
+  GroupFilter,
+  RequestCounts,
   SerializeEvent,
   Store,
   StoreEntry,
   StoreListener,
+  StoreMeasures,
   WaitingAudience,
   WaitingFilter,
+  WaitingGroup,
 } from "./store.ts";
 import { TextPages } from "./text-pages.ts";
 
@@ -53,8 +59,10 @@ export class MemoryStore implements Store {
   /** Keys of the rows with one `match` that may answer an equal call. */
   readonly #matches = new Map<string, Set<string>>();
   readonly #entries = new TextPages();
+  readonly #statistics = new StatisticRows();
   readonly #followers: Followers;
   readonly #rows: StoredRows;
+  #conflicts = 0;
   #unpublished: StoreEntry[] = [];
   #published: PromiseWithResolvers<Committed> | undefined;
   #nextSeq = 0;
@@ -92,13 +100,17 @@ export class MemoryStore implements Store {
   async commit(write: StoreWrite, durability: Durability): Promise<Committed> {
     if (this.#broken !== undefined) throw this.#broken;
     const ruling = resultOfWrite(write, this.#rows);
-    if (!ruling.won) return ruling;
+    if (!ruling.won) {
+      this.#conflicts += 1;
+      return ruling;
+    }
     try {
       const { event } = write;
       const body = event && this.#serialize(event);
       const second = secondEventOf(write);
       const secondBody = second && this.#serialize(second);
       this.#apply(ruling);
+      this.#statistics.add(write);
       const named = write.writeId === undefined ? {} : { writeId: write.writeId };
       if (body !== undefined && event !== undefined)
         this.#unpublished.push({ seq: this.#nextSeq++, body, event, ...named });
@@ -136,6 +148,19 @@ export class MemoryStore implements Store {
 
   async audiences(where: WaitingFilter): Promise<readonly WaitingAudience[]> {
     return audiencesIn([...this.#approvals.values()], where, this.#rows.now());
+  }
+
+  async groups(where: GroupFilter): Promise<readonly WaitingGroup[]> {
+    return groupsIn([...this.#approvals.values()], where, this.#rows.now());
+  }
+
+  async counts(where: Pick<ApprovalFilter, "tenant">): Promise<RequestCounts> {
+    return countsIn(this.#approvals.values(), this.#calls.values(), where, this.#rows.now());
+  }
+
+  async statistics(where: StatisticsFilter): Promise<readonly CountedCalls[]> {
+    this.#statistics.prune();
+    return this.#statistics.list(where);
   }
 
   async stranded(): Promise<readonly CallRecord[]> {
@@ -180,6 +205,13 @@ export class MemoryStore implements Store {
         .sort(),
   };
 
+  get measures(): StoreMeasures {
+    return {
+      conflicts: this.#conflicts,
+      bytes: async () => ({}),
+    };
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#broken !== undefined) return;
     this.#broken = new RuntimeFault("runtime_closed", "The store is closed.");
@@ -193,13 +225,16 @@ export class MemoryStore implements Store {
 
   #apply({ call, approval, document }: WonWrite): void {
     if (call !== undefined) {
-      this.#index(this.#calls.get(call.key), call);
+      const before = this.#calls.get(call.key);
+      this.#index(before, call);
       this.#calls.set(call.key, settledRow(call) ?? call);
       if (call.key !== call.call.id) this.#keys.set(call.call.id, call.key);
       const left = leftUnknownBy(call);
       if (left !== undefined) this.#keys.set(left, call.key);
     }
-    if (approval !== undefined) this.#approvals.set(approval.id, approval);
+    if (approval !== undefined) {
+      this.#approvals.set(approval.id, approval);
+    }
     if (document !== undefined) {
       const { kind, id, version, body } = document;
       const ofKind = this.#documents.get(kind) ?? new Map();

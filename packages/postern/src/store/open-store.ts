@@ -4,6 +4,7 @@ import { dirname, resolve } from "node:path";
 import { type Clock, RuntimeFault, shown } from "@postern/core";
 import { whyUnreadable } from "@postern/core/system";
 import { MemoryStore } from "./memory-store.ts";
+import { isPostgresAddress } from "./postgres/address.ts";
 import { openSqliteStore } from "./sqlite/sqlite-store.ts";
 import type { SerializeEvent, Store } from "./store.ts";
 
@@ -30,7 +31,14 @@ export async function openStore(store: string | Store | OpenStore, context: Stor
     checkFolder(dirname(resolve(location)), store);
     return openSqliteStore({ location, ...context });
   }
-  throw new RuntimeFault("options_invalid", `\`${store}\` names no store; use "sqlite:FILE" or "memory".`);
+  if (isPostgresAddress(store)) {
+    const { openPostgresStore } = await import("./postgres/postgres-store.ts");
+    return openPostgresStore({ url: store, ...context });
+  }
+  throw new RuntimeFault(
+    "options_invalid",
+    `\`${store}\` names no store; use "sqlite:FILE", "postgres://…" or "memory".`,
+  );
 }
 
 function ownStore(store: Store): Store {

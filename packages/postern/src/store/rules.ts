@@ -32,6 +32,8 @@ export interface StoredRows {
   approval(id: string): ApprovalRecord | undefined;
   /** 0 when the document does not exist. */
   version(kind: string, id: string): number;
+  /** The entry with which another process changed a scope of past calls last, if it is after `upTo`. A store of one process has none. */
+  changedByOthers?(scope: string, upTo: number): number | undefined;
 }
 
 /** A document that a write makes. */
@@ -49,6 +51,8 @@ export interface WonWrite {
   readonly call?: CallRecord;
   readonly approval?: ApprovalRecord;
   readonly document?: NewDocument;
+  /** The scopes of past calls that it changes. */
+  readonly scopes?: readonly string[];
 }
 
 /** What the caller of a write that loses gets: the row or the version that won. */
@@ -57,6 +61,7 @@ export interface LostWrite {
   readonly call?: CallRecord;
   readonly approval?: ApprovalRecord;
   readonly version?: number;
+  readonly pastChanged?: number;
 }
 
 /** So that an agent that sends a call again in each turn does not make its row grow. */
@@ -168,7 +173,16 @@ function decided({ approval, denied, expectedRevision }: WriteOf<"decide">, rows
   return { won: true, approval, before: held, call: { ...held, ...end, aliveUntil } };
 }
 
-function claim({ record, fresh, use }: WriteOf<"claim">, rows: StoredRows): WonWrite | LostWrite {
+function claim(write: WriteOf<"claim">, rows: StoredRows): WonWrite | LostWrite {
+  const ruling = claimed(write, rows);
+  const { past } = write;
+  if (!ruling.won || past === undefined) return ruling;
+  const { judgedBy, upTo, scopes } = past;
+  const changes = judgedBy.flatMap((scope) => rows.changedByOthers?.(scope, upTo) ?? []);
+  return changes.length > 0 ? { won: false, pastChanged: Math.max(...changes) } : { ...ruling, scopes };
+}
+
+function claimed({ record, fresh, use }: WriteOf<"claim">, rows: StoredRows): WonWrite | LostWrite {
   const before = fresh ? undefined : rows.call(record.key);
   if (before !== undefined && !mayStart(before, rows)) return { won: false, call: before };
   const other = record.idempotent ? undefined : otherOf(record, before, rows);
@@ -181,15 +195,16 @@ function claim({ record, fresh, use }: WriteOf<"claim">, rows: StoredRows): WonW
   return { won: true, before, call, approval: { ...approval, state: "used" } };
 }
 
-function settle({ key, fence, end, by, unspend }: WriteOf<"settle">, rows: StoredRows): WonWrite | LostWrite {
+function settle({ key, fence, end, by, unspend, taints }: WriteOf<"settle">, rows: StoredRows): WonWrite | LostWrite {
   const before = rows.call(key);
   if (before === undefined) return { won: false };
   const isOwn = by === undefined ? before.state === "attempted" && before.fence === fence : before.state === "unknown";
   if (!isOwn) return { won: false, call: before };
   const call = ended(before, by === undefined ? end : { ...end, image: before.image });
+  const scopes = taints && { scopes: taints };
   const spent = unspend === undefined ? undefined : rows.approval(unspend);
-  if (spent?.state !== "used" || spent.key !== key) return { won: true, before, call };
-  return { won: true, before, call, approval: { ...spent, state: "approved" } };
+  if (spent?.state !== "used" || spent.key !== key) return { won: true, before, call, ...scopes };
+  return { won: true, before, call, approval: { ...spent, state: "approved" }, ...scopes };
 }
 
 function putDocument({ kind, id, body, expectedVersion }: WriteOf<"document">, rows: StoredRows): WonWrite | LostWrite {
@@ -244,7 +259,9 @@ function isOver({ aliveUntil }: CallRecord, now: number): boolean {
 function started(record: CallRecord, before: CallRecord | undefined, fence: string): CallRecord {
   if (before !== undefined) {
     const isUnread = modelCallOf(record.call) === undefined && modelCallsOf(before).length > 0;
-    return { ...kept(record, before), ...(isUnread && { unread: true }), fence };
+    const { id } = record.call;
+    const attemptedBy = id === before.call.id ? {} : { attemptedBy: id };
+    return { ...kept(record, before), ...attemptedBy, ...(isUnread && { unread: true }), fence };
   }
   return { ...record, call: dataOf(record.call), fence };
 }
@@ -253,12 +270,21 @@ function ended(before: CallRecord, end: RowEnd): CallRecord {
   return { ...before, ...end, aliveUntil: end.aliveUntil ?? before.aliveUntil, fence: undefined };
 }
 
+/** A suspended call goes on: its earlier parts still count. */
+function pausedSoFar(before: CallRecord, { startedAt: now }: CallRecord): Pick<CallRecord, "paused"> {
+  const { state, startedAt, endedAt, paused = { ranMs: 0, waitedMs: 0 } } = before;
+  if (state !== "suspended" || startedAt === undefined || endedAt === undefined || now === undefined) return {};
+  const [ranMs, waitedMs] = [Math.max(0, endedAt - startedAt), Math.max(0, now - endedAt)];
+  return { paused: { ranMs: paused.ranMs + ranMs, waitedMs: paused.waitedMs + waitedMs } };
+}
+
 /** Keeps what the first arrival set. */
 function kept(record: CallRecord, before: CallRecord): CallRecord {
   return {
     ...record,
     call: before.call,
     ...(before.joined !== undefined && { joined: before.joined }),
+    ...pausedSoFar(before, record),
     match: before.match ?? record.match,
     approvalId: before.approvalId ?? record.approvalId,
     aliveUntil: before.aliveUntil ?? record.aliveUntil,

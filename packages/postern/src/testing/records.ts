@@ -108,12 +108,16 @@ export function settleOf(
   more: Partial<CallRecord> = {},
   by?: string,
 ): StoreWrite {
-  const { key, fence, outcome, retryable, endedAt, image } = { ...record, outcome: outcomeOf(record.call), ...more };
+  const { key, fence, outcome, retryable, endedAt, image, endUnseen } = {
+    ...record,
+    outcome: outcomeOf(record.call),
+    ...more,
+  };
   return {
     write: "settle",
     key,
     fence,
-    end: { state, outcome, retryable, endedAt: endedAt ?? 0, image },
+    end: { state, outcome, retryable, endedAt: endedAt ?? 0, image, ...(endUnseen && { endUnseen }) },
     ...(by !== undefined && { by }),
     event: eventOf(`settled ${state}`),
   };

@@ -8,9 +8,14 @@ import { artifactReferenceContract } from "./store/artifacts.ts";
 import { claimContract } from "./store/claims.ts";
 import { documentContract } from "./store/documents.ts";
 import { equalCallsContract } from "./store/equal-calls.ts";
+import { erasingContract } from "./store/erasing.ts";
 import { StoreKit } from "./store/kit.ts";
 import { lookupContract } from "./store/lookup.ts";
+import { measuresContract } from "./store/measures.ts";
 import { readingContract } from "./store/reading.ts";
+import { searchContract } from "./store/search.ts";
+import { statisticsContract } from "./store/statistics.ts";
+import { waitingContract } from "./store/waiting.ts";
 
 export function storeContract(name: string, open: OpenStore): void {
   describe(`${name}: the contract of a store`, () => {
@@ -23,10 +28,15 @@ export function storeContract(name: string, open: OpenStore): void {
     claimContract(kit);
     approvalContract(kit);
     readingContract(kit);
+    waitingContract(kit);
+    searchContract(kit);
+    statisticsContract(kit);
     documentContract(kit);
     lookupContract(kit);
     equalCallsContract(kit);
     artifactReferenceContract(kit);
+    measuresContract(kit);
+    erasingContract(kit);
 
     it("takes nothing more when it is closed", async () => {
       const { store } = kit;

@@ -1,4 +1,4 @@
-import { type ContentBlock, isRecord, type Json, messageOf } from "@postern/core";
+import { type ContentBlock, isJsonObject, isRecord, maxDepth, messageOf } from "@postern/core";
 import { fits } from "../results/cut.ts";
 import { LargeJson } from "../results/large-json.ts";
 import {
@@ -81,13 +81,33 @@ function fromResult(answer: Record<string, unknown>, limitBytes: number, textByt
   const left = blocks === undefined ? textBytes : weighed(blocks, textBytes, blockLevels);
   if (left < 0) throw new TooManyBytes(textBytes, settingOf(textBytes, limitBytes));
   const room = Number.isNaN(left) ? limitBytes : Math.min(left, limitBytes);
+  const { _meta: meta } = answer;
   if (given instanceof LargeJson) {
     if (!fits(given.text, room)) throw new TooManyBytes(limitBytes);
     const own = contentOf(blocks);
     const content = own.length === 0 ? [{ type: "text" as const, text: given.text }] : own;
-    return { content, large: given, isError: isErrorOf(answer) === true };
+    return withMeta({ content, large: given, isError: isErrorOf(answer) === true }, meta);
   }
-  return resultOf(answer, given === undefined ? undefined : jsonOf(given, limitBytes, room));
+  return withMeta(resultOf(answer, given === undefined ? undefined : jsonOf(given, limitBytes, room)), meta);
+}
+
+/** In bytes of JSON. A client reads a few keys of it, and it stays in the stored outcome. */
+const mostMetaBytes = 64 * 1024;
+
+/** A `_meta` that cannot be taken costs only itself: the tool has run. */
+function withMeta(result: RawResult, given: unknown): RawResult {
+  if (!isRecord(given) || isEmptyRecord(given)) return result;
+  try {
+    const { text, value } = plain(given, mostMetaBytes);
+    if (!isJsonObject(value)) throw new RangeError(`it is nested deeper than ${maxDepth} levels`);
+    if (!fits(text, mostMetaBytes)) throw new RangeError(`it has more than ${mostMetaBytes} bytes`);
+    return { ...result, meta: value };
+  } catch (error) {
+    const why = error instanceof TooManyBytes ? `it has more than ${mostMetaBytes} bytes` : messageOf(error);
+    const { isJsonText: _, ...rest } = result;
+    const note = `Note from Postern: the \`_meta\` of the result is left out: ${why.slice(0, 200)}.`;
+    return { ...rest, content: [...result.content, ...contentOf(note)] };
+  }
 }
 
 function resultOf(answer: Record<string, unknown>, structured: Plain | undefined): RawResult {
@@ -135,7 +155,7 @@ function jsonResult({ text, value }: Plain): RawResult {
 }
 
 /** Results in snake_case always have `structured_content`, which may be empty. */
-function isEmptyRecord(value: Json): boolean {
+function isEmptyRecord(value: unknown): boolean {
   return isRecord(value) && Object.keys(value).length === 0;
 }
 

@@ -16,8 +16,18 @@ export type { FunctionSpec, ProviderSpec, ToolSpec } from "./offers.ts";
 export { specOf } from "./offers.ts";
 export type { Registry } from "./registry.ts";
 export type { ArgumentsOf, StandardSchema, ToolInput } from "./schema/standard-schema.ts";
-export type { ActionStatistics, Minute, ToolStatistics } from "./statistics.ts";
+export type {
+  ActionStatistics,
+  AgentStatistics,
+  CallStatistics,
+  DeciderStatistics,
+  DecisionStatistics,
+  PeriodCounts,
+  Statistics,
+  StatisticsRange,
+} from "./statistics.ts";
 export type { JudgedCall, Offer, PreviewContext, ToolArtifacts, ToolHealth } from "./tool.ts";
+export { ToolIndex } from "./tool-index.ts";
 export { Toolbox } from "./toolbox.ts";
 export type { ToolsInput } from "./toolsets/toolset.ts";
 export { combined, filtered, prefixed, skilled } from "./toolsets/wrappers.ts";

@@ -7,14 +7,18 @@ import { TakenNames } from "./names.ts";
 import { deferredOf, type OfferOptions, schemaNamed, schemasFor, type ToolSchema } from "./offers.ts";
 import { type RegisteredTool, type RegisterOptions, registeredTool, type ToolBlock } from "./registered.ts";
 import { JsonSchemas, type SchemaGuard } from "./schema/json-schema.ts";
+import { ServerStates } from "./server-states.ts";
 import { missingOf } from "./sign-in-needed.ts";
-import { ToolStatistics } from "./statistics.ts";
 import type { Action, Offer, ToolHealth, Tools } from "./tool.ts";
 import { isToolset, type Toolset, takeTools } from "./toolsets/toolset.ts";
 
 export interface RegistryChange {
-  readonly change: "added" | "removed" | "server";
-  /** The tool's name, or the server's. */
+  /**
+   * `policy`: another policy is in force, so callers may be offered other tools. `elsewhere`: another process of the store
+   * changed what is offered.
+   */
+  readonly change: "added" | "removed" | "server" | "policy" | "elsewhere";
+  /** The tool's name, the server's, the version of the policy, or what was changed. */
   readonly name: string;
 }
 
@@ -46,6 +50,10 @@ export interface RegisteredTools extends Tools {
   toolNamed(name: string): AnyTool | undefined;
   /** States why a tool that the settings ask for is not registered. */
   setMissing(tool: string, why: string): void;
+  /** Reports to followers that another policy is in force. */
+  policyReplaced(version: string): void;
+  /** Reports to followers that another process of the store changed `switches` or `skills`. */
+  changedElsewhere(what: "switches" | "skills"): void;
 }
 
 let open: (registry: Registry) => RegisteredTools;
@@ -65,8 +73,6 @@ export class Registry implements AsyncDisposable {
   static {
     open = (registry) => registry.#inside;
   }
-  /** How calls ended since the start. */
-  readonly statistics: ToolStatistics = new ToolStatistics();
   readonly #clock: Clock;
   readonly #switches: Switches;
   readonly #schemas: JsonSchemas;
@@ -74,12 +80,9 @@ export class Registry implements AsyncDisposable {
   readonly #listeners = new Set<(change: RegistryChange) => void>();
   readonly #entries = new Map<string, RegistryEntry>();
   readonly #names = new TakenNames();
-  readonly #down = new Map<string, string | undefined>();
+  readonly #servers = new ServerStates();
   /** Why a tool that the settings ask for is not registered. */
   readonly #missing = new Map<string, string>();
-  readonly #arriving = new Map<string, Promise<void>>();
-  /** How servers are started that no call needed for a time. */
-  readonly #idle = new Map<string, () => Promise<void>>();
   readonly #blocked = new Map<string, ToolBlock>();
   #locked = false;
   #offers: readonly Offer[] | undefined;
@@ -87,11 +90,14 @@ export class Registry implements AsyncDisposable {
     find: (tool, action) => this.#entries.get(tool)?.actions.get(action),
     has: (tool) => this.has(tool),
     unavailable: (action) => this.unavailable(action),
-    missing: (tool) => this.#missing.get(tool) ?? this.#serverAway(tool),
+    missing: (tool) =>
+      this.#missing.get(tool) ?? this.#servers.whyNotListed(tool, (server) => this.#hasToolsOf(server)),
     setMissing: (tool, why) => void this.#missing.set(tool, why),
+    policyReplaced: (version) => this.#announce({ change: "policy", name: version }),
+    changedElsewhere: (what) => this.#announce({ change: "elsewhere", name: what }),
     missingFor: (tool, principal) => missingOf(this.#entries.get(tool)?.tool)?.(principal),
-    serverArriving: (tool) => this.#serverArriving(tool),
-    serverToStart: (tool) => this.#serverToStart(tool),
+    serverArriving: (tool) => this.#servers.arriving(tool, this.#entries.get(tool)?.options.server),
+    serverToStart: (tool) => this.#servers.start(this.#entries.get(tool)?.options.server),
     report: (action, went) => this.#report(action, went),
     toolNamed: (name) => this.#entries.get(name)?.tool,
     toolOfCallType: (type) => this.#names.ownerOfCallType(type),
@@ -202,7 +208,8 @@ export class Registry implements AsyncDisposable {
     const { server } = action.facts;
     if (server !== undefined) {
       if (offServers.includes(server)) return `the server \`${server}\` is switched off by an operator`;
-      if (this.#down.has(server)) return `the server \`${server}\` is not connected${reason(this.#down.get(server))}`;
+      const away = this.#servers.whyAway(server);
+      if (away !== undefined) return away;
     }
     const entry = this.#entries.get(action.tool);
     if (entry === undefined) return `\`${action.tool}\` is not registered any more`;
@@ -227,21 +234,14 @@ export class Registry implements AsyncDisposable {
    * @param attempt the first attempt to connect it, which does not reject; calls of its tools wait for it
    */
   setServer(name: string, state: "up" | "down", problem?: string, attempt?: Promise<void>): void {
-    this.#idle.delete(name);
-    if (state === "up" && !this.#down.delete(name)) return; // it was idle, and nothing changes for a caller
-    if (state === "down") this.#down.set(name, problem);
-    if (attempt !== undefined)
-      this.#arriving.set(
-        name,
-        attempt.finally(() => this.#arriving.delete(name)),
-      );
+    if (!this.#servers.set(name, state, problem, attempt)) return;
     this.#announce({ change: "server", name });
   }
 
   /** Its tools can be called, and a call has to start it. `start` does not reject. */
   setIdle(name: string, start: () => Promise<void>): void {
     this.setServer(name, "up");
-    this.#idle.set(name, start);
+    this.#servers.setIdle(name, start);
   }
 
   /** Blocks every call of the tool until this is called with `undefined`, or the tool is unregistered. */
@@ -328,33 +328,14 @@ export class Registry implements AsyncDisposable {
     if (this.#ownsSchemas) await this.#schemas.close();
   }
 
-  #serverArriving(tool: string): Promise<void> | undefined {
-    if (this.#arriving.size === 0) return undefined;
-    const { server: own } = this.#entries.get(tool)?.options ?? {};
-    for (const [server, attempt] of this.#arriving)
-      if (own === server || (own === undefined && isNameOf(server, tool))) return attempt;
-    return undefined;
-  }
-
-  #serverToStart(tool: string): Promise<void> | undefined {
-    if (this.#idle.size === 0) return undefined;
-    const { server } = this.#entries.get(tool)?.options ?? {};
-    return server === undefined ? undefined : this.#idle.get(server)?.();
-  }
-
-  /** A server without tools here has not listed them yet. */
-  #serverAway(tool: string): string | undefined {
-    for (const [server, problem] of this.#down) {
-      if (isNameOf(server, tool) && ![...this.#entries.values()].some(({ options }) => options.server === server))
-        return `the server \`${server}\` is not connected${reason(problem)}`;
-    }
-    return undefined;
-  }
-
   #report({ tool }: Pick<Action, "tool">, went: Parameters<Tools["report"]>[1]): void {
     const health = this.#entries.get(tool)?.health;
     if (went.well) health?.succeeded(this.#clock.now());
     else health?.failed(went.error, went.rateLimitResetsAt);
+  }
+
+  #hasToolsOf(server: string): boolean {
+    return [...this.#entries.values()].some(({ options }) => options.server === server);
   }
 
   #sortedTools(): readonly AnyTool[] {
@@ -373,10 +354,12 @@ export class Registry implements AsyncDisposable {
   #view(entry: RegistryEntry): RegisteredTool {
     const { tool, actions, options, health } = entry;
     const blocked = this.#blocked.get(tool.name);
-    const down = options.server !== undefined && this.#down.has(options.server);
     const lastError =
-      blocked?.problem ?? (options.server && this.#down.get(options.server)) ?? "its server is not connected";
-    const shown: ToolHealth = { ...health.view(), ...((blocked || down) && { status: "unavailable", lastError }) };
+      blocked?.problem ?? (options.server === undefined ? undefined : this.#servers.problemOf(options.server));
+    const shown: ToolHealth = {
+      ...health.view(),
+      ...(lastError !== undefined && { status: "unavailable", lastError }),
+    };
     const view = registeredTool({ tool, actions: [...actions.values()], health: shown }, options);
     return blocked === undefined ? view : Object.freeze({ ...view, blocked: blocked.why });
   }
@@ -394,23 +377,14 @@ function lockedFault({ name }: AnyTool): RuntimeFault {
   );
 }
 
-/** A name at `/mcp/<server>` comes as `server/name`. */
-function isNameOf(server: string, tool: string): boolean {
-  return tool.startsWith(`${server}__`) || tool.startsWith(`${server}/`);
-}
-
-function reason(problem: string | undefined): string {
-  return problem === undefined ? "" : `: ${problem}`;
-}
-
 const offers = new WeakMap<Action, Offer>();
 
 /** An action without its functions. The same action gives the same object. */
 function offerOf(action: Action): Offer {
   const known = offers.get(action);
   if (known !== undefined) return known;
-  const { parse: _p, withoutAbsent: _w, classifyRisk: _c, execute: _e, reconcile: _r, preview, ...data } = action;
-  const offer: Offer = Object.freeze({ ...data, previews: preview !== undefined });
+  const { parse: _p, withoutAbsent: _w, classifyRisk: _c, execute: _e, reconcile, preview, ...data } = action;
+  const offer: Offer = Object.freeze({ ...data, previews: preview !== undefined, reconciles: reconcile !== undefined });
   offers.set(action, offer);
   return offer;
 }

@@ -5,6 +5,8 @@ export type Ran<T> =
   | { readonly ran: "returned"; readonly value: T }
   | { readonly ran: "threw"; readonly error: unknown }
   | { readonly ran: "timed_out" }
+  /** Postern stops, and waits no longer. */
+  | { readonly ran: "stopped" }
   | { readonly ran: "cancelled" };
 
 export interface ForeignLimits<T> {
@@ -14,6 +16,8 @@ export interface ForeignLimits<T> {
   readonly signal?: AbortSignal | undefined;
   /** Monotonic milliseconds. After it, the run counts as cancelled. */
   readonly deadline?: number | undefined;
+  /** Calls `then` once when Postern waits no longer for what runs. Returns a function that takes it back. */
+  readonly onStop?: ((then: () => void) => () => void) | undefined;
   /** Receives what the body answers after the end, for a log. */
   readonly onLate?: ((late: Ran<T>) => void) | undefined;
 }
@@ -149,7 +153,7 @@ function ownPromise<T>(answer: PromiseLike<T>): Promise<T> {
 
 /** Starts the timer and the listener. Returns a function that removes both. */
 function guard<T>(
-  { clock, limitMs, signal, deadline }: ForeignLimits<T>,
+  { clock, limitMs, signal, deadline, onStop }: ForeignLimits<T>,
   lazy: LazySignal,
   end: (ran: Ran<T>) => void,
 ): () => void {
@@ -172,7 +176,12 @@ function guard<T>(
         lazy.abort(new DOMException(`The call took longer than ${waitMs} ms.`, "TimeoutError"));
       })
     : undefined;
+  const stay = onStop?.(() => {
+    end({ ran: "stopped" });
+    lazy.abort(new DOMException("Postern stops.", "AbortError"));
+  });
   return () => {
+    stay?.();
     disarm?.();
     signal?.removeEventListener("abort", onAbort);
   };

@@ -1,13 +1,31 @@
-import { type CallEvent, defined } from "@postern/core";
+import { checkMembers, defined, type Kind, RuntimeFault } from "@postern/core";
+import { type CountedAs, type CountedCalls, percentile, periodMs } from "../store/statistics.ts";
+import type { Store } from "../store/store.ts";
 
 /**
- * How the calls of one action ended since the start.
+ * Which calls are counted.
  *
  * @public
  */
-export interface ActionStatistics {
-  readonly tool: string;
-  readonly action: string;
+export interface StatisticsRange {
+  /** Default: `default`. */
+  readonly tenant?: string;
+  /** Wall clock, milliseconds. Default: 24 hours before `to`. The hour that it is in is counted whole. */
+  readonly from?: number;
+  /** Default: now. */
+  readonly to?: number;
+  /** Default: `hour` for a week and less, else `day`. */
+  readonly every?: "hour" | "day";
+  readonly tool?: string;
+  readonly agent?: string;
+}
+
+/**
+ * How calls ended.
+ *
+ * @public
+ */
+export interface CallStatistics {
   /** Executions, however they ended. */
   readonly calls: number;
   /** The part of them that failed, or whose end is unknown. */
@@ -15,7 +33,9 @@ export interface ActionStatistics {
   readonly unknown: number;
   /** Arrivals that policy, a person or a limit refused. */
   readonly refused: number;
-  /** Milliseconds of execution, without waiting for people, rounded to a tenth, over the last one to two hours. */
+  /** Calls for which a person was asked. */
+  readonly asked: number;
+  /** Milliseconds of execution, without waiting for people, accurate to a tenth. */
   readonly p50Ms?: number;
   readonly p95Ms?: number;
   /** Wall clock, milliseconds. */
@@ -25,12 +45,43 @@ export interface ActionStatistics {
   readonly lastErrorCode?: string;
 }
 
+/** @public */
+export interface ActionStatistics extends CallStatistics {
+  readonly tool: string;
+  readonly action: string;
+}
+
+/** @public */
+export interface AgentStatistics extends CallStatistics {
+  readonly agent: string;
+}
+
 /**
- * The counts of one minute.
+ * How requests were decided.
  *
  * @public
  */
-export interface Minute {
+export interface DecisionStatistics {
+  /** As they are, and after an edit. */
+  readonly approved: number;
+  readonly denied: number;
+  readonly skipped: number;
+  /** Milliseconds from the request to the decision of a person, accurate to a tenth. */
+  readonly p50Ms?: number;
+  readonly p95Ms?: number;
+}
+
+/** @public */
+export interface DeciderStatistics extends DecisionStatistics {
+  readonly decider: string;
+}
+
+/**
+ * The counts of one minute, hour or day (UTC).
+ *
+ * @public
+ */
+export interface PeriodCounts {
   /** Its first moment: wall clock, milliseconds. */
   readonly at: number;
   readonly ok: number;
@@ -43,164 +94,135 @@ export interface Minute {
   readonly asked: number;
 }
 
-type EndedEvent = Extract<CallEvent, { readonly moment: "ended" }>;
-type CountName = Exclude<keyof Minute, "at">;
-type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
-
-/** What an ending counts as. The endings that are missing belong to a call that has not ended, or that is counted already. */
-const countNames: { readonly [Name in EndedEvent["as"]]?: CountName } = {
-  succeeded: "ok",
-  failed: "failed",
-  unknown: "unknown",
-  refused: "refused",
-  blocked: "refused",
-  antiflap_blocked: "refused",
-  storm_blocked: "refused",
-  previewed: "previewed",
-};
-
-const minuteMs = 60_000;
-const hourMs = 3_600_000;
-const minutesKept = 60;
-/** Further actions, over all tenants, and further tenants are not counted. */
-const mostActions = 10_000;
-const mostTenants = 1_000;
-/** Eight steps to a doubling, so a percentile is accurate to a tenth; from an eighth of a millisecond to days. */
-const steps = 8;
-const buckets = 256;
-const none = new Uint32Array(buckets);
-
 /**
- * Counts how calls end, for each tenant separately. It keeps a few numbers for each action, and nothing over a restart.
+ * What was counted in a range of time, over restarts and all processes of a store.
  *
  * @public
  */
-export class ToolStatistics {
-  readonly #tenants = new Map<string, TenantCounts>();
-  #counters = 0;
-  #startedAt: number | undefined;
-  #latestAt = -Infinity;
-
-  /** Wall clock of the first counted event. */
-  get since(): number | undefined {
-    return this.#startedAt;
-  }
-
-  readonly see = (event: CallEvent): void => {
-    if (event.moment === "held") {
-      const counts = this.#countsAt(event.at, event.call);
-      if (counts !== undefined) counts.minute(event.at).asked += 1;
-      return;
-    }
-    if (event.moment !== "ended") return;
-    const as = event.code === "approval_timed_out" ? undefined : countNames[event.as]; // its request is still open
-    if (as === undefined) return;
-    const counts = this.#countsAt(event.at, event.call);
-    if (counts === undefined) return;
-    counts.minute(event.at)[as] += 1;
-    if (event.weighing !== undefined) this.#counter(counts, event)?.add(event, as); // its tool exists
-  };
-
-  /** The actions of one tenant, by default `default`. */
-  actions(tenant = "default"): readonly ActionStatistics[] {
-    return [...(this.#tenants.get(tenant)?.actions.values() ?? [])].map((counter) => counter.view());
-  }
-
-  /** The minutes of one tenant, by default `default`, oldest first. Minutes without calls are left out. */
-  minutes(tenant = "default"): readonly Minute[] {
-    const since = this.#latestAt - minutesKept * minuteMs; // the last hour of all tenants, so also for a tenant without calls
-    return (this.#tenants.get(tenant)?.minutes ?? []).filter(({ at }) => at > since).map((minute) => ({ ...minute }));
-  }
-
-  #countsAt(at: number, { authority }: EndedEvent["call"]): TenantCounts | undefined {
-    const { tenant } = authority.principal;
-    this.#startedAt ??= at;
-    if (at > this.#latestAt) this.#latestAt = at;
-    const known = this.#tenants.get(tenant);
-    if (known !== undefined || this.#tenants.size >= mostTenants) return known;
-    const counts = new TenantCounts();
-    this.#tenants.set(tenant, counts);
-    return counts;
-  }
-
-  #counter({ actions }: TenantCounts, { call: { tool, action } }: EndedEvent): Counter | undefined {
-    const key = `${tool}\0${action}`;
-    const known = actions.get(key);
-    if (known !== undefined || this.#counters >= mostActions) return known;
-    const counter = new Counter(tool, action);
-    this.#counters += 1;
-    actions.set(key, counter);
-    return counter;
-  }
+export interface Statistics {
+  /** Wall clock, milliseconds. */
+  readonly from: number;
+  readonly to: number;
+  readonly tools: readonly ActionStatistics[];
+  readonly agents: readonly AgentStatistics[];
+  readonly decisions: DecisionStatistics & { readonly expired: number; readonly withdrawn: number };
+  readonly deciders: readonly DeciderStatistics[];
+  /** Oldest first. Those without calls are left out. */
+  readonly periods: readonly PeriodCounts[];
+  /** The last hour before `to`, if that is not longer ago than minutes are kept. Without regard to tool and agent. */
+  readonly minutes: readonly PeriodCounts[];
 }
 
-class TenantCounts {
-  readonly actions: Map<string, Counter> = new Map();
-  readonly minutes: Writable<Minute>[] = [];
+const dayMs = 24 * periodMs.hour;
 
-  minute(now: number): Writable<Minute> {
-    const at = Math.floor(now / minuteMs) * minuteMs;
-    const last = this.minutes.at(-1);
-    if (last !== undefined && last.at >= at) return last; // a clock that was set back stays in its last minute
-    const fresh = { at, ok: 0, failed: 0, refused: 0, unknown: 0, previewed: 0, asked: 0 };
-    this.minutes.push(fresh);
-    while ((this.minutes[0]?.at ?? at) <= at - minutesKept * minuteMs) this.minutes.shift();
-    return fresh;
-  }
+const rangeMembers: Readonly<Record<keyof StatisticsRange, Kind>> = {
+  tenant: "a text",
+  from: "a whole number from 0",
+  to: "a whole number from 0",
+  every: ["hour", "day"],
+  tool: "a text",
+  agent: "a text",
+};
+
+/** @throws RuntimeFault `request_invalid` */
+export function checkStatisticsRange(range: StatisticsRange): void {
+  checkMembers(range, { code: "request_invalid", what: "The range", members: rangeMembers, of: "statistics" });
+  const { from, to } = range;
+  if (from === undefined || to === undefined || from < to) return;
+  const message = `\`from\` (${new Date(from).toISOString()}) is not before \`to\` (${new Date(to).toISOString()}); name an earlier one.`;
+  throw new RuntimeFault("request_invalid", message);
 }
 
-class Counter {
-  readonly #counts: Writable<ActionStatistics>;
-  #now = new Uint32Array(buckets);
-  #before = none;
-  #hour = 0;
-
-  constructor(tool: string, action: string) {
-    this.#counts = { tool, action, calls: 0, errors: 0, unknown: 0, refused: 0 };
-  }
-
-  add(event: EndedEvent, as: CountName): void {
-    const counts = this.#counts;
-    counts.lastCallAt = event.at;
-    if (as === "refused") counts.refused += 1;
-    if (as === "refused" || as === "previewed") return;
-    counts.calls += 1;
-    this.#rotate(event.at);
-    const bucket = bucketOf(event.latencyMs);
-    this.#now[bucket] = (this.#now[bucket] ?? 0) + 1;
-    if (as === "ok") return;
-    counts.errors += 1;
-    if (as === "unknown") counts.unknown += 1;
-    counts.lastErrorAt = event.at;
-    const code = event.code ?? event.outcome.refusal?.code;
-    if (code !== undefined) counts.lastErrorCode = code;
-  }
-
-  view(): ActionStatistics {
-    const counts = this.#now.map((count, i) => count + (this.#before[i] ?? 0));
-    return defined({ ...this.#counts, p50Ms: percentile(counts, 0.5), p95Ms: percentile(counts, 0.95) });
-  }
-
-  /** Percentiles cover this hour and the one before. */
-  #rotate(now: number): void {
-    const hour = Math.floor(now / hourMs);
-    if (hour <= this.#hour) return;
-    this.#before = hour === this.#hour + 1 ? this.#now : none;
-    this.#now = new Uint32Array(buckets);
-    this.#hour = hour;
-  }
-}
-
-function bucketOf(ms: number): number {
-  return Math.min(buckets - 1, Math.round(steps * Math.log2(8 * Math.max(ms, 0) + 1)));
-}
-
-function percentile(counts: Uint32Array, part: number): number | undefined {
-  let left = Math.ceil(counts.reduce((sum, count) => sum + count, 0) * part);
-  if (left === 0) return undefined;
-  const bucket = counts.findIndex((count) => {
-    left -= count;
-    return left <= 0;
+/** Reads what a store has counted. */
+export async function statisticsOf(store: Store, range: StatisticsRange, now: number): Promise<Statistics> {
+  const { tenant = "default", to = now, tool, agent } = range;
+  const given = range.from ?? to - dayMs;
+  const from = given - (given % periodMs.hour);
+  const { every = to - from > 8 * dayMs ? "day" : "hour" } = range;
+  const until = range.to ?? now + 1; // what is counted in this millisecond too
+  const within = { tenant, from, until, ...defined({ tool, agent }) };
+  const rows = await store.statistics({
+    ...within,
+    period: "hour",
+    by: ["tool", "action", "agent", "decider"],
   });
-  return Math.round(((2 ** (bucket / steps) - 1) / 8) * 100) / 100;
+  const hours = await store.statistics({ ...within, period: "hour", by: ["at"] });
+  const lastHour = { tenant, period: "minute", from: to - periodMs.hour, until } as const;
+  const minutes = await store.statistics({ ...lastHour, by: ["at"] });
+  const decided = rows.filter(({ decider, as }) => decider !== "" && isDecision(as));
+  return {
+    from,
+    to,
+    tools: parted(rows, ({ tool, action }) => JSON.stringify([tool, action]))
+      .filter(([{ tool: name }]) => name !== "")
+      .map(([{ tool: name, action }, some]) => ({ tool: name, action, ...callsIn(some) })),
+    agents: parted(rows, (row) => row.agent).map(([{ agent: name }, some]) => ({ agent: name, ...callsIn(some) })),
+    decisions: { ...decisionsIn(decided), expired: sumOf(rows, "expired"), withdrawn: sumOf(rows, "withdrawn") },
+    deciders: parted(decided, (row) => row.decider).map(([{ decider }, some]) => ({ decider, ...decisionsIn(some) })),
+    periods: periodsIn(hours, every === "day" ? dayMs : periodMs.hour),
+    minutes: periodsIn(minutes, periodMs.minute),
+  };
+}
+
+type Rows = readonly CountedCalls[];
+
+/** Parts of rows with one key, each with its first row, sorted by key. */
+function parted(rows: Rows, keyOf: (row: CountedCalls) => string): readonly (readonly [CountedCalls, Rows])[] {
+  return [...Map.groupBy(rows, keyOf)]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([, [first, ...others]]) => (first === undefined ? [] : [[first, [first, ...others]] as const]));
+}
+
+function callsIn(rows: Rows): CallStatistics {
+  const ran = rows.filter(({ as }) => as === "ok" || as === "failed" || as === "unknown");
+  const failed = ran.filter(({ as }) => as !== "ok");
+  const lastError = latestOf(failed);
+  return {
+    ...{ calls: total(ran), errors: total(failed), unknown: sumOf(rows, "unknown") },
+    ...{ refused: sumOf(rows, "refused"), asked: sumOf(rows, "asked") },
+    ...defined({
+      ...{ p50Ms: percentile(ran, 0.5), p95Ms: percentile(ran, 0.95) },
+      lastCallAt: latestOf(rows.filter(({ as }) => !isDecision(as)))?.lastAt,
+      lastErrorAt: lastError?.lastAt,
+      lastErrorCode: lastError?.code === "" ? undefined : lastError?.code,
+    }),
+  };
+}
+
+function decisionsIn(rows: Rows): DecisionStatistics {
+  return {
+    approved: sumOf(rows, "approved") + sumOf(rows, "modified"),
+    ...{ denied: sumOf(rows, "denied"), skipped: sumOf(rows, "skipped") },
+    ...defined({ p50Ms: percentile(rows, 0.5), p95Ms: percentile(rows, 0.95) }),
+  };
+}
+
+/** A person decided the request; it was not withdrawn or revoked, and its time did not end. */
+function isDecision(as: CountedAs): boolean {
+  return as === "approved" || as === "modified" || as === "denied" || as === "skipped";
+}
+
+function periodsIn(rows: Rows, lengthMs: number): readonly PeriodCounts[] {
+  return [...Map.groupBy(rows, ({ at }) => at - (at % lengthMs))]
+    .sort(([a], [b]) => a - b)
+    .map(([at, some]) => ({
+      ...{ at, ok: sumOf(some, "ok"), failed: sumOf(some, "failed"), refused: sumOf(some, "refused") },
+      ...{ unknown: sumOf(some, "unknown"), previewed: sumOf(some, "previewed"), asked: sumOf(some, "asked") },
+    }))
+    .filter(({ at: _, ...counts }) => Object.values(counts).some((count) => count > 0));
+}
+
+function sumOf(rows: Rows, as: CountedAs): number {
+  return total(rows.filter((row) => row.as === as));
+}
+
+function total(rows: Rows): number {
+  return rows.reduce((sum, { count }) => sum + count, 0);
+}
+
+function latestOf(rows: Rows): CountedCalls | undefined {
+  return rows.reduce<CountedCalls | undefined>(
+    (last, row) => (last && last.lastAt > row.lastAt ? last : row),
+    undefined,
+  );
 }

@@ -205,10 +205,12 @@ export interface Offer {
   readonly notFromChain: string | undefined;
   /** It can show what a call would do. */
   readonly previews: boolean;
+  /** It can find out how a call ended whose outcome is unknown. */
+  readonly reconciles: boolean;
 }
 
 /** One callable action of a registered tool, compiled once. */
-export interface Action extends Omit<Offer, "previews"> {
+export interface Action extends Omit<Offer, "previews" | "reconciles"> {
   /** Synchronous if the schema is; a JSON Schema may be checked in a worker. */
   parse(given: JsonObject): Parsed | Promise<Parsed>;
   /** The arguments without each null that stands for an optional member that is left out. The same object if there is none. */

@@ -12,8 +12,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { driven } from "../../../../core/src/testing/driven.ts";
+import { guestLoader } from "../guest.ts";
 import { FirecrackerDriver, type FirecrackerOptions } from "./driver.ts";
-import { guestLoader, jailCommand } from "./machine.ts";
+import { jailCommand } from "./machine.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "postern-fc-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -74,12 +75,12 @@ net.createServer((socket) => {
 }
 
 function options(how: Fake = {}, more: Partial<FirecrackerOptions> = {}): FirecrackerOptions {
-  for (const file of ["kernel", "rootfs", "kvm", "firecracker"]) writeFileSync(join(folder, file), "");
+  for (const file of ["kernel", "image", "kvm", "firecracker"]) writeFileSync(join(folder, file), "");
   return {
     firecracker: join(folder, "firecracker"),
     jailer: fake(how),
     kernel: join(folder, "kernel"),
-    rootfs: join(folder, "rootfs"),
+    image: join(folder, "image"),
     kvm: join(folder, "kvm"),
     chrootBase: join(folder, "jails"),
     ...{ uid: 1000, gid: 1000, warm: 0, startMs: 5_000 },
@@ -93,7 +94,7 @@ const canRun = process.getuid?.() === 0 && existsSync("/usr/bin/python3") && exi
 if (!canRun) process.stderr.write("NOT TESTED: a fake Firecracker needs root, python3 and unshare\n");
 
 describe.skipIf(!canRun)("a Firecracker machine, by its protocol", { timeout: 60_000 }, () => {
-  it("runs a script over its vsock, with no network card and a read-only root", async () => {
+  it("runs a script over its vsock, with no network card and no disk", async () => {
     await using driver = new FirecrackerDriver(options());
     const source = 'a = tools.echo(to="x")\nb = tools.echo(to=a.text + "y")\nb.text';
     expect(await driven(driver, source, limits)).toMatchObject({ step: "done", value: "xy" });
@@ -101,13 +102,12 @@ describe.skipIf(!canRun)("a Firecracker machine, by its protocol", { timeout: 60
     expect(asked.map((line) => line.split(" ").slice(0, 2).join(" "))).toEqual([
       "PUT /machine-config",
       "PUT /boot-source",
-      "PUT /drives/rootfs",
       "PUT /vsock",
       "PUT /actions",
     ]);
-    expect(asked[0]).toContain('"mem_size_mib":288');
-    expect(asked[2]).toContain('"is_read_only":true');
-    expect(asked.join()).not.toContain("network-interfaces");
+    expect(asked[0]).toContain('"mem_size_mib":384');
+    expect(asked[1]).toContain('"initrd_path":"/image"');
+    expect(asked.join()).not.toMatch(/network-interfaces|drives/);
   });
 
   it("runs in an empty network namespace", async () => {

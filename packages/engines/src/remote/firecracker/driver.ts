@@ -1,5 +1,5 @@
 /**
- * Python in a Firecracker machine of its own: no network card, a read-only root, one vsock.
+ * Python in a Firecracker machine of its own: no network card, no disk, one vsock.
  *
  * Tested against a fake that speaks its protocol, and on no real host: `npm run proof -- driver firecracker FILE` runs the
  * same scripts where there is one.
@@ -18,9 +18,9 @@ export interface FirecrackerOptions extends PythonOptions {
   readonly firecracker: string;
   readonly jailer: string;
   readonly kernel: string;
-  /** An image whose init serves vsock port 5000: see docs/reference/engines.md. */
-  readonly rootfs: string;
-  /** The folder of the jails, on one file system with kernel and root. */
+  /** The guest, as `sh deploy/guest/build.sh FOLDER` makes it with the kernel: see docs/reference/engines.md. */
+  readonly image: string;
+  /** The folder of the jails, on one file system with kernel and image. */
   readonly chrootBase: string;
   /** The user that a machine runs as. */
   readonly uid: number;
@@ -53,16 +53,16 @@ export class FirecrackerDriver extends PythonDriver {
 
   async unavailable(): Promise<string | undefined> {
     if (process.platform !== "linux") return "Firecracker needs Linux";
-    const { firecracker, jailer, kernel, rootfs, uid, gid, kvm = "/dev/kvm" } = this.#options;
+    const { firecracker, jailer, kernel, image, uid, gid, kvm = "/dev/kvm" } = this.#options;
     const settings = this.#settings();
-    for (const path of [kvm, firecracker, jailer, kernel, rootfs, settings.unshare])
+    for (const path of [kvm, firecracker, jailer, kernel, image, settings.unshare])
       if (!isAbsolute(path) || !existsSync(path)) return `\`${path}\` is not there`;
     if (process.getuid?.() !== 0) return "the jailer makes its jails as root only";
     if (uid === 0 || gid === 0) return "a machine is not run as root; name another `uid` and `gid`";
     if (!basename(firecracker).includes("firecracker"))
       return `the jailer starts no \`${basename(firecracker)}\`; its name must hold \`firecracker\``;
     const base = nearest(settings.chrootBase);
-    for (const path of [kernel, rootfs])
+    for (const path of [kernel, image])
       if (statSync(path).dev !== statSync(base).dev)
         return `\`${path}\` is on another file system than \`${settings.chrootBase}\``;
     const socket = join(jailOf(settings, "postern-4194304-00000000"), "root", "vsock.socket");
@@ -83,10 +83,10 @@ export class FirecrackerDriver extends PythonDriver {
   }
 
   #settings(): MachineSettings {
-    const { firecracker, jailer, kernel, rootfs, chrootBase, uid, gid } = this.#options;
+    const { firecracker, jailer, kernel, image, chrootBase, uid, gid } = this.#options;
     const { cpus = 1, unshare = "/usr/bin/unshare" } = this.#options;
     const groups = existsSync("/sys/fs/cgroup/cgroup.controllers") ? 2 : 1;
-    return { firecracker, jailer, kernel, rootfs, chrootBase, uid, gid, cpus, groups, unshare };
+    return { firecracker, jailer, kernel, image, chrootBase, uid, gid, cpus, groups, unshare };
   }
 
   #opened(): RemotePools {

@@ -8,8 +8,8 @@ export interface MachineSettings {
   readonly jailer: string;
   readonly firecracker: string;
   readonly kernel: string;
-  /** Its init serves vsock port 5000 with `guestLoader`. */
-  readonly rootfs: string;
+  /** An initramfs. Its init serves vsock port 5000 with `guestLoader`. */
+  readonly image: string;
   readonly chrootBase: string;
   readonly uid: number;
   readonly gid: number;
@@ -34,26 +34,6 @@ const mostProcesses = 32;
 const groupPeriodMicroseconds = 100_000;
 const requestMs = 10_000;
 const mostGreetingBytes = 64;
-
-/** The command that the guest's init runs for a connection, which is its standard input and output: it reads a program and runs it. */
-export const guestLoader: string = `python3 -I -S -B -X utf8 -c 'import os
-def take(n):
-    data = b""
-    while len(data) < n:
-        part = os.read(0, n - len(data))
-        if not part:
-            os._exit(0)
-        data += part
-    return data
-exec(take(int.from_bytes(take(4), "big")).decode())'`;
-
-/** The program in the form that `guestLoader` reads. */
-export function loaded(program: string): Buffer {
-  const bytes = Buffer.from(program);
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(bytes.length);
-  return Buffer.concat([length, bytes]);
-}
 
 export function jailOf({ chrootBase, firecracker }: MachineSettings, id: string): string {
   return join(chrootBase, basename(firecracker), id);
@@ -85,13 +65,11 @@ export function jailCommand(settings: MachineSettings, { id, memoryMebibytes }: 
 
 /** Starts a machine without a network card: the guest's only connection is the vsock, whose other end the host holds. */
 export async function configure(socketPath: string, cpus: number, memoryMebibytes: number): Promise<void> {
-  const boot = "console=off reboot=k panic=1 pci=off nomodule random.trust_cpu=on quiet";
-  const drive = { drive_id: "rootfs", path_on_host: "/rootfs", is_root_device: true, is_read_only: true };
+  const boot = "console=off reboot=k panic=1 pci=off random.trust_cpu=on quiet";
   const agent = new Agent({ connect: { socketPath } });
   try {
     await putJson(agent, "/machine-config", { vcpu_count: cpus, mem_size_mib: memoryMebibytes, smt: false });
-    await putJson(agent, "/boot-source", { kernel_image_path: "/kernel", boot_args: boot });
-    await putJson(agent, "/drives/rootfs", drive);
+    await putJson(agent, "/boot-source", { kernel_image_path: "/kernel", initrd_path: "/image", boot_args: boot });
     await putJson(agent, "/vsock", { guest_cid: 3, uds_path: "/vsock.socket" });
     await putJson(agent, "/actions", { action_type: "InstanceStart" });
   } finally {

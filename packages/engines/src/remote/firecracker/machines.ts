@@ -10,13 +10,14 @@ import { HostProcess } from "../../child/host-process.ts";
 import { type Carrier, RemoteEnd, type RemoteListener } from "../../child/remote-end.ts";
 import { cpythonProgram } from "../../cpython/prelude/prelude.ts";
 import { pythonFrames } from "../../cpython/python-driver.ts";
-import { configure, connectGuest, jailCommand, jailOf, loaded, type MachineSettings, parentGroup } from "./machine.ts";
+import { loaded } from "../guest.ts";
+import { configure, connectGuest, jailCommand, jailOf, type MachineSettings, parentGroup } from "./machine.ts";
 
 const lookMs = 20;
 const greetingMs = 2_000;
 const mostErrorLetters = 500;
-/** The guest's own kernel and init. */
-const guestMebibytes = 64;
+/** The guest's own kernel, and its unpacked image. */
+const guestMebibytes = 160;
 const idPattern = /^postern-(\d+)-[0-9a-f]{8}$/;
 const clock = new SystemClock(); // a machine boots in real time
 
@@ -127,7 +128,7 @@ class MicroVm {
     try {
       makeOwnFolder(root);
       linkSync(settings.kernel, join(root, "kernel"));
-      linkSync(settings.rootfs, join(root, "rootfs"));
+      linkSync(settings.image, join(root, "image"));
       const own = await HostProcess.start(settings.unshare, jailCommand(settings, { id, memoryMebibytes }));
       void own.gone.then(() => clear(settings, id));
       return new MicroVm(own, root, memoryMebibytes);

@@ -25,7 +25,7 @@ let keep: SkillKeeping;
 beforeEach(() => {
   const clock = new FakeClock();
   store = new MemoryStore({ clock, serialize: (event) => JSON.stringify(event) });
-  keep = { store, clock, policyVersion: "p1" };
+  keep = { store, clock, policy: { version: "p1" } };
 });
 
 it("restricts to the union of the lists, and always permits finding skills", async () => {
@@ -122,7 +122,7 @@ it("does not start with a document of another program", async () => {
       "committed",
     );
     await expect(
-      openSkills({ folders: [] }, { keep: { store: strange, clock, policyVersion: "p" } }),
+      openSkills({ folders: [] }, { keep: { store: strange, clock, policy: { version: "p" } } }),
     ).rejects.toMatchObject({ code: "internal", message: expect.stringContaining("a run's active skills") });
   }
 });

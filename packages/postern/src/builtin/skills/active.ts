@@ -25,7 +25,9 @@ export interface SkillKeeping {
   readonly store: Store;
   readonly clock: Clock;
   /** In the event of each change. */
-  readonly policyVersion: string;
+  readonly policy: { readonly version: string };
+  /** Another process of the store activated a skill, or ended one. */
+  readonly changedElsewhere?: () => void;
 }
 
 /** A skill as it was when it was activated. Its restriction stays if its file is removed. */
@@ -75,7 +77,9 @@ export class ActiveRuns {
   /** @throws RuntimeFault `internal`, because a guess could lift a restriction */
   static async open(keeping: SkillKeeping | undefined): Promise<ActiveRuns> {
     const store = keeping?.store ?? new MemoryStore({ clock: new SystemClock(), serialize: () => "" });
-    return new ActiveRuns(keeping, await new LiveCollection({ store, kind, read: readBody, write: bodyOf }).readAll());
+    const { changedElsewhere = () => {} } = keeping ?? {};
+    const runs = new LiveCollection({ store, kind, read: readBody, write: bodyOf, changedElsewhere });
+    return new ActiveRuns(keeping, await runs.readAll());
   }
 
   factsFor(tenant: string, runId: string): ActiveSkills | undefined {
@@ -117,7 +121,7 @@ export class ActiveRuns {
     return changed;
   }
 
-  #event({ run, type, skill, by }: SkillChange, { clock, policyVersion }: SkillKeeping): NotedEvent {
+  #event({ run, type, skill, by }: SkillChange, { clock, policy }: SkillKeeping): NotedEvent {
     const { name, version, digest, allowedTools, byAgent } = skill;
     return {
       moment: "noted",
@@ -127,7 +131,7 @@ export class ActiveRuns {
       traceId: newTraceId(),
       tenant: run.tenant,
       ...(by !== undefined && ("agent" in by ? { principal: by } : { by: by.by, via: by.via })),
-      policyVersion,
+      policyVersion: policy.version,
       outcome: "info",
       data: {
         run_id: run.runId,

@@ -13,7 +13,7 @@ const mostNamed = 100;
  */
 export async function recordIndexed(
   skills: Skills,
-  { store, clock, policyVersion }: SkillKeeping,
+  { store, clock, policy }: SkillKeeping,
   log: (problem: string) => void,
 ): Promise<void> {
   const all = skills.list();
@@ -37,7 +37,7 @@ export async function recordIndexed(
     type: "skill.indexed",
     summary: `${counted(all.length, "skill")} found, ${skills.refused.length} refused`,
     traceId: newTraceId(),
-    policyVersion,
+    policyVersion: policy.version,
     outcome: "info",
     data,
   } as const;

@@ -10,7 +10,7 @@ import { decisionCommands, wholeApprovalId } from "./decisions.ts";
 import { grantCommands } from "./grants.ts";
 
 export function commands(group: CommandGroup): void {
-  group.list("list", "what waits, the most urgent at the top: what ends first, in the same minute the riskiest", {
+  group.list("list", "what waits, the most urgent at the top: what ends within five minutes, then the riskiest", {
     isDefault: true,
     flags: flagsOf(approvals.list.query, {
       state: { default: "pending", all: true },

@@ -51,16 +51,18 @@ const columns: Columns<CallView> = {
   ARGUMENTS: (call) => JSON.stringify(call.arguments),
 };
 
-function took({ started_at, ended_at }: CallView): string {
-  return started_at === undefined || ended_at === undefined
-    ? ""
-    : duration(Date.parse(ended_at) - Date.parse(started_at));
+function took({ durations }: CallView): string {
+  return shown(durations.tool_ms);
+}
+
+function shown(ms: number | undefined): string {
+  return ms === undefined ? "" : duration(ms);
 }
 
 function callText(call: CallView, work: Work): string {
   const { paint, command } = work;
   const line = labelled(paint, 10);
-  const { outcome } = call;
+  const { outcome, durations } = call;
   const lines = visibleLines(outcome?.text ?? "").map((text) => `    ${text}\n`);
   return [
     `${paint("bold", visible(actionText(call)))}   ${call.state}, risk ${paintRisk(paint, call.risk_level)}\n`,
@@ -68,6 +70,8 @@ function callText(call: CallView, work: Work): string {
     line("asked by", whose(call.requested_by)),
     line("run", call.run_id),
     line("arrived", ago(call.arrived_at, work)),
+    line("gate", shown(durations.gate_ms)),
+    line("waited", shown(durations.waiting_ms)),
     line("took", took(call)),
     line("approval", call.approval_id),
     line("arguments", JSON.stringify(call.arguments)),

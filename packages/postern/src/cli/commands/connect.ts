@@ -25,6 +25,7 @@ import { confirm } from "../output/confirm.ts";
 import { type CommandInput, print } from "../output/print.ts";
 import { visible, visibleLines } from "../output/text.ts";
 import { settingsFor } from "../settings-here.ts";
+import { remoteUrl } from "../start/remote.ts";
 import { UsageProblem } from "../usage-problem.ts";
 
 const words = { "<client>": clientKinds.map(({ id }) => id).join(", ") };
@@ -153,6 +154,7 @@ function ownEntry({ format, text, path, client }: OpenedClient): JsonObject | un
 
 function entryFor(client: ClientKind, settings: Settings, { flags, options }: ClientCommand): JsonObject {
   const { file, listen } = settings;
+  if (flags.url !== undefined) return elsewhere(client, remoteUrl(flags.url), options.stdio === true);
   if (file === undefined) throw noConfiguration(process.cwd());
   if (client.http === undefined || options.stdio === true) {
     const bin = fileURLToPath(new URL("../../../bin/postern.js", import.meta.url));
@@ -160,6 +162,12 @@ function entryFor(client: ClientKind, settings: Settings, { flags, options }: Cl
     return client.stdio(process.execPath, [bin, "--config", file, ...data, "start", "--stdio"]);
   }
   return client.http(addressOf(listen));
+}
+
+/** @throws UsageProblem for a client that only starts programs */
+function elsewhere({ http, title }: ClientKind, url: string, stdio: boolean): JsonObject {
+  if (http !== undefined && !stdio) return http(`${url}/mcp`);
+  throw new UsageProblem(`With \`--stdio\` ${title} starts Postern on this machine, so \`--url\` cannot name another.`);
 }
 
 function addressOf({ host, port }: Settings["listen"]): string {
@@ -179,6 +187,11 @@ function nextSteps(
   const restart = `Restart ${title}, or reload its servers.`;
   if (Object.hasOwn(entry, "command")) return `${restart}\n`;
   const own = `\`${commandName(flags)} tokens create NAME\` makes a token of its own`;
+  if (flags.url !== undefined) {
+    const takes =
+      token === "prompt" ? "asks for the token when it first connects" : `reads the token from ${tokenVariable}`;
+    return `${title} ${takes}: an administrator makes one where Postern runs, with \`postern tokens create NAME --user YOU\`.\n${restart}\n`;
+  }
   const shared = `${dataFolder}/agent.token`;
   const where =
     token === "prompt"

@@ -6,6 +6,7 @@ import type {
   EffectiveLineView,
   EffectivePolicyView,
   ExplanationView,
+  PolicyReloadedView,
   PolicyTest,
   PolicyWarningView,
   policy,
@@ -229,6 +230,25 @@ function changeText(screen: PolicyScreen, change: VerdictChangeView): string {
     because("after", after),
     "\n",
   ].join("");
+}
+
+export function reloadedText(
+  { paint }: PolicyScreen,
+  { name, before_version: before, after_version: after, changes, restart }: PolicyReloadedView,
+): string {
+  const [from, to, file] = [visible(before), visible(after), visible(name)];
+  return [
+    changes.length === 0 ? `Nothing that decides about calls differs in ${file} (policy ${to}).\n` : "",
+    changes.length > 0 ? `In force: ${file}, policy ${to}${from === to ? "" : ` (before: ${from})`}.\n` : "",
+    ...changes.map((change) => `  ${visible(change)}\n`),
+    restart.length === 0 ? "" : `${paint("yellow", restartText(restart))}\n`,
+  ].join("");
+}
+
+/** Sections that a reload does not put in force. */
+export function restartText(restart: readonly string[]): string {
+  const names = restart.map((name) => `\`${visible(name)}\``).join(", ");
+  return `${names} changed too, and ${restart.length === 1 ? "needs" : "need"} a restart.`;
 }
 
 export function warningsText(screen: PolicyScreen, warnings: readonly PolicyWarningView[]): string {

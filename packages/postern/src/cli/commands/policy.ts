@@ -1,3 +1,4 @@
+import { defined, RuntimeFault } from "@postern/core";
 import { policy } from "@postern/core/contract";
 import { globMatcher } from "../../policy/rules/glob.ts";
 import type { CommandGroup } from "../command.ts";
@@ -6,7 +7,7 @@ import { flagsOf, ofRun, ofTool, wholeNumber } from "../flags.ts";
 import { configurationText, tablesFor } from "../settings-here.ts";
 import { UsageProblem } from "../usage-problem.ts";
 import { argumentsFrom } from "./arguments.ts";
-import { effectiveText, explanationText, simulationText, testText, warningsText } from "./policy-text.ts";
+import { effectiveText, explanationText, reloadedText, simulationText, testText, warningsText } from "./policy-text.ts";
 
 /** Rules are about tools, so servers are connected. */
 const needs = { tools: true } as const;
@@ -41,6 +42,27 @@ export function commands(group: CommandGroup): void {
   explainCommand(group);
   testCommands(group);
   simulateCommand(group);
+  inForceCommands(group);
+}
+
+function inForceCommands(group: CommandGroup): void {
+  group.answer("reload", "put the configuration's policy in force in the running Postern, as it is on the disk now", {
+    flags: flagsOf(policy.reload.body, { reason: { help: "why, for the audit log" } }),
+    ask: ({ operator, running }, sent) => {
+      if (running) return operator.policy.reload(sent);
+      throw new RuntimeFault("request_invalid", "No Postern runs here; the next `postern start` reads the file.");
+    },
+    text: (reloaded, work) => reloadedText(work, reloaded),
+  });
+  group.answer("activate <file>", "make the policy of a file the active one of every gateway on a shared store", {
+    flags: flagsOf(policy.activate.body, { configuration: "none", reason: { help: "why, for the audit log" } }),
+    prepare: async ({ sent: { file, reason }, flags }) => ({
+      configuration: await configurationText(flags, file),
+      ...defined({ reason }),
+    }),
+    ask: ({ operator }, sent) => operator.policy.activate(sent),
+    text: (reloaded, work) => reloadedText(work, reloaded),
+  });
 }
 
 function explainCommand(group: CommandGroup): void {

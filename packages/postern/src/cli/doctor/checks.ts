@@ -6,6 +6,7 @@ import type { Settings } from "../../config/settings.ts";
 import { checkFree } from "../../server/http/port.ts";
 import { agentsIfInstalled } from "../agents-package.ts";
 import type { ServerFile } from "../start/server-file.ts";
+import { unprotectedProblem } from "../start/unprotected.ts";
 
 /** One line of `doctor`. */
 export interface DoctorFinding {
@@ -42,6 +43,8 @@ export async function* portChecks(
       const fix = `Stop the program that listens there, or take another port: \`--port ${listen.port + 1}\`.`;
       yield fail(check, messageOf(error), fix);
     }
+  const problem = unprotectedProblem(listen);
+  if (problem !== undefined) yield { level: "warn", check: "listen", message: problem };
 }
 
 /** What a started Postern says of itself. */

@@ -70,15 +70,20 @@ const endSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /** Ctrl-C, the stop of a service, and the end of the terminal. */
 export type EndSignal = (typeof endSignals)[number];
 
-/** Calls `then` at the first of these signals. Later ones end the process, as without it. Returns a function that stops waiting. */
-export function onEndSignal(then: (signal: EndSignal) => void): () => void {
+/**
+ * Calls `then` at the first of these signals. Later ones end the process, as without it. Returns a function that stops waiting.
+ *
+ * @param hangUp whether SIGHUP is one of them
+ */
+export function onEndSignal(then: (signal: EndSignal) => void, hangUp = true): () => void {
+  const awaited = endSignals.filter((signal) => hangUp || signal !== "SIGHUP");
   const stop = (): void => {
-    for (const signal of endSignals) process.off(signal, act);
+    for (const signal of awaited) process.off(signal, act);
   };
   const act = (signal: EndSignal): void => {
     stop();
     then(signal);
   };
-  for (const signal of endSignals) process.on(signal, act);
+  for (const signal of awaited) process.on(signal, act);
   return stop;
 }

@@ -24,6 +24,8 @@ export interface BannerFacts {
   readonly health: Health;
   /** How many names in the configuration match nothing. */
   readonly unmatched: number;
+  /** What is wrong with the address it listens on. */
+  readonly unprotected: string | undefined;
   readonly agent: PosternClient;
   readonly operator: PosternClient;
   /** Signs in once, while there are no accounts. */
@@ -69,6 +71,7 @@ export async function banner(facts: BannerFacts, terminal: Terminal): Promise<st
     row("autonomy", facts.autonomy ?? "none: thresholds decide"),
     ...servers,
     ...(lacksPython(engines) ? [row("scripts", getPython)] : []),
+    ...(facts.unprotected === undefined ? [] : [row("warning", paint("red", facts.unprotected))]),
     ...(facts.unmatched === 0 ? [] : [row("warning", paint("red", unmatchedText(facts)))]),
     `\n${toolTable(listed, { paint, terminal, command: facts.command })}`,
     tools.length > listed.length ? `and ${tools.length - listed.length} more: ${facts.command} tools\n` : "",

@@ -5,6 +5,7 @@ import { createClient } from "../../server/client/client.ts";
 import { readToken, type TokenRole } from "../../server/credentials.ts";
 import type { GlobalFlags, Host, Inside, InsideNeeds } from "../host.ts";
 import { exists, requireDataFolder } from "./data-folder.ts";
+import { remoteOf } from "./remote.ts";
 import { type BusyState, findServer, findServerOrLock, waitingFor } from "./server-file.ts";
 
 export interface Connection {
@@ -20,11 +21,16 @@ export interface Connection {
 }
 
 /**
- * The Postern a command talks to: the one that `--port` names, else the one of the data folder, else one that is started
+ * The Postern a command talks to: the one that `--url` names, with one token for all; else the one that `--port` names, else the one of the data folder, else one that is started
  * inside. If only the configuration is needed, `--port` is the port to listen on, and a data folder that does not exist
  * is replaced by a temporary one. Tokens are read from the data folder, so that no command line holds one.
  */
 export async function connect(host: Host, flags: GlobalFlags, needs: InsideNeeds): Promise<Connection> {
+  const remote = await remoteOf(flags);
+  if (remote !== undefined) {
+    const client = createClient(remote);
+    return { agent: client, operator: client, running: true, url: remote.url, close: async () => {} };
+  }
   const dataFolder = await host.dataFolder(flags);
   const needsOnlyConfiguration = needs.dataFolder === "optional";
   if (!needsOnlyConfiguration) requireDataFolder(dataFolder);

@@ -7,15 +7,18 @@ import type { Health } from "../../runtime/api/api.ts";
 import { createClient } from "../../server/client/client.ts";
 import { readToken, type TokenRole } from "../../server/credentials.ts";
 import { linkUrl } from "../../server/http/account-routes.ts";
-import { type Listening, listen, loopbackHosts } from "../../server/http/serve.ts";
+import { ownHosts } from "../../server/http/own-hosts.ts";
+import { type Listening, listen } from "../../server/http/serve.ts";
 import { version } from "../command-host.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { StartFlags } from "../host.ts";
 import { type EndSignal, onEndSignal, type Terminal } from "../output/terminal.ts";
 import { visible } from "../output/text.ts";
 import { banner } from "./banner.ts";
+import { HangUp } from "./hang-up.ts";
 import { openLog, reportNames } from "./log.ts";
 import { removeServerFile, sleep, writeServerFile, writeStopping } from "./server-file.ts";
+import { unprotectedProblem } from "./unprotected.ts";
 import { drainMs, type Wired, wire } from "./wiring.ts";
 
 const clock = new SystemClock();
@@ -39,6 +42,7 @@ export async function serve(start: ServeRequest): Promise<ExitCode> {
   const { settings, flags, terminal, command } = start;
   const screen = process.stderr.isTTY === true; // also if standard output is a pipe
   const log = await openLog(settings.logLevel, { aside: terminal.aside, screen }, command);
+  using hangUp = isInTerminal(flags) ? undefined : new HangUp(log);
   const needs = { tools: true, channels: true, servesAtOnce: true, command };
   const wired = await wire(settings, needs, { log, version });
   const { runtime } = wired;
@@ -46,6 +50,7 @@ export async function serve(start: ServeRequest): Promise<ExitCode> {
     const listening = await listenFor(wired, start);
     const names = reportNames(runtime, { log, clock });
     const stopped = stopSignal(start); // before server.json: a caller that finds it may stop it at once
+    hangUp?.begin(wired.policies);
     writeServerFile(settings.dataFolder, { port: listening.port, pid: process.pid, url: listening.url });
     await serversTried(runtime, terminal);
     wired.checkOffer();
@@ -58,8 +63,7 @@ export async function serve(start: ServeRequest): Promise<ExitCode> {
     const code = await stopped.promise;
     writeStopping(settings.dataFolder);
     terminal.aside(`Stopping: new calls are refused, those in flight have ${drainMs / 1000} s. Once more to abort.\n`);
-    await wired.close();
-    await listening.close(1_000);
+    await wired.close(() => listening.close(1_000));
     names.stop();
     return code;
   } catch (error) {
@@ -70,14 +74,14 @@ export async function serve(start: ServeRequest): Promise<ExitCode> {
 
 /** If an MCP client starts Postern and the port is taken, a free one is used: the client does not need it. */
 async function listenFor(wired: Wired, { settings, flags }: ServeRequest): Promise<Listening> {
-  const { host, port, publicUrl, maxConnectionsPerAddress: perAddress } = settings.listen;
+  const { host, port, maxConnectionsPerAddress: perAddress } = settings.listen;
   const limits = perAddress === undefined ? {} : { perAddress };
   const on = (wanted: number): Promise<Listening> => listen({ handler: wired.server, host, port: wanted, limits });
   const listening = await on(port).catch((error: unknown) => {
     if (flags.stdio === true && error instanceof RuntimeFault && error.code === "port_taken") return on(0);
     throw error;
   });
-  wired.hosts = [...loopbackHosts(listening.port), ...(publicUrl === undefined ? [] : [publicUrl])];
+  wired.hosts = ownHosts({ ...settings.listen, port: listening.port });
   return listening;
 }
 
@@ -115,6 +119,7 @@ async function announce(
   const text = await banner(
     {
       ...{ version, url, file, dataFolder, isNew, health, unmatched, command },
+      unprotected: unprotectedProblem(at),
       autonomy: runtime.controls.state.autonomy,
       agent: await client("agent"),
       operator: await client("operator"),
@@ -135,6 +140,11 @@ async function signInUrl({ accounts }: Wired["runtime"], url: string): Promise<s
   return linkUrl(url, token);
 }
 
+/** A terminal that closes sends SIGHUP to what runs in it; then it means the end, as for a client that speaks over standard input. */
+function isInTerminal({ stdio }: StartFlags): boolean {
+  return stdio === true || process.stdin.isTTY === true;
+}
+
 interface StopSignal {
   /** The exit code of the stop. */
   readonly promise: Promise<ExitCode>;
@@ -142,7 +152,7 @@ interface StopSignal {
 }
 
 /** Ends at a signal or a call of `stop`. A second signal ends the process at once. */
-function stopSignal({ settings, terminal }: ServeRequest): StopSignal {
+function stopSignal({ settings, flags, terminal }: ServeRequest): StopSignal {
   const stopped = Promise.withResolvers<ExitCode>();
   const abort = (signal: EndSignal): void => {
     removeServerFile(settings.dataFolder);
@@ -151,9 +161,12 @@ function stopSignal({ settings, terminal }: ServeRequest): StopSignal {
   };
   const stop = (code: ExitCode): void => {
     stopWaiting();
-    onEndSignal(abort);
+    onEndSignal(abort, isInTerminal(flags));
     stopped.resolve(code);
   };
-  const stopWaiting = onEndSignal((signal) => stop(signal === "SIGINT" ? exitCodes.interrupted : exitCodes.ok));
+  const stopWaiting = onEndSignal(
+    (signal) => stop(signal === "SIGINT" ? exitCodes.interrupted : exitCodes.ok),
+    isInTerminal(flags),
+  );
   return { promise: stopped.promise, stop: () => stop(exitCodes.ok) };
 }

@@ -1,6 +1,16 @@
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -38,6 +48,17 @@ it("does not believe the file of a process that is gone", () => {
   const { pid } = spawnSync(process.execPath, ["--version"]);
   writeServerFile(folder, { ...mine, pid });
   expect(readServerFile(folder)).toBeUndefined();
+});
+
+it("does not believe the file in a copy of the folder, and believes it when the folder was moved", () => {
+  const [used, copy, moved] = ["used", "copy", "moved"].map((name) => join(folder, name)) as [string, string, string];
+  mkdirSync(used);
+  writeServerFile(used, mine);
+  cpSync(used, copy, { recursive: true });
+  expect(readServerFile(copy)).toBeUndefined();
+  renameSync(used, moved);
+  expect(readServerFile(moved)).toEqual(mine);
+  for (const made of [copy, moved]) rmSync(made, { recursive: true });
 });
 
 it("does not remove its successor's file", () => {
@@ -94,7 +115,7 @@ it("waits for another command's lock, releases its own, and goes on without it a
   rmSync(file);
   await clock.advance(100);
   const mineNow = await found;
-  expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ pid: process.pid, state: "command" });
+  expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ pid: process.pid, state: "command" });
   if ("lock" in mineNow) mineNow.lock[Symbol.dispose]();
   expect(readdirSync(folder)).toEqual([]);
 
@@ -120,7 +141,7 @@ it.each([
   expect(await findServer(folder, clock)).toBeUndefined();
   const found = await findServerOrLock(folder, clock, () => {});
   expect(found).not.toHaveProperty("server");
-  expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ pid: process.pid, state: "command" });
+  expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ pid: process.pid, state: "command" });
   if ("lock" in found) found.lock[Symbol.dispose]();
   expect(readdirSync(folder)).toEqual([]);
 });

@@ -1,17 +1,21 @@
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import type { Clock } from "@postern/core";
 import { codeOf, isAlive, makeOwnFolder, namingFullDisk } from "@postern/core/system";
 import { z } from "zod";
 import { unusableFolder } from "../../server/credentials.ts";
+import { isOfThisMachine } from "../../server/http/own-hosts.ts";
 
 const pid = z.int().positive();
 /** The tokens are sent to this address, so it must be of this machine. */
 const running = z.object({
   port: z.int().min(1).max(65_535),
   pid,
-  url: z.string().regex(/^http:\/\/(127\.0\.0\.1|localhost|\[::1\]):\d+$/),
+  url: z
+    .string()
+    .regex(/^http:\/\/[^/?#@]+:\d+$/)
+    .refine((url) => URL.canParse(url) && isOfThisMachine(hostIn(url))),
 });
 const busy = z.object({ pid, state: z.enum(["starting", "stopping", "command"]) });
 
@@ -31,6 +35,10 @@ export const waitingFor: Readonly<Record<BusyState, string>> = {
   command: "Another command uses this store; waiting for it.\n",
 };
 
+function hostIn(url: string): string {
+  return new URL(url).hostname.replace(/^\[|\]$/g, "");
+}
+
 const noLock: Disposable = { [Symbol.dispose]: () => {} };
 const lookEveryMs = 100;
 /** A start connects servers, some of them over the network. */
@@ -44,11 +52,19 @@ function pathIn(folder: string): string {
   return join(folder, "server.json");
 }
 
-/** Returns undefined if there is no file, if it is invalid, or if its process is gone. */
+/** What names the folder itself, also under another path: a copy of it has another. */
+function identityOf(folder: string): string {
+  const { dev, ino } = statSync(folder, { bigint: true });
+  return `${dev}.${ino}`;
+}
+
+/** Returns undefined if there is no file, if it is invalid, of another folder (this one is a copy), or if its process is gone. */
 function read(folder: string): z.infer<typeof running> | z.infer<typeof busy> | undefined {
   try {
-    const { data } = running.or(busy).safeParse(JSON.parse(readFileSync(pathIn(folder), "utf8")));
-    return data !== undefined && isAlive(data.pid) ? data : undefined;
+    const content = JSON.parse(readFileSync(pathIn(folder), "utf8"));
+    const { data } = running.or(busy).safeParse(content);
+    const isCopy = content.folder !== undefined && content.folder !== identityOf(folder);
+    return data !== undefined && !isCopy && isAlive(data.pid) ? data : undefined;
   } catch {
     return undefined; // the next start writes a new one
   }
@@ -62,7 +78,7 @@ function write(
 ): void {
   const beside = `${pathIn(folder)}.${process.pid}.tmp`;
   try {
-    writeFileSync(beside, `${JSON.stringify(content)}\n`, { mode: 0o600 });
+    writeFileSync(beside, `${JSON.stringify({ ...content, folder: identityOf(folder) })}\n`, { mode: 0o600 });
     place(beside, pathIn(folder));
   } catch (error) {
     throw namingFullDisk(error, pathIn(folder));
@@ -155,7 +171,7 @@ export async function findServer(
 
 function answers({ url, port }: ServerFile): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect({ host: new URL(url).hostname.replace(/^\[|\]$/g, ""), port });
+    const socket = connect({ host: hostIn(url), port });
     socket.once("error", (error) => resolve(codeOf(error) !== "ECONNREFUSED"));
     socket.once("connect", () => {
       socket.destroy();

@@ -1,31 +1,39 @@
 /** Settings become a runtime with its servers. Loads only the optional parts that the settings name. */
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { messageOf, readArtifactName, SystemClock } from "@postern/core";
 import type { FileToolOptions } from "../../builtin/files/files.ts";
 import type { FileSettings } from "../../builtin/files/files-config.ts";
 import type { OpenMemory } from "../../builtin/memory/open-memory.ts";
 import { readArtifact } from "../../builtin/read-artifact.ts";
 import { serverInlineBytes } from "../../call/session.ts";
+import { textIn } from "../../config/load.ts";
 import { openPolicyFile } from "../../config/policy-file.ts";
-import { readPolicyText, readTestsText } from "../../config/policy-text.ts";
+import { PolicyInForce } from "../../config/policy-in-force.ts";
+import { configurationText, isCode, readPolicyText, readTestsText } from "../../config/policy-text.ts";
 import type { Settings } from "../../config/settings.ts";
+import { openSharedPolicyFile, policyPartsReader, writtenPolicy } from "../../config/shared-policy-file.ts";
 import { configSnapshot } from "../../config/snapshot.ts";
 import { loadToolFolders, loadToolModules, type RejectedTool } from "../../config/tool-modules.ts";
 import type { OpenIdSignIn } from "../../identity/accounts.ts";
 import type { ResourceServer } from "../../identity/resource-server.ts";
 import { createMcpGateway, type McpGateway } from "../../mcp/server/mcp-server.ts";
 import { openRunFolders } from "../../observe/runs/folders.ts";
+import { SharedPolicy } from "../../policy/shared-policy.ts";
 import type { Runtime } from "../../runtime/api/api.ts";
 import type { RuntimeOptions } from "../../runtime/options/options.ts";
 import { openRuntime } from "../../runtime/runtime.ts";
+import { sealedStoreOf } from "../../runtime/sealed-store.ts";
+import { learnAhead, revealer } from "../../secrets/lend.ts";
 import { openSecrets } from "../../secrets/open-secrets.ts";
 import { createRedactor } from "../../secrets/redactor.ts";
+import { withSecrets } from "../../secrets/secret-reference.ts";
 import type { Redactor, SecretStore } from "../../secrets/secret-store.ts";
 import { openCredentials } from "../../server/credentials.ts";
 import { buildConsole } from "../../server/http/console-build.ts";
 import { consoleFiles } from "../../server/http/console-files.ts";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "../../server/http/http-server.ts";
-import type { PolicyReader } from "../../server/policy-reader.ts";
+import type { EditablePolicyFile, PolicyReader } from "../../server/policy-reader.ts";
+import type { SealedStore } from "../../store/sealed-documents.ts";
 import { agentsPackage } from "../agents-package.ts";
 import { withoutValues } from "../command-name.ts";
 import type { InsideNeeds } from "../host.ts";
@@ -40,11 +48,13 @@ export interface Wired {
   readonly runtime: Runtime;
   readonly server: HttpServer;
   readonly mcp: McpGateway;
+  readonly policies: PolicyReader;
   /** Set once the port is known. */
   hosts: readonly string[];
   /** Logs what is wrong with the tools that agents are offered now. */
   checkOffer(): void;
-  close(): Promise<void>;
+  /** Answers until running calls are over; then `stopListening`, and last the store is closed. */
+  close(stopListening?: () => Promise<void>): Promise<void>;
 }
 
 /** What the parts of one Postern are made from. */
@@ -82,18 +92,25 @@ export async function wire(
     rejected: [],
     hosts: () => wired.hosts,
   };
-  const runtime = await openRuntime(await optionsOf(parts));
+  const shared = sharedPolicyOf(parts);
+  const runtime = await openRuntime(await optionsOf(parts), shared);
   const mcp = createMcpGateway({ runtime, name: "postern", version, console: consoleAt(parts) });
-  const server = await httpServerOf({ runtime, credentials, mcp }, parts);
+  const policies = policyReader(parts, runtime, shared);
+  const server = await httpServerOf({ runtime, credentials, mcp, policies }, parts).catch(async (error: unknown) => {
+    await runtime.close(0);
+    throw error;
+  });
   const wired: Wired = {
-    ...{ runtime, server, mcp, hosts: [] },
+    ...{ runtime, server, mcp, policies, hosts: [] },
     checkOffer: () => {
       const problem = memory?.warningFor(runtime.offered({ tenant: "default", agent: "local-agent" }));
       if (problem !== undefined) log.problem(problem);
     },
-    close: async () => {
-      await runtime.close(drainMs);
+    close: async (stopListening) => {
+      await runtime.drain(drainMs);
       await Promise.all([mcp.close(), server.close()]);
+      await stopListening?.();
+      await runtime.close(0);
       memory?.close();
     },
   };
@@ -103,28 +120,54 @@ export async function wire(
 
 async function optionsOf(parts: WiringParts): Promise<RuntimeOptions> {
   const { settings, needs, log, redactor, secrets } = parts;
-  const { dataFolder: folder, policy, guardrails, autonomy, audit, results, channels, hooks, runs } = settings;
+  const {
+    dataFolder: folder,
+    policy,
+    guardrails,
+    autonomy,
+    audit,
+    results,
+    retention,
+    channels,
+    hooks,
+    runs,
+  } = settings;
   const { approver } = needs;
   return {
-    ...{ folder, policy, guardrails, autonomy, audit, results, redactor, secrets, clock },
+    ...{ folder, policy, guardrails, autonomy, audit, results, retention, redactor, secrets, clock },
     limits: { maxInlineResultBytes: serverInlineBytes, ...settings.limits },
-    store: `sqlite:${join(folder, "postern.db")}`,
+    store: await storeOf(parts),
     accounts: { sessions: settings.accounts.sessions },
     approvals: { ...settings.approvals, ...(approver !== undefined && { approver }) },
     secretPatterns: settings.secretSettings.patterns,
     log: (problem) => log.problem(problem),
     ...(needs.tools === true && (await toolsOf(parts))),
     connections: { consoleUrl: consoleAt(parts), keyFile: settings.secretSettings.keyFile },
-    ...(needs.servesAtOnce === true && { serverWaitMs: 0 }),
+    ...(needs.servesAtOnce === true && { serverWaitMs: 0, metrics: true as const }),
     ...(runs.enabled && { archive: { folder: runs.folder, config: configSnapshot(settings) } }),
     ...(needs.channels === true &&
       channels !== undefined && { channels: { ...channels, consoleUrl: consoleAt(parts) } }),
     ...(hooks !== undefined && { hooks }),
+    ...(needs.tools === true && workersOf(parts)),
   };
 }
 
+/** The embedded store is a file in the data folder. */
+async function storeOf({ settings: { store, dataFolder }, secrets, redactor }: WiringParts): Promise<string> {
+  if (store === undefined) return `sqlite:${join(dataFolder, "postern.db")}`;
+  const address = await withSecrets(store, revealer({ secrets, redactor }));
+  const password = URL.parse(address)?.password ?? "";
+  learnAhead(redactor, [password, decodeURIComponent(password)]);
+  return address;
+}
+
 async function httpServerOf(
-  { runtime, credentials, mcp }: Pick<HttpServerOptions, "runtime" | "credentials"> & { readonly mcp: McpGateway },
+  {
+    runtime,
+    credentials,
+    mcp,
+    policies,
+  }: Pick<HttpServerOptions, "runtime" | "credentials" | "policies"> & { readonly mcp: McpGateway },
   parts: WiringParts,
 ): Promise<HttpServer> {
   const { settings, needs, log, redactor, secrets, memory, rejected, hosts } = parts;
@@ -133,9 +176,11 @@ async function httpServerOf(
     ...{ runtime, credentials, hosts, clock, rejected },
     memory: memory?.candidates,
     accounts: runtime.accounts,
-    openId: await openIdOf(parts),
+    openId: await openIdOf(parts, runtime),
     oauth: await resourceServerOf(parts),
     publicUrl: settings.listen.publicUrl,
+    trustedProxies: settings.listen.trustedProxies,
+    dataFolder: settings.dataFolder,
     // A store gives what it reads to the redactor: one read masks the new value.
     learnSecret: async (connector, key) => {
       await secrets.get(connector, key).catch((error: unknown) => {
@@ -143,37 +188,79 @@ async function httpServerOf(
       });
     },
     command: { full: command, withoutValues: withoutValues(command) },
-    policies: policyReader(settings, redactor),
+    policies,
     mcp: (exchange, by, path) => mcp.handle(exchange, by, path),
     page: consoleFiles({ prepare: buildConsole, command: withoutValues(command) }),
     log: (message, fields) => log.problem(redactor.redact(`${message} ${JSON.stringify(fields)}`)),
   });
 }
 
-function policyReader({ file, console: { editPolicy: mayEdit } }: Settings, redactor: Redactor): PolicyReader {
+function policyReader(
+  { settings, redactor }: WiringParts,
+  runtime: Runtime,
+  shared: SharedPolicy | undefined,
+): PolicyReader {
+  const { file } = settings;
   const base = file === undefined ? process.cwd() : dirname(file);
   return {
     policy: (text) => readPolicyText(text, base),
     tests: async (text) => readTestsText(text),
-    ...(file !== undefined && {
-      file: openPolicyFile({ file, mayEdit, clock, redact: (text) => redactor.redact(text) }),
-    }),
+    ...(file !== undefined && { file: policyFileOf(file, { settings, redactor, runtime, shared }) }),
   };
 }
 
+/** What people read and change: the file, or the document in a store that gateways share. */
+function policyFileOf(
+  file: string,
+  {
+    settings,
+    redactor,
+    runtime,
+    shared,
+  }: Pick<WiringParts, "settings" | "redactor"> & {
+    readonly runtime: Runtime;
+    readonly shared: SharedPolicy | undefined;
+  },
+): EditablePolicyFile {
+  const common = { mayEdit: settings.console.editPolicy, redact: (text: string) => redactor.redact(text) };
+  if (shared?.isShared === true)
+    return openSharedPolicyFile({ ...common, shared, name: basename(file), base: dirname(file) });
+  return openPolicyFile({
+    ...{ ...common, file, clock },
+    inForce: new PolicyInForce({
+      started: settings,
+      read: settings.again,
+      replace: (...given) => runtime.policy.replace(...given),
+    }),
+  });
+}
+
+/** Used if gateways share the store. */
+function sharedPolicyOf({ settings, log }: WiringParts): SharedPolicy | undefined {
+  const { file, autonomy, sections } = settings;
+  if (file === undefined) return undefined;
+  const folder = dirname(file);
+  const own = isCode(file)
+    ? undefined
+    : async () => writtenPolicy(await configurationText(file, folder), textIn(folder));
+  const fixed = autonomy === (sections.autonomy ?? "A2") ? undefined : autonomy;
+  return new SharedPolicy({ own, read: policyPartsReader(fixed), log: (problem) => log.problem(problem) });
+}
+
 /** The provider's package is loaded at the first sign-in. */
-async function openIdOf({ settings, needs, log, secrets, redactor }: WiringParts): Promise<OpenIdSignIn | undefined> {
+async function openIdOf(
+  { settings, needs, log, secrets, redactor }: WiringParts,
+  runtime: Runtime,
+): Promise<OpenIdSignIn | undefined> {
   const { openId } = settings.accounts;
   if (openId === undefined) return undefined;
-  const [{ OpenId, missingPackage }, { withSecrets }, { revealer }] = await Promise.all([
-    import("../../identity/openid.ts"),
-    import("../../secrets/secret-reference.ts"),
-    import("../../secrets/lend.ts"),
-  ]);
+  const { OpenId, missingPackage } = await import("../../identity/openid.ts");
   const missing = needs.tools === true ? missingPackage() : undefined; // logged by `start` and `doctor`, not by each list
   if (missing !== undefined)
     log.problem(`\`accounts.openid\` is configured, but it cannot be used to sign in. ${missing}`);
-  return new OpenId(openId, { clock, resolve: (text) => withSecrets(text, revealer({ secrets, redactor })) });
+  const sealed = (): Promise<SealedStore> => sealedStoreOf(runtime);
+  if (needs.tools === true) await sealed(); // another key than the store's is refused at the start
+  return new OpenId(openId, { clock, sealed, resolve: (text) => withSecrets(text, revealer({ secrets, redactor })) });
 }
 
 /** The issuer is asked in the background, so that Postern starts without it and the operator learns of a wrong address. */
@@ -234,13 +321,23 @@ async function providedOf(settings: Settings, reject: (tool: string, why: string
 
 /** File tools do not reach what Postern stores, and cannot change its configuration. */
 function guarded(files: FileSettings, settings: Settings): FileToolOptions {
-  const { file, dataFolder: folder, runs, toolModules, toolFolders, skillFolders, secretSettings } = settings;
+  const { file, dataFolder: folder, results, runs, toolModules, toolFolders, skillFolders, secretSettings } = settings;
+  const artifacts = results.folder === undefined ? [] : [results.folder];
   return {
     ...files,
     ...(runs.enabled && { runs: openRunFolders(runs.folder) }),
-    outOfReach: [folder, runs.folder, secretSettings.file, secretSettings.keyFile],
+    outOfReach: [folder, ...artifacts, runs.folder, secretSettings.file, secretSettings.keyFile],
     notWritable: [...(file === undefined ? [] : [file]), ...toolModules, ...toolFolders, ...skillFolders],
   };
+}
+
+/** Without groups, the section is that of a worker. */
+function workersOf(parts: WiringParts): Pick<RuntimeOptions, "workers"> {
+  const { workers } = parts.settings;
+  if (workers === undefined || Object.keys(workers.groups).length === 0) return {};
+  const { gatewayUrl, maxRunning: _ofWorker, ...options } = workers;
+  const url = gatewayUrl === undefined ? consoleAt(parts) : () => gatewayUrl;
+  return { workers: { ...options, url } };
 }
 
 /** The address of the console: as configured, else of this machine once it listens. */

@@ -81,10 +81,11 @@ export function adapt(
       const given = asJson(input) as JsonObject; // arguments are an object before and after their schema
       const answer = await call(tool.name, given, upstreamCallOf(context));
       if (answer instanceof LostAnswer) return answer as unknown as ToolAnswer; // `toRawResult` takes it
-      const { content, structured, isError } = answer;
+      const { content, structured, _meta, isError } = answer;
       return {
         content: [...contentOf(content), ...notesOn(answer, tool)],
         ...(structured !== undefined && { structured: structured as Json }), // `toRawResult` takes a `LargeJson` too
+        ...(_meta !== undefined && { _meta }),
         isError,
       };
     },

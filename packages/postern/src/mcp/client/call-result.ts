@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from "@postern/core";
+import { ownMeta } from "../protocol/revisions.ts";
 import type { Exchange } from "./exchange.ts";
 import { lostCall, type UpstreamAnswer } from "./upstream.ts";
 
@@ -23,10 +24,12 @@ export function answerIn(
       `Tool \`${tool}\`: its server answered with a \`${resultType.slice(0, 60)}\`, which Postern does not take`,
     );
   const structured = large ?? structuredIn(result);
+  const meta = ownMeta(result["_meta"]);
   return {
     content: blocksIn(result),
     isError: isError === true || isError === "true" || isError === 1,
     ...(structured !== undefined && { structured }),
+    ...(meta !== undefined && { _meta: meta }),
     asText,
   };
 }

@@ -161,14 +161,16 @@ it("a drop is seen at once: health unavailable, mcp.disconnected, then mcp.conne
   await connection.close();
 });
 
-it("reconnects with a growing delay, from half a second to 30 s, and tells of the failure once (case 249)", async () => {
+it("reconnects with a growing delay, from half a second to 30 s, and tells once that it is lost, and down (case 249)", async () => {
   const { clock, server, notes, connection } = scene();
   server.up = false;
   await connection.start();
-  await clock.advance(120_000);
+  await clock.advance(29_000);
+  expect(notes.map(({ type }) => type)).toEqual(["mcp.disconnected"]);
+  await clock.advance(91_000);
   const waits = server.opened.slice(1).map((at, i) => at - (server.opened[i] ?? 0));
   expect(waits.slice(0, 8)).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
-  expect(notes.map(({ type }) => type)).toEqual(["mcp.disconnected"]);
+  expect(notes.map(({ type }) => type)).toEqual(["mcp.disconnected", "mcp.down"]);
   await connection.close();
   await clock.advance(120_000);
   expect(server.opened.length).toBeLessThan(11);

@@ -1,16 +1,20 @@
-import { type Clock, defined, type JsonObject, messageOf } from "@postern/core";
-import type { ConnectedServer } from "../../connections/connected-server.ts";
-import type { ConnectionOwner } from "../../connections/connection-repository.ts";
+import { defined, type JsonObject, messageOf } from "@postern/core";
 import { personOf } from "../../connections/connections.ts";
 import type { LostAnswer } from "../../results/raw-result.ts";
 import { redactJson } from "../../secrets/redact-json.ts";
-import { signInNeededIn } from "../../tools/sign-in-needed.ts";
 import type { CallUpstream, ReadUi } from "./adapter.ts";
-import { CallLimits } from "./call-limits.ts";
 import type { TrustedDefinitions } from "./definition.ts";
+import { CallLimits } from "./limits/call-limits.ts";
+import type { SharedLimits } from "./limits/shared-limits.ts";
 import type { ToolsPlace } from "./listed-tools.ts";
 import { PersonalUpstreams } from "./personal-upstreams.ts";
 import { type ClientRecord, recordedClient } from "./questions.ts";
+import {
+  type ReconnectingOptions,
+  ReconnectingUpstream,
+  type UpstreamFollower,
+  type UpstreamState,
+} from "./reconnecting-upstream.ts";
 import { Relisting } from "./relisting.ts";
 import { ServerTools, type ToolRegistrar, type ToolsDiff } from "./server-collection.ts";
 import type { ServerConfig } from "./server-config.ts";
@@ -18,7 +22,6 @@ import { featuresIn } from "./server-features.ts";
 import { ServerInstructions } from "./server-instructions.ts";
 import { ServerNotices } from "./server-notices.ts";
 import { ServerRequests } from "./server-requests.ts";
-import { ServerUse } from "./server-use.ts";
 import { trustedPage, uiPageIn } from "./ui.ts";
 import {
   isWorthResending,
@@ -27,57 +30,33 @@ import {
   type Upstream,
   type UpstreamAnswer,
   type UpstreamCall,
-  type UpstreamEvents,
   type UpstreamList,
 } from "./upstream.ts";
 
-const firstDelayMs = 500;
-const longestDelayMs = 30_000;
-/** The longest wait that a server may ask for. */
-const longestAskedMs = 3_600_000;
-/** After a connection of this length, the next failure starts at the first delay again. */
-const steadyMs = 30_000;
-/** A server behind a URL may be lost without a sign. That must be noticed within 30 s. */
-const pingEveryMs = 20_000;
 const defaultIdleStopMs = 300_000;
 
 export type NoteEvent = (type: string, summary: string, data: JsonObject) => void | Promise<void>;
 
-export interface ConnectionOptions {
+export interface ConnectionOptions extends ReconnectingOptions {
   readonly registry: ToolRegistrar;
   readonly pins: TrustedDefinitions;
   readonly note: NoteEvent;
-  readonly clock: Clock;
-  /** From 0 to 1: how far into its spread a delay falls. */
-  readonly random: () => number;
-  /**
-   * Makes one connection that is not connected yet. Rejects when the configuration cannot be resolved.
-   *
-   * @param owner whose sign-in it uses, at a server that people sign in to
-   */
-  readonly open: (events: UpstreamEvents, owner?: ConnectionOwner) => Promise<Upstream>;
-  /** The sign-ins at the server, if it asks for any. */
-  readonly signIns?: ConnectedServer | undefined;
-  /** Masks secrets: a server's output may hold those that it was given. */
-  readonly redact: (text: string) => string;
+  /** What gateways share of the limits. */
+  readonly limits?: SharedLimits | undefined;
   /** Where its tools are offered. Default: among the tools of the configured servers. */
   readonly place?: ToolsPlace;
   /** Secrets of the server that the runtime does not know. */
   readonly known?: Iterable<string>;
 }
 
-export interface ServerStatus {
+export interface ServerStatus extends UpstreamState {
   readonly name: string;
-  /** `idle`: it is started when a call needs it. */
-  readonly status: "connected" | "connecting" | "disconnected" | "idle";
   readonly tools: number;
   /** Tools that the server lists and that are not offered. */
   readonly refused: readonly RefusedTool[];
-  readonly problem?: string;
-  readonly processId?: number;
 }
 
-/** Keeps one server connected, with growing delays between attempts, and keeps its registered tools up to date. */
+/** One server: its tools, which are kept up to date with each connection, and the calls of them. */
 export class UpstreamConnection {
   readonly name: string;
   readonly #config: ServerConfig;
@@ -87,27 +66,10 @@ export class UpstreamConnection {
   readonly #requests: ServerRequests;
   readonly #notices: ServerNotices;
   readonly #instructions: ServerInstructions;
-  readonly #isRemote: boolean;
-  #upstream: Upstream | undefined;
-  #opening: Upstream | undefined;
-  #status: ServerStatus["status"] = "disconnected";
-  #problem: string | undefined;
-  #failures = 0;
-  #since = 0;
-  readonly #use: ServerUse;
-  /** Its tools are known, so it need not run until a call needs it. */
-  #canRest = false;
-  #closed = false;
-  #attempt: Promise<void> = Promise.resolve();
-  /** The end of the previous connection. The next one waits for it. */
-  #ending: Promise<void> = Promise.resolve();
+  readonly #server: ReconnectingUpstream;
   /** The connections that calls use if each person has one. This one only lists then. */
   readonly #personal: PersonalUpstreams | undefined;
-  /** Whose sign-in this connection uses. */
-  #owner: ConnectionOwner | undefined;
-  #signInChanges = 0;
   readonly #relisting: Relisting;
-  #cancelWait: (() => void) | undefined;
   readonly #record: ClientRecord = {
     note: (type, summary, data) => this.#note(type, summary, redactJson(data, this.#options)),
     redact: (params) => redactJson(params, this.#options),
@@ -117,27 +79,30 @@ export class UpstreamConnection {
     this.name = name;
     this.#config = config;
     this.#options = options;
-    const idleMs = config.start === "on_demand" ? (config.idleStopMs ?? defaultIdleStopMs) : undefined;
-    this.#use = new ServerUse(options.clock, idleMs, () => this.#stop());
-    this.#isRemote = config.command === undefined;
     this.#relisting = new Relisting(options.clock, () => this.#relist());
-    this.#limits = new CallLimits(name, config.limits, options.clock);
+    this.#limits = new CallLimits(name, config.limits, options.clock, options.limits);
     const { registry, pins, clock, signIns, place, known } = options;
     const redact = <Value extends JsonObject>(value: Value): Value => redactJson(value, options);
     if (signIns?.isPersonal === true)
       this.#personal = new PersonalUpstreams(name, { clock, redact, open: options.open });
-    signIns?.follow((owner) => this.#signInChanged(owner));
+    signIns?.follow((owner) => {
+      this.#personal?.forget(owner);
+      this.#server.signInChanged(owner);
+    });
     const readUi: ReadUi = async (tool, uri) => {
-      const contents = await this.#use.during(async () => (await this.#started(uri)).readResource(uri));
+      const contents = await this.#server.use.during(async () => (await this.#server.started(uri)).readResource(uri));
       const page = uiPageIn(redactJson(contents, options), uri);
       return trustedPage(page, { server: name, tool, uri, strict: config.pin === "strict" }, pins);
     };
     const call: CallUpstream = (tool, given, context) =>
       this.#limits.run(tool, context, () =>
-        this.#use.during(() => this.#call(tool, given, this.#recorded(tool, context))),
+        this.#server.use.during(() => this.#call(tool, given, this.#recorded(tool, context))),
       );
     this.#instructions = new ServerInstructions(name, config, pins);
     this.#notices = new ServerNotices(name, { features: featuresIn(registry), clock, redact });
+    const idleMs = config.start === "on_demand" ? (config.idleStopMs ?? defaultIdleStopMs) : undefined;
+    const isRemote = config.command === undefined;
+    this.#server = new ReconnectingUpstream({ name, isRemote, idleMs }, options, this.#follower(options.redact));
     this.#requests = new ServerRequests(name, config, {
       ...{ registry, call, notices: this.#notices, instructions: this.#instructions, redact: options.redact },
       list: (...asked) => this.#listOf(...asked),
@@ -150,19 +115,15 @@ export class UpstreamConnection {
     pins.follow(name, async () => {
       const diff = await this.#tools.again();
       if (diff !== undefined) await this.#synced(diff);
-      else if (this.#canRest) await this.showPinned(); // approved before it was started
+      else if (this.#server.canRest) await this.showPinned(); // approved before it was started
     });
   }
 
   get status(): ServerStatus {
-    const processId = this.#upstream?.processId;
     return {
-      name: this.name,
-      status: this.#status,
+      ...{ name: this.name, ...this.#server.state },
       tools: this.#tools.size,
       refused: [...this.#tools.refused, ...this.#requests.refused],
-      ...(this.#problem !== undefined && { problem: this.#problem }),
-      ...defined({ processId }),
     };
   }
 
@@ -179,8 +140,8 @@ export class UpstreamConnection {
     if (last === undefined || !isKnown) return;
     this.#instructions.assumePinned();
     this.#requests.follow(last);
-    this.#canRest = true;
-    if (this.#status === "disconnected") this.#rest();
+    this.#server.allowRest();
+    this.#server.restFromStart();
   }
 
   get #isOnDemand(): boolean {
@@ -189,35 +150,27 @@ export class UpstreamConnection {
 
   /** Resolves after the first attempt, in success or failure. Further attempts follow in the background. */
   start(): Promise<void> {
-    this.#attempt = this.#connect();
-    return this.#attempt;
+    return this.#server.start();
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    this.#cancelWait?.();
-    this.#use.end();
-    // A call that waits for its start must not find it idle again.
-    if (this.#status !== "connected") this.#options.registry.setServer(this.name, "down", "it is closed");
     this.#relisting.close();
     this.#notices.close();
-    await Promise.all([this.#upstream?.close(), this.#opening?.close(), this.#personal?.close()]);
-    await this.#attempt; // an open attempt sees `#closed` and closes its connection
-    await this.#ending;
-    this.#status = "disconnected";
+    await Promise.all([this.#server.close(), this.#personal?.close()]);
   }
 
   /** A server that does not know the session did not run the call: it is connected again, and the call is sent again. */
   async #call(tool: string, given: JsonObject, call: UpstreamCall): Promise<UpstreamAnswer | LostAnswer> {
     if (this.#personal !== undefined) return this.#callFor(this.#personal, tool, given, call);
     const definition = this.#tools.digestOf(tool);
-    const upstream = await this.#started(tool, definition);
+    const upstream = await this.#server.started(tool);
+    if (definition !== undefined) this.#checkSame(tool, definition); // it may have been started for this call
     try {
       return await this.#notices.resources.run(upstream, tool, given, call);
     } catch (error) {
-      if (!isWorthResending(error) || call.signal.aborted || this.#closed) throw error;
-      await this.#reconnect();
-      const next = this.#upstream;
+      if (!isWorthResending(error) || call.signal.aborted || this.#server.isClosed) throw error;
+      await this.#server.reconnect();
+      const next = this.#server.now;
       if (next === undefined || call.signal.aborted) throw error;
       this.#checkSame(tool, definition);
       return await this.#notices.resources.run(next, tool, given, call);
@@ -229,16 +182,6 @@ export class UpstreamConnection {
       throw notSentError(
         `Tool \`${tool}\`: its server was connected again and defines it differently now; nothing was run.`,
       );
-  }
-
-  /** Starts it, if it is idle. A call has waited for that before it was claimed; a preview and a list have not. */
-  async #started(what: string, definition?: string): Promise<Upstream> {
-    if (this.#canRest && (this.#status === "idle" || this.#status === "connecting")) {
-      await this.#reconnect();
-      this.#connected(what);
-      if (definition !== undefined) this.#checkSame(what, definition);
-    }
-    return this.#connected(what);
   }
 
   /** A text of a question may hold a secret of the server. */
@@ -263,174 +206,56 @@ export class UpstreamConnection {
     return personal.call(signIns.ownerOf(person), tool, given, call);
   }
 
-  /** Closes what uses the old sign-in. A connection that waits for one is made now. */
-  #signInChanged(owner: ConnectionOwner): void {
-    this.#signInChanges += 1;
-    this.#personal?.forget(owner);
-    if (this.#closed) return;
-    const isOurs = JSON.stringify(owner) === JSON.stringify(this.#owner);
-    if (this.#status === "connected" && isOurs) this.#lost("its sign-in changed");
-    if (this.#status !== "disconnected") return;
-    this.#cancelWait?.();
-    void this.start();
-  }
-
-  /** A personal server is listed with the earliest complete sign-in, or without any. */
-  #lister(): ConnectionOwner | undefined {
-    const { signIns } = this.#options;
-    if (signIns === undefined) return undefined;
-    return signIns.isPersonal ? signIns.owners()[0] : "server";
-  }
-
   /** Secrets of the server may be in a name or a description. */
   async #listOf(method: string, member: string): Promise<readonly JsonObject[]> {
-    const items = await this.#use.during(async () => (await this.#started(method)).list?.(method, member));
+    const items = await this.#server.use.during(async () =>
+      (await this.#server.started(method)).list?.(method, member),
+    );
     return redactJson(items ?? [], this.#options);
   }
 
-  #connected(what: string): Upstream {
-    if (this.#upstream !== undefined && this.#status === "connected") return this.#upstream;
-    const why = this.#problem === undefined ? "" : `: ${this.#problem}`;
-    throw notSentError(`Tool \`${what}\`: its server \`${this.name}\` is not connected${why}.`);
-  }
-
-  /** Connects at once, without the delay, because a call waits. Calls that need it at the same time share the attempt. */
-  async #reconnect(): Promise<void> {
-    if (this.#status === "connected" || this.#closed) return;
-    if (this.#status !== "connecting") {
-      this.#cancelWait?.();
-      void this.start();
-    }
-    await this.#attempt;
-  }
-
-  async #connect(): Promise<void> {
-    this.#status = "connecting";
-    let upstream: Upstream | undefined;
-    let gone: string | undefined;
-    await this.#ending;
-    const changes = this.#signInChanges;
-    this.#owner = this.#lister();
-    try {
-      upstream = await this.#options.open(
-        {
-          onClose: (why) => {
-            gone = why;
-            if (upstream !== undefined && upstream === this.#upstream) this.#lost(why, upstream.waitUntil);
-          },
-          onToolsChanged: () => this.#relisting.changed(),
-          notices: this.#notices,
-        },
-        this.#owner,
-      );
-      this.#opening = upstream;
-      if (this.#closed) throw new Error("closed");
-      const { name, version, revision } = await upstream.connect();
-      this.#relisting.reset();
-      await this.#instructions.see(upstream.instructions && this.#options.redact(upstream.instructions));
-      // Before anything can be called, so that tools that changed in the meantime are blocked.
-      const diff = await this.#tools.sync(this.#masked(await upstream.listTools()));
-      if (gone !== undefined) throw new Error(gone);
-      if (this.#closed) return void (await upstream.close());
-      this.#upstream = upstream;
-      this.#requests.follow(upstream);
-      this.#up();
-      this.#notices.connected(upstream);
-      await this.#remember(upstream);
-      await this.#note("mcp.connected", `Server \`${this.name}\` is connected.`, {
-        server: this.name,
-        revision,
-        serves: `${name} ${version}`.trim(),
-      });
-      await this.#synced(diff);
-      if (this.#relisting.isStale) this.#relisting.changed();
-    } catch (error) {
-      await upstream?.close();
-      if (this.#closed) return;
-      const needed = signInNeededIn(error);
-      this.#lost(messageOf(needed ?? error), upstream?.waitUntil);
-      if (needed !== undefined && changes === this.#signInChanges) this.#cancelWait?.(); // a sign-in starts the next attempt
-    } finally {
-      this.#opening = undefined;
-    }
-  }
-
-  #up(): void {
-    this.#status = "connected";
-    this.#problem = undefined;
-    this.#since = this.#options.clock.monotonic();
-    this.#options.registry.setServer(this.name, "up");
-    if (this.#isRemote) this.#pingLater();
-    this.#use.begin();
+  #follower(redact: ConnectionOptions["redact"]): UpstreamFollower {
+    const { name } = this;
+    let diff: ToolsDiff | undefined;
+    return {
+      onToolsChanged: () => this.#relisting.changed(),
+      notices: this.#notices,
+      isFollowed: () => this.#notices.wantsUpdates,
+      prepare: async (upstream) => {
+        this.#relisting.reset();
+        await this.#instructions.see(upstream.instructions && redact(upstream.instructions));
+        // Before anything can be called, so that tools that changed in the meantime are blocked.
+        diff = await this.#tools.sync(this.#masked(await upstream.listTools()));
+      },
+      connected: async (upstream, { name: program, version, revision }) => {
+        this.#requests.follow(upstream);
+        this.#notices.connected(upstream);
+        await this.#remember(upstream);
+        const serves = `${program} ${version}`.trim();
+        await this.#note("mcp.connected", `Server \`${name}\` is connected.`, { server: name, revision, serves });
+        if (diff !== undefined) await this.#synced(diff);
+        if (this.#relisting.isStale) this.#relisting.changed();
+      },
+      stopped: () => {
+        void this.#note("mcp.stopped", `Server \`${name}\` is stopped until a call needs it.`, { server: name });
+      },
+      lost: (problem) => {
+        const summary = `Server \`${name}\` is not connected: ${problem}`;
+        void this.#note("mcp.disconnected", summary, { server: name, problem });
+      },
+      down: (problem) => {
+        const summary = `Server \`${name}\` is down and does not come back: ${problem}`;
+        void this.#note("mcp.down", summary, { server: name, problem });
+      },
+    };
   }
 
   /** What is shown while it is not started. If it cannot be stored, the server is started for it at the next start. */
   async #remember({ capabilities = {} }: Upstream): Promise<void> {
     if (!this.#isOnDemand) return;
-    this.#canRest = true;
+    this.#server.allowRest();
     const last = { tools: this.#tools.listed ?? [], capabilities: redactJson(capabilities, this.#options) };
     await this.#options.pins.servers.keepList(this.name, this.#config, last).catch(ignored);
-  }
-
-  /** No call needed it for its time. */
-  #stop(): void {
-    if (this.#status !== "connected") return;
-    if (this.#notices.wantsUpdates) {
-      this.#use.begin(); // clients follow its resources
-      return;
-    }
-    this.#cancelWait?.();
-    this.#ending = this.#upstream?.close() ?? this.#ending;
-    this.#upstream = undefined;
-    this.#rest();
-    void this.#note("mcp.stopped", `Server \`${this.name}\` is stopped until a call needs it.`, { server: this.name });
-  }
-
-  #rest(): void {
-    this.#status = "idle";
-    this.#options.registry.setIdle(this.name, () => this.#reconnect());
-  }
-
-  /** Reports the server as down at once, then writes the event, then plans the next attempt. */
-  #lost(reason: string, waitUntil = 0): void {
-    if (this.#closed) return;
-    const { clock, registry, random } = this.#options;
-    const askedMs = Math.min(longestAskedMs, waitUntil - clock.now());
-    const asks = askedMs > 0 ? ` (the server asks to wait until ${new Date(waitUntil).toISOString()})` : "";
-    const why = this.#options.redact(reason) + asks;
-    const wasUp = this.#status === "connected";
-    const old = this.#upstream;
-    this.#upstream = undefined;
-    this.#status = "disconnected";
-    this.#problem = why;
-    registry.setServer(this.name, "down", why);
-    if (wasUp && clock.monotonic() - this.#since >= steadyMs) this.#failures = 0;
-    const delayMs = Math.min(longestDelayMs, firstDelayMs * 2 ** this.#failures) * (0.75 + random() / 2);
-    this.#failures += 1;
-    if (wasUp || this.#failures === 1)
-      void this.#note("mcp.disconnected", `Server \`${this.name}\` is not connected: ${why}`, {
-        server: this.name,
-        problem: why,
-      });
-    this.#cancelWait?.();
-    this.#use.end();
-    const mayRest = (): boolean => this.#canRest && !this.#notices.wantsUpdates; // else clients would miss changes
-    const next = (): void => (mayRest() ? this.#rest() : void this.start());
-    this.#cancelWait = clock.in(Math.round(Math.max(delayMs, askedMs)), next);
-    this.#ending = old?.close() ?? this.#ending;
-  }
-
-  /** An open call shows as much as a ping, and a busy server may not answer a ping. */
-  #pingLater(): void {
-    this.#cancelWait?.();
-    this.#cancelWait = this.#options.clock.in(
-      pingEveryMs,
-      () => {
-        if (!this.#use.isInUse) this.#upstream?.ping().catch(ignored); // `onClose` reports it
-        this.#pingLater();
-      },
-      false,
-    );
   }
 
   /** A server knows the secrets that it was given, and may write them into a description. */
@@ -439,11 +264,11 @@ export class UpstreamConnection {
   }
 
   async #relist(): Promise<boolean> {
-    const upstream = this.#upstream;
+    const upstream = this.#server.now;
     if (upstream === undefined) return false;
     try {
-      const list = await this.#use.during(() => upstream.listTools());
-      if (upstream !== this.#upstream) return true;
+      const list = await this.#server.use.during(() => upstream.listTools());
+      if (upstream !== this.#server.now) return true;
       await this.#synced(await this.#tools.sync(this.#masked(list)));
       await this.#remember(upstream);
     } catch (error) {

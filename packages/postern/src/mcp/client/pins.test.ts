@@ -17,7 +17,7 @@ const defined = (description: string) => definitionOf({ name: "read", descriptio
 const [first, second, third] = [defined("one"), defined("two"), defined("three")];
 
 async function opened(store: Store, log: (problem: string) => void = () => {}): Promise<Pins> {
-  return openPins({ store, clock, policyVersion: "p1", redactor: createRedactor(), log });
+  return openPins({ store, clock, policy: { version: "p1" }, redactor: createRedactor(), log });
 }
 
 async function typesOf(store: Store): Promise<readonly string[]> {
@@ -82,7 +82,7 @@ describe("a pin", () => {
     const store = aLogStore(clock);
     const redactor = createRedactor();
     redactor.learn("s3cret-token");
-    const pins = await openPins({ store, clock, policyVersion: "p1", redactor, log: () => {} });
+    const pins = await openPins({ store, clock, policy: { version: "p1" }, redactor, log: () => {} });
     const seen = defined("Uses s3cret-token.");
     await pins.recordSeen({ server: "files", tool: "files__read" }, seen, false);
     expect(JSON.stringify(await store.documents.get("pin", "files__read"))).not.toContain("s3cret");

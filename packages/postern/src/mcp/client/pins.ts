@@ -28,7 +28,7 @@ import { type SuspiciousText, suspiciousTexts } from "./suspicious-texts.ts";
 export interface PinsOptions {
   readonly store: Store;
   readonly clock: Clock;
-  readonly policyVersion: string;
+  readonly policy: { readonly version: string };
   /** A definition may hold a secret that the server was given. The digest is of the original; what is stored is masked. */
   readonly redactor: Redactor;
   readonly log: (problem: string) => void;
@@ -95,6 +95,9 @@ export class Pins implements ToolPins {
         if (pin === undefined)
           log(`The pin of \`${tool}\` is not what Postern writes; an operator must approve the tool again.`);
         return pin;
+      },
+      changedElsewhere: (pin, tool) => {
+        if (pin !== undefined) void this.#followers.get(pin.server)?.(tool).catch(log);
       },
     });
     this.servers = new KnownServers(store, clock);
@@ -201,8 +204,15 @@ export class Pins implements ToolPins {
   }
 
   #eventOf(event: Event): NotedEvent {
-    const { clock, policyVersion } = this.#options;
-    return { moment: "noted", at: clock.now(), traceId: newTraceId(), tenant: "default", policyVersion, ...event };
+    const { clock, policy } = this.#options;
+    return {
+      moment: "noted",
+      at: clock.now(),
+      traceId: newTraceId(),
+      tenant: "default",
+      policyVersion: policy.version,
+      ...event,
+    };
   }
 }
 

@@ -6,6 +6,7 @@ import { Silhouettes } from "../../tools/names.ts";
 import { checkServerName } from "../../tools/upstream-names.ts";
 import { type NoteEvent, type ServerStatus, UpstreamConnection } from "./connection.ts";
 import type { Revisions } from "./known-servers.ts";
+import { SharedLimits, type SharedLimitsOptions } from "./limits/shared-limits.ts";
 import { defaultStartTimeoutMs, McpUpstream } from "./mcp-upstream.ts";
 import type { Pins } from "./pins.ts";
 import { SpokenRevision } from "./revision.ts";
@@ -35,6 +36,9 @@ export interface ServersOptions {
   readonly redact?: (text: string) => string;
   /** Makes the connection to an API from its OpenAPI document. */
   readonly openApi: (address: OpenApiAddress, options: OpenApiOptions) => Promise<Upstream>;
+  /** Other processes may use it too: then the limits of servers hold over all of them. */
+  readonly store?: SharedLimitsOptions["store"];
+  readonly log?: (problem: string) => void;
   /** How long `connectServers` waits for the servers. Slower ones are connected in the background. */
   readonly waitMs?: number | undefined;
   /** The most bytes of one answer. */
@@ -85,7 +89,8 @@ export async function connectServers(
     names.add(name);
     checkServer(name, config);
   }
-  const connections = enabled.map(([name, config]) => connectionOf(name, config, { ...options, clock }));
+  const limits = sharedLimits(enabled, options, clock);
+  const connections = enabled.map(([name, config]) => connectionOf(name, config, { ...options, clock, limits }));
   await Promise.all(connections.map((connection) => connection.showPinned()));
   const needed = connections.filter(({ status }) => status.status !== "idle");
   const started = needed.map((connection) => {
@@ -96,14 +101,25 @@ export async function connectServers(
     return { connection, attempt };
   });
   await firstAttempts(started, clock, options.waitMs ?? mostWaitMs);
-  const close = async (): Promise<void> =>
-    void (await Promise.all(connections.map((connection) => connection.close())));
+  const close = async (): Promise<void> => {
+    await Promise.all(connections.map((connection) => connection.close()));
+    await limits?.[Symbol.asyncDispose]();
+  };
   return {
     status: () => connections.map(({ status }) => status),
     listed: (server) => connections.find(({ name }) => name === server)?.listed,
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+function sharedLimits(
+  servers: readonly (readonly [string, ServerConfig])[],
+  { store, log = ignored }: ServersOptions,
+  clock: Clock,
+): SharedLimits | undefined {
+  if (store?.leases === undefined || servers.every(([, { limits }]) => limits === undefined)) return undefined;
+  return new SharedLimits({ store, clock, log });
 }
 
 interface StartedConnection {
@@ -138,7 +154,7 @@ async function firstAttempts(started: readonly StartedConnection[], clock: Clock
 function connectionOf(
   name: string,
   config: ServerConfig,
-  options: ServersOptions & { readonly clock: Clock },
+  options: ServersOptions & { readonly clock: Clock; readonly limits: SharedLimits | undefined },
 ): UpstreamConnection {
   const { registry, pins, revisions, note, clock, random = Math.random, redact = unchanged, learn = ignored } = options;
   const spoken = new SpokenRevision((isOld) => void revisions?.keep(name, config, isOld));
@@ -160,7 +176,8 @@ function connectionOf(
     if (address.kind === "openapi") return options.openApi(address, shared);
     return new McpUpstream(address, { ...shared, spoken, revision, mayAsk });
   };
-  return new UpstreamConnection(name, config, { registry, pins, note, clock, random, redact, open, signIns });
+  const { limits } = options;
+  return new UpstreamConnection(name, config, { registry, pins, note, clock, random, redact, open, signIns, limits });
 }
 
 function unchanged(text: string): string {

@@ -40,6 +40,8 @@ export type RefusedTool = {
 export interface UpstreamAnswer {
   readonly content: readonly unknown[];
   readonly structured?: Json | LargeJson;
+  /** Of the result, without what belongs to the connection. */
+  readonly _meta?: JsonObject;
   readonly isError: boolean;
   /** Members in which a text replaces a number that a double cannot hold. */
   readonly asText?: readonly string[];

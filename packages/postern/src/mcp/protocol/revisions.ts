@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "@postern/core";
+import { isJsonObject, type Json, type JsonObject } from "@postern/core";
 
 /** Newest first. */
 export const revisions = ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const;
@@ -20,10 +20,17 @@ export const metaKeys = {
   subscriptionId: "io.modelcontextprotocol/subscriptionId",
 } as const;
 
-/** The members without those of `_meta` that belong to the connection. */
-export function withOwnMeta({ _meta: stated, ...own }: JsonObject): JsonObject {
-  const meta = Object.entries(isJsonObject(stated) ? stated : {}).filter(
-    ([key]) => !key.startsWith("io.modelcontextprotocol/"),
+/** The members of `_meta` that are for the other side, too: not those of this connection, the protocol and Postern. */
+export function ownMeta(stated: Json | undefined): JsonObject | undefined {
+  if (!isJsonObject(stated)) return undefined;
+  const own = Object.entries(stated).filter(
+    ([name]) => name !== "progressToken" && !/^(?:postern|io\.modelcontextprotocol)\//.test(name),
   );
-  return meta.length === 0 ? own : { ...own, _meta: Object.fromEntries(meta) };
+  return own.length === 0 ? undefined : Object.fromEntries(own);
+}
+
+/** The members, and of `_meta` what is for the other side. */
+export function withOwnMeta({ _meta: stated, ...own }: JsonObject): JsonObject {
+  const meta = ownMeta(stated);
+  return meta === undefined ? own : { ...own, _meta: meta };
 }

@@ -37,12 +37,13 @@ export function answerOf(given: ToolOutcome, tool: string, places: Places = {}):
     readOn: (digest, fromByte) => readOn(given, { digest, fromByte }, places),
     structuredOf: tool === chainToolName ? shortTrace : ownStructured,
   });
-  const { callId, replayed, artifact } = given;
+  const { callId, replayed, artifact, meta } = given;
   return {
     content: [...content.map(blockOf), ...(asked === undefined ? wholeOf(given) : [])],
     ...(structured !== undefined && { structuredContent: structured }),
     isError,
     _meta: {
+      ...meta,
       "postern/call-id": callId,
       "postern/status": asked === undefined ? given.status : "pending",
       ...(replayed === true && { "postern/replayed": true }),

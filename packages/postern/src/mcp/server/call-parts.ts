@@ -3,6 +3,7 @@ import type { ClientOfCall } from "../../call/client-of-call.ts";
 import type { CallContext, Runtime, RuntimeSession, SessionCall } from "../../runtime/api/api.ts";
 import type { Windows } from "../../runtime/services/windows.ts";
 import { RpcFault, rpcCodes } from "../protocol/peer.ts";
+import { ownMeta } from "../protocol/revisions.ts";
 import type { Places } from "./answer.ts";
 import { callerKey, type McpCaller, type McpRequest, type RequestSource } from "./request-source.ts";
 
@@ -20,7 +21,7 @@ export function callOptions({ meta, signal }: McpRequest, client: ClientOfCall |
   const idempotencyKey = metaText(meta, "postern/idempotency-key", 256);
   const reason = metaText(meta, "postern/reason", 2_000);
   return {
-    ...{ signal, requestMeta: metaForServers(meta) },
+    ...{ signal, requestMeta: ownMeta(meta) ?? {} },
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     ...(reason !== undefined && { reason }),
     ...(client !== undefined && { client }),
@@ -46,12 +47,4 @@ function metaText(meta: JsonObject, name: string, most: number): string | undefi
   const given = meta[name];
   if (given === undefined || (typeof given === "string" && given !== "" && given.length <= most)) return given;
   throw new RpcFault(rpcCodes.invalidParams, `\`_meta["${name}"]\` must be a text of 1 to ${most} characters.`);
-}
-
-/** A trace and the client's own keys. Keys of this connection and of Postern are not for other servers. */
-function metaForServers(meta: JsonObject): JsonObject {
-  const own = Object.entries(meta).filter(
-    ([name]) => name !== "progressToken" && !/^(?:postern|io\.modelcontextprotocol)\//.test(name),
-  );
-  return Object.fromEntries(own);
 }

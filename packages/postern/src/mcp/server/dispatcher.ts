@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, shown } from "@postern/core";
 import { inSentContext } from "@postern/core/tracing";
 import { type ClientOfCall, logLevels, type ResourceListener } from "../../call/client-of-call.ts";
+import type { ToolIndex } from "../../tools/tool-index.ts";
 import { type PeerRequest, RpcFault, rpcCodes } from "../protocol/peer.ts";
 import { metaKeys, newest, oldRevisions } from "../protocol/revisions.ts";
 import { callTool } from "./call.ts";
@@ -15,7 +16,6 @@ import { artifactTemplate, readResource } from "./resources.ts";
 import { tasksExtension } from "./rungs.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 import type { ToolCallParts } from "./tasks.ts";
-import type { ToolIndex } from "./tool-index.ts";
 import { relayedAt, serversAt, serversFor } from "./visible-servers.ts";
 
 export interface DispatchParts extends ToolCallParts {

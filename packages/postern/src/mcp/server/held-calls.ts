@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
 import { type Clock, canonical, isJsonObject, type Json, type JsonObject } from "@postern/core";
 import type { ClientOfCall, LogLevel, Named, ServerQuestion } from "../../call/client-of-call.ts";
+import type { ProcessMessages } from "../../store/process-messages.ts";
 import { RpcFault, rpcCodes } from "../protocol/peer.ts";
 import { metaKeys } from "../protocol/revisions.ts";
 import { checkCanBeAsked } from "./client-capabilities.ts";
@@ -20,13 +21,27 @@ interface HeldCall {
   readonly whose: () => string;
   readonly done: Promise<JsonObject>;
   /** The request that waits for the call now; undefined while the client is to answer. */
-  request: McpRequest | undefined;
+  request: WaitingRequest | undefined;
   open: OpenQuestions | undefined;
   /** Resolves when the call asks next. */
   asked: PromiseWithResolvers<void>;
   readonly leave: AbortController;
   cancelWait: () => void;
 }
+
+type WaitingRequest = Pick<McpRequest, "capabilities" | "signal" | "tell">;
+
+/** A client's answers. */
+interface PassedAnswers {
+  /** As it was sent. */
+  readonly state: Json;
+  readonly whose: string;
+  readonly inputResponses: Json;
+  readonly capabilities?: JsonObject;
+}
+
+const answersSubject = "mcp.input_answers";
+const leftSubject = "mcp.client_left";
 
 interface OpenQuestions {
   /** A number that no other question has: a state answers this one. */
@@ -45,15 +60,27 @@ export type AskableWork = (request: McpRequest, client: ClientOfCall) => Promise
  * call stays open here until the answers come with the client's next request, so that the tool runs once.
  *
  * Invariant: the answers of a call are taken only from the caller that began it, for the same method and arguments, once.
+ * The state that the client sends with them names the process that holds the call: another process of the same store passes
+ * them on.
  */
 export class HeldCalls {
   readonly #clock: Clock;
   readonly #held = new Map<string, HeldCall>();
   readonly #key = randomBytes(32);
+  readonly #processes: ProcessMessages | undefined;
+  /** What ends the waiting of a client that answered at another process, by its state. */
+  readonly #remote = new Map<string, AbortController>();
   #rounds = 0;
 
-  constructor(clock: Clock) {
+  /** @param processes the other processes of the store, if several share it */
+  constructor(clock: Clock, processes?: ProcessMessages) {
     this.#clock = clock;
+    this.#processes = processes;
+    processes?.handle(answersSubject, (body) => this.#answersFrom(body as unknown as PassedAnswers)); // this class wrote it
+    processes?.handle(leftSubject, async (state) => {
+      this.#remote.get(String(state))?.abort(new Error("The client left."));
+      return {};
+    });
   }
 
   async run(request: McpRequest, work: AskableWork): Promise<JsonObject> {
@@ -65,13 +92,8 @@ export class HeldCalls {
       return key;
     };
     if (requestState !== undefined) {
-      const call = this.#found(requestState, whose());
-      const open = call.open as OpenQuestions; // it was found by its question
-      const answers = answersIn(inputResponses, open.questions);
-      if (answers === undefined) return this.#asking(call, open);
-      this.#waitFor(call, request);
-      open.answer(answers);
-      return this.#answered(call);
+      const passed = { state: requestState, whose: whose(), inputResponses: inputResponses ?? null };
+      return (await this.#passOn(passed, request)) ?? this.#continued(passed, request);
     }
     const before = [...this.#held.values()].find((held) => held.open !== undefined && held.whose() === whose());
     if (before?.open?.hasBegun === true) return this.#asking(before, before.open);
@@ -87,6 +109,55 @@ export class HeldCalls {
     for (const { open, leave } of this.#held.values()) {
       open?.giveUp(givenUp("Postern stops."));
       leave.abort(new Error("Postern stops."));
+    }
+  }
+
+  #continued(
+    { state, whose, inputResponses }: PassedAnswers,
+    request: WaitingRequest,
+  ): Promise<JsonObject> | JsonObject {
+    const call = this.#found(state, whose);
+    const open = call.open as OpenQuestions; // it was found by its question
+    const answers = answersIn(inputResponses, open.questions);
+    if (answers === undefined) return this.#asking(call, open);
+    this.#waitFor(call, request);
+    open.answer(answers);
+    return this.#answered(call);
+  }
+
+  /** The result of the process that holds the call. Returns undefined if that is this one. */
+  async #passOn(passed: PassedAnswers, { signal, capabilities }: McpRequest): Promise<JsonObject | undefined> {
+    const processes = this.#processes;
+    const [holder = ""] = String(passed.state).split(".");
+    if (processes === undefined || holder === processes.self) return undefined;
+    const body = { ...passed, capabilities };
+    try {
+      const reply = (await processes.ask(holder, answersSubject, body, signal)) ?? {};
+      const { result, error } = reply;
+      if (isJsonObject(error))
+        throw new RpcFault(Number(error["code"]), String(error["message"]), error["data"] ?? undefined);
+      if (!isJsonObject(result)) throw wrongState(); // that process is gone, and the call with it
+      return result;
+    } catch (error) {
+      if (signal.aborted) await processes.ask(holder, leftSubject, passed.state, new AbortController().signal);
+      throw error;
+    }
+  }
+
+  /** For a client that answers at another process. Nothing can be told to it before the result. */
+  async #answersFrom({ capabilities = {}, ...passed }: PassedAnswers): Promise<JsonObject> {
+    const left = new AbortController();
+    const state = String(passed.state);
+    this.#remote.set(state, left);
+    try {
+      const request = { capabilities, signal: left.signal, tell: ignored };
+      return { result: await this.#continued(passed, request) };
+    } catch (error) {
+      if (error instanceof RpcFault)
+        return { error: { code: error.code, message: error.message, data: error.data ?? null } };
+      return { error: { code: rpcCodes.internal, message: "The call failed at the process that held it." } };
+    } finally {
+      this.#remote.delete(state);
     }
   }
 
@@ -115,7 +186,7 @@ export class HeldCalls {
   }
 
   /** The call ends with the client's connection while a request waits for it. */
-  #waitFor(call: HeldCall, request: McpRequest): void {
+  #waitFor(call: HeldCall, request: WaitingRequest): void {
     call.cancelWait();
     call.request = request;
     call.open = undefined;
@@ -166,10 +237,10 @@ export class HeldCalls {
     throw new RpcFault(rpcCodes.internal, `${whose} wait for their clients already; try again later.`);
   }
 
-  /** Signed, so that nobody can make one: the call's id, its question, and when it expires. */
+  /** The process that holds the call; then, signed so that nobody can make one: the call's id, its question, when it expires. */
   #stateOf({ id, whose }: HeldCall, round: number): string {
     const text = Buffer.from(JSON.stringify([id, round, this.#clock.now() + holdMs])).toString("base64url");
-    return `${text}.${this.#signature(text, whose())}`;
+    return `${this.#processes?.self ?? ""}.${text}.${this.#signature(text, whose())}`;
   }
 
   #signature(text: string, whose: string): string {
@@ -178,7 +249,7 @@ export class HeldCalls {
 
   /** @throws RpcFault for a state that is forged, of another caller or request, expired, or used already */
   #found(state: Json, whose: string): HeldCall {
-    const [text = "", signature = ""] = typeof state === "string" ? state.split(".") : [];
+    const [, text = "", signature = ""] = typeof state === "string" ? state.split(".") : [];
     const wanted = Buffer.from(this.#signature(text, whose));
     const given = Buffer.from(signature);
     if (wanted.length !== given.length || !timingSafeEqual(wanted, given)) throw wrongState();

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "@postern/core";
+import { isJsonObject, type Json, type JsonObject, refusals } from "@postern/core";
 import type { HttpExchange } from "../protocol/http-exchange.ts";
 import { kindOf, type MessageKind, Peer, RpcFault, rpcCodes } from "../protocol/peer.ts";
 import { newest } from "../protocol/revisions.ts";
@@ -30,6 +30,8 @@ export class HttpEntry {
       return void answerJson(exchange, 404, rpcError(-32_001, noServer(server)));
     if (mode !== undefined && !isMode(mode)) return void answerJson(exchange, 400, rpcError(-32_000, noMode(mode)));
     const source = { ...given, mode };
+    const { draining } = this.#parts.runtime;
+    if (draining && exchange.method === "GET") return void refuseLate(exchange, null);
     if (exchange.method !== "POST") return void this.#sessions.handle(exchange, source);
     const read = readMessage(exchange.body);
     if ("refused" in read) return void refuse(exchange, read.refused);
@@ -37,6 +39,7 @@ export class HttpEntry {
     const kind = kindOf(message);
     if (kind === undefined || !isJsonObject(message))
       return void refuse(exchange, rpcError(rpcCodes.invalidRequest, "The body is not a JSON-RPC 2.0 message."));
+    if (draining && begins.has(String(message["method"]))) return void refuseLate(exchange, message["id"] ?? null);
     const accepted = acceptedBy(exchange);
     if (accepted === undefined) return void answerJson(exchange, 406, rpcError(-32_000, notAcceptable));
     if (!/^application\/json *(?:;|$)/i.test(exchange.header("content-type") ?? ""))
@@ -123,6 +126,15 @@ function statusOf(code: number): number {
 /** An error of an answer is the payload, and its status 200, with the one exception that the protocol makes. */
 function statusOfAnswer(code: unknown): number {
   return code === rpcCodes.capabilityMissing ? 400 : 200;
+}
+
+/** Requests that begin something. Others, such as the answers that a running call waits for, are taken until the end. */
+const begins: ReadonlySet<string> = new Set(["tools/call", "initialize", "subscriptions/listen"]);
+
+function refuseLate(exchange: HttpExchange, id: Json): void {
+  const { message, retry } = refusals.draining;
+  const error = { code: -32_000, message, data: { code: "draining", retry } };
+  answerJson(exchange, 503, { jsonrpc: "2.0", id, error }, { "retry-after": "5" });
 }
 
 function refuse(exchange: HttpExchange, refused: RpcError): void {

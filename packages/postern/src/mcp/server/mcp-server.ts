@@ -1,9 +1,11 @@
 import { type Clock, SystemClock } from "@postern/core";
 import type { Runtime } from "../../runtime/api/api.ts";
+import { processMessagesOf } from "../../runtime/process-messages.ts";
 import { Windows } from "../../runtime/services/windows.ts";
+import { ToolIndex } from "../../tools/tool-index.ts";
 import { featuresIn } from "../client/server-features.ts";
 import type { HttpExchange } from "../protocol/http-exchange.ts";
-import { FoundTools } from "./deferred.ts";
+import { callerAt, FoundTools } from "./deferred.ts";
 import type { DispatchParts } from "./dispatcher.ts";
 import { HeldCalls } from "./held-calls.ts";
 import { HttpEntry } from "./http.ts";
@@ -12,7 +14,6 @@ import { LineEntry } from "./lines.ts";
 import type { McpCaller } from "./request-source.ts";
 import { Subscriptions } from "./subscriptions.ts";
 import { CallTasks } from "./tasks.ts";
-import { ToolIndex } from "./tool-index.ts";
 
 export interface McpGatewayOptions {
   readonly runtime: Runtime;
@@ -60,14 +61,16 @@ class GatewayEndpoint implements McpGateway {
     clock = new SystemClock(),
     console,
   }: McpGatewayOptions) {
+    const processes = processMessagesOf(runtime);
+    const subscriptions = new Subscriptions(runtime);
+    const grew = (caller: string): void => subscriptions.tellMoreTools((source) => callerAt(source) === caller);
     this.#parts = {
-      ...{ runtime, clock, approvalWaitMs, console, name, version },
+      ...{ runtime, clock, approvalWaitMs, console, name, version, subscriptions },
       windows: new Windows(runtime, clock),
-      subscriptions: new Subscriptions(runtime),
-      held: new HeldCalls(clock),
-      tasks: new CallTasks(clock),
-      index: new ToolIndex(runtime),
-      found: new FoundTools(),
+      held: new HeldCalls(clock, processes),
+      tasks: new CallTasks(clock, processes),
+      index: new ToolIndex(runtime.tools),
+      found: new FoundTools(processes, grew),
     };
     this.#http = new HttpEntry(this.#parts);
     const changed = soon(() => this.#toolsChanged());
@@ -75,7 +78,6 @@ class GatewayEndpoint implements McpGateway {
       if (event.moment === "noted" && changesTools.test(event.type)) changed();
     });
     const unfollow = runtime.tools.follow(changed);
-    const { subscriptions } = this.#parts;
     const deafen = featuresIn(runtime.tools).follow({
       get wantsMessages() {
         return subscriptions.wantsMessages;
@@ -115,7 +117,6 @@ class GatewayEndpoint implements McpGateway {
   }
 
   #toolsChanged(): void {
-    this.#parts.index.forget();
     void this.#parts.subscriptions.tell({ kind: "list", list: "tools" });
   }
 }

@@ -11,12 +11,12 @@ import { isJsonObject, type Json, type JsonObject, shown } from "@postern/core";
 import { chainToolName } from "../../code-mode/names.ts";
 import type { Runtime } from "../../runtime/api/api.ts";
 import type { Offer } from "../../tools/tool.ts";
+import type { ToolIndex } from "../../tools/tool-index.ts";
 import { RpcFault, rpcCodes } from "../protocol/peer.ts";
 import { callerAt, deferredAmong, type FoundTools, toolSearchName } from "./deferred.ts";
 import { asTask, nameHere, shownOffers, toolList } from "./offer.ts";
 import type { McpRequest, RequestSource } from "./request-source.ts";
 import type { Subscriptions } from "./subscriptions.ts";
-import type { ToolIndex } from "./tool-index.ts";
 
 const usualLimit = 10;
 const mostFound = 50;
@@ -138,7 +138,7 @@ async function searched(request: McpRequest, args: JsonObject, parts: ModeParts)
   const deferred = deferredAmong(shownOffers(parts.runtime, source), parts.runtime, source);
   if (deferred.length === 0) return request; // another tool of this name, or none
   const offers = await found(args, deferred, usualDeferred, parts);
-  if (parts.found.add(source, offers)) {
+  if (await parts.found.add(source, offers)) {
     if (isOld) request.tell("notifications/tools/list_changed", {});
     else parts.subscriptions.tellMoreTools((other) => callerAt(other) === callerAt(source));
   }

@@ -56,8 +56,10 @@ export class EventStream {
     this.#exchange.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
   }
 
-  end(): void {
+  /** @param why a comment for who reads the stream: the protocol has no message that says it */
+  end(why?: string): void {
     this.#cancelWait();
+    if (why !== undefined) this.#exchange.write(`: ${why}\n\n`);
     this.#exchange.end();
   }
 
@@ -113,7 +115,7 @@ export class HttpReply {
   breakOff(message: JsonObject): void {
     if (this.#isOver) return;
     if (this.#stream === undefined) answerJson(this.#exchange, 503, message);
-    else this.#stream.end();
+    else this.#stream.end(String((message["error"] as JsonObject | undefined)?.["message"] ?? ""));
     this.#over();
   }
 

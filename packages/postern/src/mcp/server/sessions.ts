@@ -85,8 +85,9 @@ export class McpSessions {
     else exchange.answer(405, { allow: "POST, GET, DELETE" });
   }
 
+  /** Postern stops. */
   close(): void {
-    for (const session of this.#sessions.values()) this.#end(session);
+    for (const session of this.#sessions.values()) this.#end(session, "Postern stops.");
   }
 
   #own(id: string, source: RequestSource): McpSession | undefined {
@@ -149,12 +150,12 @@ export class McpSessions {
     return last !== undefined;
   }
 
-  #end(session: McpSession | undefined): void {
+  #end(session: McpSession | undefined, why = "The session was closed."): void {
     if (session === undefined || !this.#sessions.delete(session.id)) return;
     this.#parts.subscriptions.end(session.client);
-    session.peer.close(new Error("The session was closed."));
-    session.stream?.end();
-    for (const reply of session.replies) reply.breakOff(rpcError(-32_000, "The session was closed."));
+    session.peer.close(new Error(why));
+    session.stream?.end(why);
+    for (const reply of session.replies) reply.breakOff(rpcError(-32_000, why));
   }
 }
 

@@ -11,6 +11,7 @@
  */
 import { type Clock, type JsonObject, messageOf, refusal, refusedOutcome, type ToolOutcome } from "@postern/core";
 import { openRequestOf } from "../../results/render.ts";
+import type { ProcessMessages } from "../../store/process-messages.ts";
 import { RpcFault, rpcCodes } from "../protocol/peer.ts";
 import { answered, toolNameOf } from "./answered.ts";
 import type { CallParts } from "./call-parts.ts";
@@ -20,6 +21,7 @@ import { declaresTasks, tasksExtension } from "./rungs.ts";
 import {
   askedBy,
   pollMs,
+  type StoredTask,
   shortened,
   storedState,
   storedTask,
@@ -34,6 +36,8 @@ const lookMs = 1_000;
 /** Ended tasks whose outcome is in no row: a call that was answered at once, or refused after the approval. */
 const mostEnded = 1_000;
 const endedMs = 600_000;
+
+const cancelSubject = "mcp.cancel_task";
 
 /** What a `tools/call` is answered with. */
 export interface ToolCallParts extends CallParts {
@@ -55,9 +59,12 @@ export class CallTasks {
   readonly #clock: Clock;
   readonly #runs = new Map<string, TaskRun>();
   readonly #ended = new Map<string, EndedTask>();
+  readonly #processes: ProcessMessages | undefined;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, processes?: ProcessMessages) {
     this.#clock = clock;
+    this.#processes = processes;
+    processes?.handle(cancelSubject, async (id) => ({ cancelled: await this.#stop(String(id)) }));
   }
 
   /** The answer to a `tools/call` whose outcome waits for a person, or whose request asked for a task. */
@@ -120,16 +127,31 @@ export class CallTasks {
     }
     const { agent, tenant, via } = source.caller.principal;
     const by = { user: agent, tenant, ...(via !== undefined && { via }) };
-    const why = "The client cancelled the task.";
-    const run = this.#runs.get(id);
-    run?.leave.abort(new Error(why));
-    await run?.ended;
+    const before = await storedTask(id, request, parts);
+    const isStopped = (await this.#stop(id)) || (await this.#stopElsewhere(before, request));
     const stored = await storedTask(id, request, parts);
     const asked = stored === undefined ? [] : await askedBy(stored, parts);
-    const answers = await Promise.all(asked.map((one) => parts.runtime.approvals.withdraw(one, by, why)));
-    if (run === undefined && isOld && !answers.some(({ decided }) => decided))
+    const answers = await Promise.all(asked.map((one) => parts.runtime.approvals.withdraw(one, by, whyCancelled)));
+    if (!isStopped && isOld && !answers.some(({ decided }) => decided))
       throw invalid(`The call of the task \`${id}\` is not run by this client; it goes on.`);
     return isOld ? wireOf(await this.#task(id, request, parts, "looks"), true) : {};
+  }
+
+  /** Resolves to whether this process ran it, when the run has ended. */
+  async #stop(id: string): Promise<boolean> {
+    const run = this.#runs.get(id);
+    run?.leave.abort(new Error(whyCancelled));
+    await run?.ended;
+    return run !== undefined;
+  }
+
+  /** The same for the process that has claimed the call. */
+  async #stopElsewhere(stored: StoredTask | undefined, { signal }: McpRequest): Promise<boolean> {
+    const { state, fence } = stored?.row ?? {};
+    if (stored === undefined || state !== "attempted" || fence === undefined) return false;
+    if (this.#processes === undefined || fence === this.#processes.self) return false;
+    const answer = await this.#processes.ask(fence, cancelSubject, stored.approval.id, signal);
+    return answer?.["cancelled"] === true;
   }
 
   /** @param how `looks`: an approved call is left as it is */
@@ -219,6 +241,7 @@ export class CallTasks {
   }
 }
 
+const whyCancelled = "The client cancelled the task.";
 const immediateKey = "io.modelcontextprotocol/model-immediate-response";
 const relatedKey = "io.modelcontextprotocol/related-task";
 

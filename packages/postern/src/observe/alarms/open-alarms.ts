@@ -5,6 +5,7 @@ import type { AlarmRaiser } from "./alarms.ts";
 import { ExpiringTokens, type PassingToken } from "./expiring-tokens.ts";
 import { AlarmRepository, type AlarmRepositoryOptions } from "./repository.ts";
 import { AlarmRules } from "./rules.ts";
+import { UnknownOutcomes } from "./unknown-outcomes.ts";
 
 export interface AlarmsOptions extends AlarmRepositoryOptions {
   readonly watch: (watcher: Watcher) => Disposable;
@@ -21,6 +22,7 @@ export async function openAlarms(options: AlarmsOptions): Promise<AlarmRepositor
   const { storeAlarm } = alarms;
   const rules = closing.use(new AlarmRules({ alarms, clock, raised: alarms.list(), storeAlarm }));
   closing.use(watch(rules.watcher));
+  closing.use(watch(closing.use(await UnknownOutcomes.open({ ...options, alarms })).watcher));
   void closing.use(new ExpiringTokens({ ...options, alarms })).look();
   for (const problem of auditProblems) raiseAudit(alarms, problem);
   return alarms;

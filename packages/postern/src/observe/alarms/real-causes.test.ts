@@ -1,4 +1,4 @@
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -223,4 +223,58 @@ describe("a log that is edited under a Postern that runs", () => {
     await h.clock.advance(3_600_000);
     expect(h.runtime.audit.checked).toBeUndefined();
   });
+});
+
+/** An MCP server without tools, which dies with its last words at its start while a file `broken` is beside it. */
+const fragile = `
+  import { existsSync } from "node:fs";
+  import { createInterface } from "node:readline";
+  if (existsSync("broken")) {
+    console.error("cannot log in with " + process.env.TOKEN);
+    process.exit(1);
+  }
+  const facts = { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "x", version: "1" } };
+  createInterface({ input: process.stdin }).on("line", (line) => {
+    const { id, method } = JSON.parse(line);
+    if (id === undefined) return;
+    const result = { initialize: facts, "tools/list": { tools: [] } }[method] ?? {};
+    console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
+  });`;
+
+describe("a server that is killed", () => {
+  it("is raised once when it does not come back, with its masked last words, until it is up", async () => {
+    const [ops, value] = [listener(), "s3cret-value-of-the-server"];
+    const args = ["--input-type=module", "-e", fragile];
+    const files = { command: process.execPath, args, cwd: folder, env: { TOKEN: "secret://files/token" } };
+    const secrets = { get: async () => ({ reveal: () => value }) };
+    const clock = new FakeClock();
+    await using h = await runtimeFixture({ clock, secrets, servers: { files }, channels: { also: [ops] } });
+    await using http = await httpFixture(h.runtime, { clock });
+    const alarms = async () => (await bodyOf(await http.ask("/v1/alarms", { as: "operator" })))["alarms"];
+    const servers = () => h.runtime.health().servers as readonly { status: string; processId?: number }[];
+    const until = (status: string) => expect.poll(() => servers()[0]?.status, { timeout: 30_000 }).toBe(status);
+    /** Lets the next attempt begin, and end. */
+    const attempt = async (ends: string) => {
+      await clock.advance(37_500);
+      await until(ends);
+    };
+
+    await until("connected");
+    writeFileSync(join(folder, "broken"), "");
+    process.kill(servers()[0]?.processId ?? Number.NaN, "SIGKILL");
+    await until("disconnected");
+    expect(await alarms()).toEqual([]);
+    for (let n = 0; n < 3; n += 1) await attempt("disconnected");
+    await settled(20);
+    const last = expect.stringContaining("cannot log in with [redacted]");
+    const raised = { kind: "server_down", severity: "warning", count: 1, data: { server: "files", last_error: last } };
+    expect(await alarms()).toMatchObject([{ ...raised, state: "open" }]);
+    expect(toldOf(ops)).toEqual(["alarm.opened server_down"]);
+    expect(JSON.stringify([await alarms(), ops.received, await h.runtime.audit.query({})])).not.toContain(value);
+
+    rmSync(join(folder, "broken"));
+    await attempt("connected");
+    await expect.poll(alarms).toMatchObject([{ kind: "server_down", state: "resolved" }]);
+    await expect.poll(() => toldOf(ops)).toEqual(["alarm.opened server_down", "alarm.resolved server_down"]);
+  }, 60_000);
 });

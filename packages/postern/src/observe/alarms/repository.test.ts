@@ -26,7 +26,7 @@ async function alarmsFixture(more: { clock?: FakeClock; store?: Store; log?: str
   const store = more.store ?? new MemoryStore({ clock, serialize: (event) => JSON.stringify(event) });
   const log = (problem: string): void => void more.log?.push(problem);
   const redact = (text: string): string => text.replaceAll("hunter2", "***");
-  const alarms = await AlarmRepository.open({ store, clock, policyVersion: "p1", redact, log });
+  const alarms = await AlarmRepository.open({ store, clock, policy: { version: "p1" }, redact, log });
   const received = async (): Promise<readonly string[]> => {
     const types: string[] = [];
     for await (const { body } of store.events({ after: -1 })) types.push((JSON.parse(body) as { type: string }).type);

@@ -22,7 +22,7 @@ import { StoreAlarm, type StoreAlarmOptions, storeAlarmId } from "./store-alarm.
 export interface AlarmRepositoryOptions {
   readonly store: Store;
   readonly clock: Clock;
-  readonly policyVersion: string;
+  readonly policy: { readonly version: string };
   readonly redact: (text: string) => string;
   readonly log: (problem: string) => void;
   /** Reaches people without the store, when it is the store that is broken. */
@@ -236,11 +236,18 @@ export class AlarmRepository implements Alarms, AlarmRaiser, AsyncDisposable {
   }
 
   #eventOf(alarm: Alarm, event: NonNullable<AlarmStep["event"]>): NotedEvent {
-    const { clock, policyVersion } = this.#options;
+    const { clock, policy } = this.#options;
     const { id, kind, key, severity, count, data, resolved } = alarm;
     const reason = event.type === "alarm.resolved" ? resolved?.reason : undefined;
     return {
-      ...{ moment: "noted", at: clock.now(), traceId: newTraceId(), policyVersion, tenant: alarm.tenant, ...event },
+      ...{
+        moment: "noted",
+        at: clock.now(),
+        traceId: newTraceId(),
+        policyVersion: policy.version,
+        tenant: alarm.tenant,
+        ...event,
+      },
       data: { ...data, alarm_id: id, kind, severity, dedupe_key: key, count, ...(reason !== undefined && { reason }) },
     };
   }

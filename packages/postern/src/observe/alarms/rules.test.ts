@@ -109,6 +109,22 @@ describe("alarm rules", () => {
     expect(open(h)).toEqual([]);
   });
 
+  it("a server that does not come back, until it is connected", async () => {
+    await using h = await runtimeFixture();
+    const data = { server: "files", problem: "the process ended" };
+    for (let time = 0; time < 2; time += 1) await h.runtime.note("mcp.down", "Server `files` is down", { data });
+    await settled();
+    expect(h.runtime.alarms.list()).toMatchObject([
+      { kind: "server_down", state: "open", count: 2, data: { server: "files", last_error: "the process ended" } },
+    ]);
+    await h.runtime.note("mcp.connected", "Server `other` is connected.", { data: { server: "other" } });
+    await settled();
+    expect(open(h)).toEqual(["server_down"]);
+    await h.runtime.note("mcp.connected", "Server `files` is connected.", { data: { server: "files" } });
+    await settled();
+    expect(open(h)).toEqual([]);
+  });
+
   it("sign-ins that fail again and again", async () => {
     await using h = await runtimeFixture();
     for (let time = 0; time < 11; time += 1) await h.runtime.note("operator.action.sign_in_failed", "no");

@@ -83,6 +83,11 @@ const rules: readonly AlarmRule[] = [
     closes: { "mcp.connected": "it is connected again" },
   },
   {
+    ...{ kind: "server_down", severity: "warning", opens: "mcp.down", about: named("server") },
+    data: ({ data }) => ({ server: data["server"] ?? "", last_error: data["problem"] ?? "" }),
+    closes: { "mcp.connected": "it is connected again" },
+  },
+  {
     ...{ kind: "notification_storm", severity: "warning", opens: endEvents.storm_blocked.audit, quietMs: 3_600_000 },
     about: ({ tenant }) => tenant,
     summary: () => "Notifications are blocked: too many in an hour",

@@ -35,6 +35,15 @@ export function retryAfterMs({ attempts }: WaitingNotice, chance: number): numbe
   return seconds && Math.round(seconds * 1_000 * (0.8 + 0.4 * chance));
 }
 
+/** The state in which these, which were given up, wait for a try at once. */
+export function retried(state: OutboxState, letters: readonly DeadLetter[], now: number): OutboxState {
+  const again = letters.map(
+    ({ seq, type, problem }): WaitingNotice => ({ seq, type, attempts: 0, nextAt: now, problem }),
+  );
+  const dead = state.dead.filter((one) => !letters.includes(one));
+  return { ...state, dead, waiting: [...state.waiting, ...again] };
+}
+
 export function channelState({ name, kind, target }: Channel, state: OutboxState): ChannelState {
   const { waiting, dead, delivered, lastDeliveredAt } = state;
   const problem = waiting.findLast((one) => one.problem !== undefined)?.problem;

@@ -2,10 +2,11 @@ import { randomBytes } from "node:crypto";
 import { type ApprovalRecord, type Clock, counted, type JsonObject, messageOf } from "@postern/core";
 import { eventIn } from "../../audit/entry.ts";
 import { Collection } from "../../store/collection.ts";
+import { Lease } from "../../store/lease.ts";
 import type { Store, StoreEntry } from "../../store/store.ts";
 import type { Channel, ChannelState, DeadLetter, Delivered, Notice, NoticeType } from "./channel.ts";
 import { approvalIn, isStillAsked, mayHaveNotice, noticeFrom, noticeTypeOf } from "./notice.ts";
-import { channelState, type OutboxState, retryAfterMs, stateIn, type WaitingNotice } from "./outbox-state.ts";
+import { channelState, type OutboxState, retried, retryAfterMs, stateIn, type WaitingNotice } from "./outbox-state.ts";
 
 /** What became of a channel, for the log. */
 export interface ChannelNote {
@@ -41,16 +42,22 @@ const saveEveryMs = 200;
 /**
  * The subscriber that sends one channel its notices. Its state is a position in the log, and what waits or was given up
  * before it. Notices are made from the log again at each try.
+ *
+ * Of the processes on one store, only the owner of the channel's lease sends. The next owner begins from the saved state:
+ * no notice is lost, and what the last owner sent without saving it is sent twice.
  */
 export class Outbox implements AsyncDisposable {
   readonly #options: OutboxOptions;
   readonly #id: string;
   readonly #states: Collection<OutboxState | undefined>;
+  readonly #lease: Lease;
   readonly #sending = new Set<number>();
   readonly #ending = new AbortController();
   #state: OutboxState = { series: "", after: -1, waiting: [], dead: [], delivered: 0 };
-  #following: Disposable | undefined;
+  readonly #following = new DisposableStack();
   #isReading = false;
+  /** This process became the owner and has not read yet what the last owner saved. */
+  #mustLoad = false;
   #reading: Promise<void> = Promise.resolve();
   #saving: Promise<void> = Promise.resolve();
   /** The last entry that the store announced. */
@@ -68,17 +75,64 @@ export class Outbox implements AsyncDisposable {
       ...{ store: options.store, kind: "channel" },
       read: (body) => stateIn(body) ?? this.#unreadable(),
     });
+    const { store, clock, log } = options;
+    this.#lease = new Lease({ store, clock, log, name: `channel ${this.#id}`, begin: () => this.#begin() });
   }
 
   async start(): Promise<void> {
     const { store, size } = this.#options;
     const stored = await this.#states.get(this.#id);
     this.#last = size() - 1;
-    this.#state = stored ?? { ...this.#state, series: randomBytes(8).toString("hex"), after: this.#last };
-    this.#failing = this.#state.dead.length > 0;
-    if (stored === undefined) await this.#save();
-    this.#following = store.follow((entries) => this.#follow(entries));
+    this.#become(stored ?? { ...this.#state, series: randomBytes(8).toString("hex"), after: this.#last });
+    if (stored === undefined) await this.#saveFirst();
+    this.#following.use(store.follow((entries) => this.#follow(entries)));
+    const following = store.documents.follow?.("channel", (id, { body }) => {
+      if (id === this.#id) this.#changedElsewhere(stateIn(body));
+    });
+    if (following !== undefined) this.#following.use(following);
+    await this.#lease.open();
+  }
+
+  #begin(): void {
+    this.#mustLoad = this.#options.store.leases !== undefined;
     this.#read();
+  }
+
+  #become(state: OutboxState): void {
+    this.#state = state;
+    this.#failing = state.dead.length > 0;
+  }
+
+  /** If another process was faster, its state is the channel's. */
+  async #saveFirst(): Promise<void> {
+    try {
+      const first = this.#state;
+      const { item } = await this.#states.change(this.#id, (stored) => (stored ? undefined : { item: first }));
+      if (item !== undefined) this.#become(item);
+    } catch (error) {
+      this.#unsaved(error);
+    }
+  }
+
+  /** Whether this process sends, and its state is the channel's. */
+  get #isSender(): boolean {
+    return this.#lease.isOwner && !this.#mustLoad;
+  }
+
+  /** The owner knows more than another process, but not what a person retried there. */
+  #changedElsewhere(state: OutboxState | undefined): void {
+    if (state === undefined) return;
+    if (!this.#isSender) {
+      this.#become(state);
+      return;
+    }
+    const waits = new Set(state.waiting.map(({ seq }) => seq));
+    const asked = this.#state.dead.filter(({ seq }) => waits.has(seq));
+    if (asked.length === 0) return;
+    this.#gone = undefined;
+    this.#state = retried(this.#state, asked, this.#options.clock.now());
+    void this.#save();
+    this.#send();
   }
 
   get state(): ChannelState {
@@ -106,30 +160,40 @@ export class Outbox implements AsyncDisposable {
 
   async retry(): Promise<number> {
     this.#gone = undefined;
-    const { dead, waiting } = this.#state;
-    const now = this.#options.clock.now();
-    const again = dead.map(
-      ({ seq, type, problem }): WaitingNotice => ({ seq, type, attempts: 0, nextAt: now, problem }),
-    );
-    this.#state = { ...this.#state, dead: [], waiting: [...waiting, ...again] };
+    if (!this.#isSender) return this.#retryElsewhere();
+    const { dead } = this.#state;
+    this.#state = retried(this.#state, dead, this.#options.clock.now());
     await this.#save();
     this.#send();
     return dead.length;
   }
 
+  /** The owner sees the change of the state and sends. */
+  async #retryElsewhere(): Promise<number> {
+    let again = 0;
+    const { item } = await this.#states.change(this.#id, (stored) => {
+      again = stored?.dead.length ?? 0;
+      return stored && again > 0 ? { item: retried(stored, stored.dead, this.#options.clock.now()) } : undefined;
+    });
+    if (item !== undefined) this.#changedElsewhere(item);
+    return again;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#following?.[Symbol.dispose]();
+    this.#following.dispose();
     this.#ending.abort();
     for (const cancel of Object.values(this.#cancels)) cancel?.();
     await this.#reading;
     if (this.#options.store.broken === undefined) await this.#save();
     await this.#saving;
+    await this.#lease[Symbol.asyncDispose]();
   }
 
   /** Runs with each commit, so it reads nothing. Nearly always no entry needs a notice. */
   #follow(entries: readonly StoreEntry[]): void {
-    const isLevel = !this.#isReading && this.#state.after === this.#last;
+    const isLevel = !this.#isReading && !this.#mustLoad && this.#state.after === this.#last;
     this.#last = entries.at(-1)?.seq ?? this.#last;
+    if (!this.#lease.isOwner) return;
     const isNone = entries.every(
       ({ event, body }) => event?.moment === "attempted" || event?.moment === "ended" || !mayHaveNotice(body),
     );
@@ -147,12 +211,13 @@ export class Outbox implements AsyncDisposable {
   async #readOn(): Promise<void> {
     this.#isReading = true;
     try {
+      if (this.#mustLoad) await this.#load();
       let isThere = true;
       while (isThere && this.#mayReadOn) {
         isThere = false;
         for await (const entry of this.#options.store.events({ after: this.#state.after, limit: entriesARead })) {
           isThere = true;
-          if (!this.#hasRoom) break;
+          if (!this.#hasRoom || !this.#isSender) break;
           this.#look(entry);
         }
         this.#send();
@@ -163,12 +228,19 @@ export class Outbox implements AsyncDisposable {
     }
   }
 
+  async #load(): Promise<void> {
+    const stored = await this.#states.get(this.#id);
+    this.#mustLoad = false;
+    if (stored !== undefined) this.#become(stored);
+  }
+
   get #hasRoom(): boolean {
     return this.#state.waiting.length < mostWaiting;
   }
 
   get #mayReadOn(): boolean {
-    return this.#hasRoom && this.#state.after < this.#last && !this.#ending.signal.aborted;
+    const isBehind = this.#state.after < this.#last;
+    return this.#isSender && this.#hasRoom && isBehind && !this.#ending.signal.aborted;
   }
 
   #look({ seq, body }: StoreEntry): void {
@@ -183,7 +255,7 @@ export class Outbox implements AsyncDisposable {
   #send(): void {
     this.#cancels.next?.();
     this.#cancels.next = undefined;
-    if (this.#ending.signal.aborted) return;
+    if (this.#ending.signal.aborted || !this.#isSender) return;
     const now = this.#options.clock.now();
     const idle = this.#state.waiting.filter(({ seq }) => !this.#sending.has(seq));
     for (const one of idle.filter(({ nextAt }) => nextAt <= now)) {
@@ -200,7 +272,7 @@ export class Outbox implements AsyncDisposable {
       (error: unknown): Delivered => ({ delivered: false, problem: messageOf(error) }),
     );
     this.#sending.delete(one.seq);
-    if (this.#ending.signal.aborted) return; // it is tried again after the next start
+    if (this.#ending.signal.aborted || !this.#isSender) return; // the next owner tries it again
     if (delivered.delivered) this.#taken(one);
     else this.#refused(one, delivered);
     this.#saveLater();
@@ -284,14 +356,18 @@ export class Outbox implements AsyncDisposable {
     );
   }
 
-  /** If another process uses the same store, both send, and the last state stays. */
+  /** Only the owner saves, also after a lost race. */
   #save(): Promise<void> {
     this.#saving = this.#saving
-      .then(async () => void (await this.#states.change(this.#id, () => ({ item: this.#state }))))
-      .catch((error: unknown) => {
-        this.#options.log(`The state of the channel \`${this.#id}\` could not be written: ${messageOf(error)}`);
-      });
+      .then(async () => {
+        await this.#states.change(this.#id, () => (this.#isSender ? { item: this.#state } : undefined));
+      })
+      .catch((error: unknown) => this.#unsaved(error));
     return this.#saving;
+  }
+
+  #unsaved(error: unknown): void {
+    this.#options.log(`The state of the channel \`${this.#id}\` could not be written: ${messageOf(error)}`);
   }
 
   #unreadable(): undefined {

@@ -10,11 +10,13 @@ import { OpenRuns, type OpenRunsOptions, type RunOwner } from "./open-runs.ts";
 import { type EmittedEvent, makesNoFolder, runIn } from "./projection.ts";
 import type { LogEntry } from "./records.ts";
 
-export interface ArchiveOptions extends Omit<OpenRunsOptions, "folders" | "projected"> {
+export interface ArchiveOptions extends Omit<OpenRunsOptions, "folders" | "projected" | "earlier"> {
   /** Where the folders of runs lie. It belongs to one process at a time. */
   readonly folder: string;
   readonly audit: Pick<AuditLog, "size" | "query">;
-  readonly store: Pick<Store, "follow">;
+  readonly store: Pick<Store, "follow" | "calls">;
+  /** When a run was opened: wall clock, milliseconds. */
+  readonly openedAt: (tenant: string, runId: string) => Promise<number | undefined>;
   /** Calls the watcher at every moment from now on: what tools emit is in no log. */
   readonly follow: (watcher: Watcher) => void;
   /** Called if the run folders have entries that the log has not. */
@@ -24,6 +26,8 @@ export interface ArchiveOptions extends Omit<OpenRunsOptions, "folders" | "proje
 /** How far the run folders follow the audit log. Entries before `up_to` have their lines in the files. */
 interface Position {
   readonly up_to: number;
+  /** Where the folders began to follow the log, and when: wall clock, milliseconds. Missing if they have all of it. */
+  readonly began?: { readonly at_entry: number; readonly at: number };
 }
 
 /** An entry of the log as its store announced it, or what a tool emitted. */
@@ -41,6 +45,8 @@ const entriesATurn = 128;
 const mostUnwritten = 2_048;
 /** Entries that one query reads. */
 const page = 1_000;
+/** So much the clock of another process may differ. */
+const clocksDifferMs = 60_000;
 
 /**
  * The subscriber that projects the audit log into run folders. It keeps its position in the log: every entry before it has
@@ -69,7 +75,8 @@ export class Archive implements AsyncDisposable {
     this.#position = position;
     this.#next = position.up_to;
     const projected = (): number => this.#position.up_to;
-    this.runs = new OpenRuns({ ...options, folders: openRunFolders(options.folder), projected });
+    const earlier: OpenRunsOptions["earlier"] = (...run) => this.#earlier(...run);
+    this.runs = new OpenRuns({ ...options, folders: openRunFolders(options.folder), projected, earlier });
     this.#lastSave = options.clock.monotonic();
   }
 
@@ -102,6 +109,37 @@ export class Archive implements AsyncDisposable {
       await this.#drain(false);
       return work();
     });
+  }
+
+  /** Opens a run that has no folder here, if it has calls from before these folders began. */
+  openEarlier(tenant: string, runId: string): ReturnType<OpenRuns["tryOpen"]> {
+    return this.#alone(async () => {
+      if ((await this.#earlier(tenant, runId)) === undefined) return undefined;
+      const [call] = await this.#options.store.calls({ tenant, runId, limit: 1 });
+      return call && (await this.#runOf({ tenant, runId }));
+    });
+  }
+
+  async #earlier(tenant: string, runId: string): ReturnType<OpenRunsOptions["earlier"]> {
+    const { began } = this.#position;
+    if (began === undefined) return undefined;
+    const openedAt = await this.#options.openedAt(tenant, runId);
+    if (openedAt === undefined || !(openedAt < began.at + clocksDifferMs)) return undefined;
+    return this.#entriesOf(tenant, runId, openedAt - clocksDifferMs, began.at_entry);
+  }
+
+  async *#entriesOf(
+    tenant: string,
+    runId: string,
+    since: number,
+    end: number,
+  ): AsyncGenerator<readonly LogEntry[], void, void> {
+    for (let after = -1; ; ) {
+      const found = await this.#options.audit.query({ tenant, text: runId, since, after, limit: page });
+      yield found.filter((entry) => entry.seq < end && runIn(entry) === runId);
+      after = found.at(-1)?.seq ?? end;
+      if (found.length < page || after >= end) return;
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -208,7 +246,7 @@ export class Archive implements AsyncDisposable {
 
   #advance(): void {
     if (this.#position.up_to === this.#next) return;
-    this.#position = { up_to: this.#next };
+    this.#position = { ...this.#position, up_to: this.#next };
     this.#isPositionSaved = false;
   }
 
@@ -250,21 +288,25 @@ function ownerOf({ tenant, principal, refs }: LogEntry, runId: string): RunOwner
 const positionFile = ".position.json";
 
 /** A new archive begins at the end of the log. A position beyond it is of another log. */
-async function readPosition({ folder, audit, reportLoss }: ArchiveOptions): Promise<Position> {
+async function readPosition({ folder, audit, clock, reportLoss }: ArchiveOptions): Promise<Position> {
   const { size } = audit;
-  const up_to = positionIn((await readWhole(join(folder, positionFile))) ?? "");
-  if (up_to === undefined) return { up_to: size };
-  if (up_to <= size) return { up_to };
+  const position = positionIn((await readWhole(join(folder, positionFile))) ?? "");
+  if (position === undefined)
+    return size === 0 ? { up_to: 0 } : { up_to: size, began: { at_entry: size, at: clock.now() } };
+  const { up_to } = position;
+  if (up_to <= size) return position;
   reportLoss(
     `The run folders in \`${folder}\` follow ${counted(up_to, "entry", "entries")} of the audit log, but it has only ${size}: it was cut off, or they belong to another log.`,
   );
   return { up_to: 0 };
 }
 
-function positionIn(text: string): number | undefined {
+function positionIn(text: string): Position | undefined {
   try {
-    const { up_to }: Partial<Position> = JSON.parse(text);
-    return Number.isSafeInteger(up_to) ? up_to : undefined;
+    const { up_to, began }: Partial<Position> = JSON.parse(text);
+    if (up_to === undefined || !Number.isSafeInteger(up_to)) return undefined;
+    const isWhole = Number.isSafeInteger(began?.at_entry) && Number.isFinite(began?.at);
+    return isWhole && began !== undefined ? { up_to, began } : { up_to };
   } catch {
     return undefined; // the archive begins at the end of the log, and written lines stay
   }

@@ -1,9 +1,11 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { type Clock, messageOf, type Principal, RuntimeFault } from "@postern/core";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
 import type { RunFolders } from "../../system/run-folders.ts";
 import { writeFirstDocuments, writeManifest } from "./documents.ts";
 import { folderName } from "./folders.ts";
-import type { ProjectionOptions } from "./records.ts";
+import type { LogEntry, ProjectionOptions } from "./records.ts";
 import { RunLog } from "./run-log.ts";
 
 export interface OpenRunsOptions extends ProjectionOptions {
@@ -15,6 +17,8 @@ export interface OpenRunsOptions extends ProjectionOptions {
   readonly config?: string | undefined;
   /** Entries of the audit log before this one have their lines in the files. */
   readonly projected: () => number;
+  /** The entries of a run that has some from before these folders began; undefined for another run. */
+  readonly earlier: (tenant: string, runId: string) => Promise<AsyncIterable<readonly LogEntry[]> | undefined>;
 }
 
 /** Which run, and who owns it if it is new. */
@@ -68,13 +72,25 @@ export class OpenRuns {
     const known = this.#runs.get(key);
     if (known !== undefined) return known;
     this.checkName(tenant, runId);
+    const earlier = this.#isWritten(tenant, runId) ? undefined : await this.#options.earlier(tenant, runId);
+    const from = earlier === undefined ? projected() : 0; // a kill may have left some of its lines
     const folder = (): string => folders.open(tenant, runId);
-    const run = await RunLog.open({ ...this.#options, tenant, runId, principal, taskId, folder, from: projected() });
+    const run = await RunLog.open({ ...this.#options, tenant, runId, principal, taskId, folder, from });
     const isNew = run.tally.sequence === 1;
+    for await (const entries of earlier ?? []) {
+      for (const entry of entries) run.take(entry);
+      if (!(await run.flush())) throw new Error("its earlier lines cannot be written");
+    }
     await run.save(true); // so that every folder says whose it is, also after a kill
     if (isNew) await writeFirstDocuments(run, config, redact);
     this.#runs.set(key, run);
     return run;
+  }
+
+  /** Its first lines are in its files. */
+  #isWritten(tenant: string, runId: string): boolean {
+    const folder = this.#options.folders.find(tenant, runId);
+    return folder !== undefined && existsSync(join(folder, "run.json"));
   }
 
   /** Returns undefined if it cannot be written; then the log says why. */

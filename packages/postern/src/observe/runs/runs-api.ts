@@ -110,7 +110,10 @@ export class RunsApi implements Runs {
     const { tenant = "default", runId } = run;
     const name = folderName(tenant, runId);
     await this.#archive.flush();
-    const summary = this.#archive.runs.get(tenant, runId)?.summary(true) ?? (await this.#listing.stored(name));
+    const summary =
+      this.#archive.runs.get(tenant, runId)?.summary(true) ??
+      (await this.#listing.stored(name)) ??
+      (await this.#archive.openEarlier(tenant, runId))?.summary(true);
     return summary?.tenant === tenant && summary.run_id === runId ? summary : undefined;
   }
 

@@ -14,7 +14,8 @@ export function spend(call: ToolCall, caller: Caller, isAgain: boolean): Counted
   return refused === undefined ? (call as CountedCall) : { ...refused, uncounted: true };
 }
 
-function refusalOf(call: ToolCall, { session }: Caller, isAgain: boolean): Ending | undefined {
+function refusalOf(call: ToolCall, { session, isLate }: Caller, isAgain: boolean): Ending | undefined {
+  if (isLate === true) return refuse("draining");
   if (session.closed)
     return refuse("session_closed", `Its session is closed, so \`${call.tool}\` was not run; open another one.`);
   if (session.remainingMs() <= 0) {

@@ -4,20 +4,23 @@ import { aCall } from "../../../../../test/fakes/call.ts";
 import { FakeClock } from "../../../../core/src/testing/clock.ts";
 import { arrivalOf } from "../../call/arrival.ts";
 import { directLimits, Session } from "../../call/session.ts";
+import { CurrentPolicy, openPolicySet } from "../../policy/current-policy.ts";
 import { MemoryArtifacts } from "../../results/memory-artifacts.ts";
 import { invoke } from "../invoke.ts";
 import { claim } from "./claim.ts";
 
 it("lets a call enter again as the same call if its past has changed, without what the gates added", async () => {
   const clock = new FakeClock();
+  const set = await openPolicySet({}, undefined);
   const parts = {
     clock,
+    policy: new CurrentPolicy(set),
     ledger: { claim: async () => ({ claimed: undefined, pastChanged: true }) } as never,
     artifacts: new MemoryArtifacts({ clock, retentionMs: 0 }),
   };
   const caller = { session: new Session(directLimits, clock), patience: "deny" } as const;
   const call = { ...aCall(), batch: new Set(["key_1", "key_2"]) };
-  const approved = { ...call, key: "key_1", found: "a tool" } as never; // only an approved call gets here
+  const approved = { ...call, key: "key_1", found: "a tool", judgedBy: set } as never; // only an approved call gets here
   const again = await claim(approved, caller, parts);
   expect(again).toEqual({ again: { ...call, batch: new Set(["key_2"]) } });
   expect(again).toSatisfy(({ again }) => Object.isFrozen(again));
@@ -36,7 +39,7 @@ it("ends a call as overloaded if its past has changed at each of a thousand trie
     controls: { state: {} },
     tools: { find: () => ({ facts: { effects: "read" }, parse: () => ({ input: {} }) }), unavailable: () => undefined },
     redactor: { finds: () => false },
-    policy: { decide: () => ({ verdict: "ALLOW", risk: "safe", reasons: [] }) },
+    policy: { now: { policy: { decide: () => ({ verdict: "ALLOW", risk: "safe", reasons: [] }) } } },
     ledger: { find: async () => undefined, note: async () => true },
     repeated: { count: () => false },
   } as never;

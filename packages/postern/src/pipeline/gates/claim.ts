@@ -2,6 +2,7 @@ import type { Clock } from "@postern/core";
 import { enteringAgain } from "../../call/arrival.ts";
 import { type Ending, refuse } from "../../call/ending.ts";
 import type { Caller } from "../../call/session.ts";
+import type { CurrentPolicy } from "../../policy/current-policy.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
 import type { Claim, Ledger } from "../ledger.ts";
 import { UsedArtifacts } from "../result-bytes.ts";
@@ -10,6 +11,7 @@ import { inProgress, replay } from "./once.ts";
 import type { Again, ApprovedCall, ClaimedCall } from "./stages.ts";
 
 export interface ClaimParts {
+  readonly policy: CurrentPolicy;
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly artifacts: ArtifactStore;
@@ -17,7 +19,7 @@ export interface ClaimParts {
 
 /**
  * Checks the signal a last time, then makes one conditional write: attempted, approval used, event. No tool runs without
- * a claim. A call enters again if the past calls that its verdict depends on have changed.
+ * a claim. A call enters again if the policy or the past calls that its verdict depends on have changed.
  */
 export async function claim(
   call: ApprovedCall,
@@ -26,6 +28,7 @@ export async function claim(
 ): Promise<ClaimedCall | Again | Ending> {
   const left = callerGone(call, caller, parts.clock);
   if (left !== undefined) return left;
+  if (call.judgedBy !== parts.policy.now) return { again: enteringAgain(call) };
   try {
     return await claimOrEnd(call, await parts.ledger.claim(call), parts);
   } catch (error) {

@@ -5,6 +5,12 @@ import { takesText, type WantedReference, wantedAt } from "./reference-schemas.t
 import { filled, type Reference, referencesIn, textOf } from "./references.ts";
 import type { FoundCall } from "./stages.ts";
 
+/** What is needed of a call to read its arguments. A worker has no more of it. */
+export type ReadableCall = Pick<FoundCall, "arguments" | "authority"> & {
+  readonly found: Pick<FoundCall["found"], "facts" | "inputSchema" | "parse" | "takesBytes">;
+};
+type ReadableStore = Pick<ArtifactStore, "meta" | "open">;
+
 /** Bytes that fit into one string even if every character is escaped. */
 export const sureBytes: number = 64 * 2 ** 20;
 /** Bytes that fit into one string as base64. */
@@ -13,8 +19,8 @@ const mostTextBytes: number = 384 * 2 ** 20;
 /** @throws RuntimeFault `artifact_unavailable` */
 async function bytesBehind(
   digests: Iterable<string>,
-  call: FoundCall,
-  artifacts: ArtifactStore,
+  call: ReadableCall,
+  artifacts: ReadableStore,
 ): Promise<ReadonlyMap<string, Uint8Array>> {
   const bytes = new Map<string, Uint8Array>();
   for (const digest of new Set(digests))
@@ -29,7 +35,7 @@ async function bytesBehind(
  *
  * @throws RuntimeFault `artifact_unavailable`
  */
-export async function filledInput(call: FoundCall, artifacts: ArtifactStore): Promise<Parsed> {
+export async function filledInput(call: ReadableCall, artifacts: ReadableStore): Promise<Parsed> {
   const { found } = call;
   const wanted = wantedIn(call).filter(({ wants }) => wants !== "reference");
   const tooLarge = await largest(wanted, call, artifacts);
@@ -59,7 +65,7 @@ export async function filledInput(call: FoundCall, artifacts: ArtifactStore): Pr
 const longText = 1024 * 1024;
 
 /** Parses the filled arguments. The other arguments were checked with the references in place. */
-function jsonInput(call: FoundCall, input: JsonObject): Parsed | Promise<Parsed> {
+function jsonInput(call: ReadableCall, input: JsonObject): Parsed | Promise<Parsed> {
   const { inputSchema, parse } = call.found;
   const texts = referencesIn(call.arguments).map(({ path }) => ({ path, text: valueAt(input, path) }));
   const isLong = texts.some(({ text }) => typeof text === "string" && text.length > longText);
@@ -71,7 +77,7 @@ function jsonInput(call: FoundCall, input: JsonObject): Parsed | Promise<Parsed>
 }
 
 /** Whether the arguments fit into one message to the tool's server, with quotes and line breaks escaped. */
-function isSendable({ found }: FoundCall, texts: readonly { readonly text: unknown }[]): boolean {
+function isSendable({ found }: ReadableCall, texts: readonly { readonly text: unknown }[]): boolean {
   const length = texts.reduce((sum, { text }) => sum + (typeof text === "string" ? text.length : 0), 0);
   if (found.facts.server === undefined || length <= sureBytes) return true;
   try {
@@ -86,7 +92,7 @@ function valueAt(input: JsonObject, path: Reference["path"]): unknown {
 }
 
 /** Each artifact that the arguments name, with what the tool takes in its place. */
-export function wantedIn(call: FoundCall): readonly (Reference & { readonly wants: WantedReference })[] {
+export function wantedIn(call: ReadableCall): readonly (Reference & { readonly wants: WantedReference })[] {
   return referencesIn(call.arguments).map((reference) => ({
     ...reference,
     wants: wantedAt(call.found.inputSchema, reference.path),
@@ -95,8 +101,8 @@ export function wantedIn(call: FoundCall): readonly (Reference & { readonly want
 
 async function largest(
   wanted: readonly Reference[],
-  call: FoundCall,
-  artifacts: ArtifactStore,
+  call: ReadableCall,
+  artifacts: ReadableStore,
 ): Promise<{ readonly path: Reference["path"]; readonly message: string } | undefined> {
   for (const { digest, path } of wanted) {
     const { bytes } = await artifacts.meta(digest, call.authority.principal);

@@ -1,10 +1,10 @@
 import { type Clock, copyOf, messageOf, type ToolCall } from "@postern/core";
+import type { CurrentPolicy } from "../../policy/current-policy.ts";
 import {
   type ArgumentGuardrail,
   type GuardedCall,
   type Guardrail,
   type GuardrailFinding,
-  type Guardrails,
   textIn,
 } from "../../policy/guardrails/guardrails.ts";
 import type { Finding, OpenFailure } from "../../policy/policy.ts";
@@ -13,7 +13,7 @@ import { type LazySignal, type Ran, runForeign } from "../../tools/run-foreign.t
 import type { FoundCall, ValidCall } from "./stages.ts";
 
 export interface GuardrailParts {
-  readonly guardrails?: Guardrails | undefined;
+  readonly policy: CurrentPolicy;
   readonly redactor: Redactor;
   readonly clock: Clock;
   readonly log: (problem: string, call?: ToolCall) => void;

@@ -91,6 +91,7 @@ async function replayOrContinue(
 ): Promise<FreshCall | Ending> {
   call.batch?.add(prior?.key ?? own.key);
   if (prior === undefined) return toFresh(call, own.key, own.match, undefined);
+  if (prior.erasedAt !== undefined) return goneResult(prior.call);
   if (call.resumes === undefined && !isSame(prior.call, call)) return conflict(call, prior.call);
   if (call.resumesBy !== undefined && call.resumesBy !== prior.approvalId)
     return replacedRequest(call.resumesBy, prior);
@@ -166,12 +167,16 @@ function unknownOutcome({ call }: CallRecord): Ending {
   return refuse("outcome_unknown", message, { call_id: call.id });
 }
 
-async function replayOutcome({ outcome, call, key }: CallRecord, parts: ReplayParts): Promise<Ending> {
-  const gone = refuse(
+function goneResult({ id }: ToolCall): Ending {
+  return refuse(
     "result_unavailable",
-    `The call \`${call.id}\` has ended and is not run again; its result is no longer kept.`,
-    { call_id: call.id },
+    `The call \`${id}\` has ended and is not run again; its result is no longer kept.`,
+    { call_id: id },
   );
+}
+
+async function replayOutcome({ outcome, call, key }: CallRecord, parts: ReplayParts): Promise<Ending> {
+  const gone = goneResult(call);
   if (outcome === undefined) return gone;
   const end: Ending = { ending: "replayed", outcome, key };
   if (outcome.artifact === undefined && outcome.files === undefined) return end;

@@ -6,6 +6,7 @@
  * Next: the gates in their order: budget, lookup, arguments, verdict, once, approval, claim.
  */
 import type { CallRecord, Risk, ToolCall, Verdict } from "@postern/core";
+import type { PolicySet } from "../../policy/current-policy.ts";
 import type { Decision, Facts, Suggestion } from "../../policy/policy.ts";
 import type { Action } from "../../tools/tool.ts";
 import type { Past } from "../ledger.ts";
@@ -36,6 +37,7 @@ export type WeighedCall = ValidCall &
     readonly suggestion: Suggestion | undefined;
     /** The past calls that the verdict depends on, if a rule looks back. */
     readonly past: Past | undefined;
+    readonly judgedBy: PolicySet;
   };
 export type FreshCall = WeighedCall &
   Passed<"once"> & {

@@ -10,7 +10,8 @@ import {
 } from "@postern/core";
 import { type Ending, refuse } from "../../call/ending.ts";
 import type { Controls } from "../../policy/controls.ts";
-import type { ActiveSkills, Decision, Facts, Histories, Policy, Suggestion } from "../../policy/policy.ts";
+import type { CurrentPolicy, PolicySet } from "../../policy/current-policy.ts";
+import type { ActiveSkills, Decision, Facts, Histories, Suggestion } from "../../policy/policy.ts";
 import { reasonsText } from "../../policy/rules/why.ts";
 import { redactJson } from "../../secrets/redact-json.ts";
 import type { Redactor } from "../../secrets/secret-store.ts";
@@ -22,7 +23,7 @@ import type { ResolvedArguments } from "./references.ts";
 import type { ValidCall, WeighedCall } from "./stages.ts";
 
 export interface VerdictParts {
-  readonly policy: Policy;
+  readonly policy: CurrentPolicy;
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly redactor: Redactor;
@@ -43,14 +44,21 @@ const noHistory: Histories = {};
  * Permission, risk and verdict in one step: `policy.decide` decides, this gate enforces it. Nothing waits after the past
  * was read, so the verdict fits that past.
  */
-export async function weigh(call: ValidCall, parts: VerdictParts): Promise<WeighedCall | Ending> {
-  const { policy, ledger } = parts;
+export async function weigh(call: ValidCall, judgedBy: PolicySet, parts: VerdictParts): Promise<WeighedCall | Ending> {
+  const { ledger } = parts;
+  const { policy } = judgedBy;
   const reads = policy.readsFor === undefined ? policy.reads : policy.readsFor(call.found.facts);
   const { history } = ledger;
-  return weighFacts(call, reads === undefined ? undefined : await history?.of(call.authority, reads), parts);
+  const past = reads === undefined ? undefined : await history?.of(call.authority, reads);
+  return weighFacts(call, { past, judgedBy }, parts);
 }
 
-function weighFacts(call: ValidCall, past: Past | undefined, parts: VerdictParts): WeighedCall | Ending {
+function weighFacts(
+  call: ValidCall,
+  { past, judgedBy }: { readonly past: Past | undefined; readonly judgedBy: PolicySet },
+  parts: VerdictParts,
+): WeighedCall | Ending {
+  const { policy } = judgedBy;
   const { authority, found } = call;
   const given = call.resolved?.arguments ?? call.arguments;
   const suggestion = suggestionOf(found, given, parts.redactor, call);
@@ -70,14 +78,14 @@ function weighFacts(call: ValidCall, past: Past | undefined, parts: VerdictParts
     now: parts.clock.now(),
     findings: call.findings,
   };
-  let weighing = parts.policy.decide(facts);
+  let weighing = policy.decide(facts);
   // A call that was held without an autonomy level is also judged without one, and the stricter verdict counts.
   if (call.resumes !== undefined && authority.autonomy === undefined && level !== undefined)
-    weighing = stricterOf(weighing, parts.policy.decide({ ...facts, autonomy: undefined }));
+    weighing = stricterOf(weighing, policy.decide({ ...facts, autonomy: undefined }));
   const refused = refusalOf(call, weighing, facts, parts);
   if (refused !== undefined) return { ...refused, weighing };
   const { verdict, risk } = weighing;
-  return { ...call, verdict, risk, weighing, suggestion, past } as WeighedCall;
+  return { ...call, verdict, risk, weighing, suggestion, past, judgedBy } as WeighedCall;
 }
 
 /** The artifacts that were too large to read, and whether a guardrail or the tool would have read them. */

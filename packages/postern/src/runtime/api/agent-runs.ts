@@ -24,7 +24,7 @@ export interface AgentRunsOptions {
   readonly store: Pick<Store, "commit" | "documents">;
   readonly redactor: Redactor;
   readonly clock: Clock;
-  readonly policyVersion: string;
+  readonly policy: { readonly version: string };
   readonly log: (problem: string) => void;
 }
 
@@ -129,7 +129,7 @@ export class StoredAgentRuns implements AgentRuns, AsyncDisposable {
       traceId: newTraceId(),
       tenant: principal.tenant,
       principal,
-      policyVersion: this.#options.policyVersion,
+      policyVersion: this.#options.policy.version,
       outcome: "success",
       data: { agent_run: runId, ...facts },
     };

@@ -39,14 +39,18 @@ import type { Accounts } from "../../identity/accounts.ts";
 import type { ToolPins } from "../../mcp/client/pins.ts";
 import type { Alarms } from "../../observe/alarms/alarms.ts";
 import type { Feed } from "../../observe/feed.ts";
+import type { Metrics } from "../../observe/metrics/metrics.ts";
 import type { OpenChannels } from "../../observe/notify/open-channels.ts";
 import type { Runs } from "../../observe/runs/runs.ts";
 import type { Explanation, RecordedVerdict } from "../../pipeline/explain.ts";
 import type { Controls } from "../../policy/controls.ts";
 import type { ArtifactStore, ArtifactStream } from "../../results/artifact-store.ts";
-import type { ApprovalFilter, CallFilter } from "../../store/store.ts";
+import type { ApprovalFilter, CallFilter, GroupFilter, RequestCounts, WaitingGroup } from "../../store/store.ts";
 import type { Registry } from "../../tools/registry.ts";
+import type { Statistics, StatisticsRange } from "../../tools/statistics.ts";
 import type { Offer } from "../../tools/tool.ts";
+import type { RemoteWorkers } from "../../workers/options.ts";
+import type { Storage } from "../services/storage.ts";
 import type { PolicyApi } from "./policy-api.ts";
 
 export interface CallRequest {
@@ -131,15 +135,26 @@ export interface RuntimeSession extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** Which pending requests are grouped, and by what. */
+export type WaitingGroupFilter = Omit<GroupFilter, "audiences">;
+
 export interface Approvals {
   list(where?: ApprovalFilter): Promise<readonly ApprovalRecord[]>;
   /**
-   * One page (100 without a limit). Pending requests come by urgency: the first to expire, and within a minute the
-   * riskiest; others oldest first.
+   * One page (100 without a limit). Pending requests come in the order in which they need a person: those that end within
+   * five minutes, then by risk, critical ones newest first, the others oldest first. Decided ones come newest first.
    *
    * @param decider only requests that this person may decide
    */
   page(where: ApprovalFilter, decider?: Decider): Promise<ApprovalPage>;
+  /**
+   * Groups of pending requests that are equal in some members, the largest first.
+   *
+   * @param decider only requests that this person may decide
+   */
+  groups(where: WaitingGroupFilter, decider?: Decider): Promise<readonly WaitingGroup[]>;
+  /** How many requests of a tenant are in each state, and how many of its calls have an unknown end. */
+  counts(tenant: string): Promise<RequestCounts>;
   get(id: string): Promise<ApprovalRecord | undefined>;
   /** Never runs anything, except a `detached` tool's call. Under a quorum it is one vote. */
   decide(id: string, request: DecisionRequest): Promise<DecisionAnswer>;
@@ -220,7 +235,7 @@ export interface Runtime extends AsyncDisposable {
   /**
    * Calls a tool. Refusals and failures are outcomes. Throws the reason of the caller's signal, after the cancellation was
    * recorded, and RuntimeFault `request_invalid` or `context_invalid` for an invalid request or context. After `close`
-   * each call is refused with `session_closed`.
+   * each call is refused with `session_closed`; while it closes, with `draining`.
    *
    * @example
    * const outcome = await runtime.invoke({ tool: "mail", action: "send", arguments: { to: "ada@example.org" } });
@@ -287,10 +302,32 @@ export interface Runtime extends AsyncDisposable {
   readonly channels: OpenChannels | undefined;
   /** Undefined if no server asks for a sign-in or a key of each person. */
   readonly connections: Connections | undefined;
+  /** Undefined without the option `metrics`. */
+  readonly metrics: Metrics | undefined;
+  /** Undefined if no tool runs on workers. */
+  readonly workers: RemoteWorkers | undefined;
+  /**
+   * Calls and decisions of a range of time, by tool, agent, decider, hour or day, over restarts and all processes that
+   * share the store. Throws RuntimeFault `request_invalid` for a wrong range.
+   *
+   * @example
+   * const { tools, decisions } = await runtime.statistics({ from: Date.now() - 7 * 86_400_000 });
+   */
+  statistics(range?: StatisticsRange): Promise<Statistics>;
+  /** What is stored: how much, and a backup of it. */
+  readonly storage: Storage;
   health(): Health;
   /** Like `health`, after a test write: `broken` if the store refuses it. */
   checkHealth(): Promise<Health>;
-  /** Refuses new calls and resumes, waits for those in flight (`graceMs`; then they are `unknown`), closes servers and the store. */
+  /** Whether new calls are refused because it stops. */
+  readonly draining: boolean;
+  /**
+   * The first half of `close`, for a server that answers on meanwhile: refuses new calls with `draining`, answers callers
+   * that wait for a person, and gives running calls `graceMs` milliseconds (default 10,000). A call that takes longer is
+   * ended: it has timed out if it only reads, else it is `unknown`.
+   */
+  drain(graceMs?: number): Promise<void>;
+  /** Drains, then closes servers and the store. */
   close(graceMs?: number): Promise<void>;
 }
 

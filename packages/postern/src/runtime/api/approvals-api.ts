@@ -18,15 +18,23 @@ import {
 } from "../../approvals/decision.ts";
 import { checkEligible, eligibilityOf } from "../../approvals/eligibility.ts";
 import type { Grants } from "../../approvals/grants.ts";
-import { type ApprovalPage, checkApprovalFilter } from "../../approvals/repository.ts";
+import { type ApprovalPage, checkApprovalFilter, checkGroupFilter } from "../../approvals/repository.ts";
 import { isElsewhere } from "../../call/authority.ts";
 import { decide } from "../../pipeline/decide.ts";
 import type { Parts } from "../../pipeline/dependencies.ts";
 import { resume } from "../../pipeline/resume.ts";
-import type { ApprovalFilter, AudienceFilter, Store, WaitingAudience } from "../../store/store.ts";
-import { cursorOf, type WaitingApproval } from "../../store/urgency.ts";
+import type {
+  ApprovalFilter,
+  AudienceFilter,
+  RequestCounts,
+  Store,
+  WaitingAudience,
+  WaitingFilter,
+  WaitingGroup,
+} from "../../store/store.ts";
+import { cursorOf, soonUntilOf, type WaitingApproval } from "../../store/urgency.ts";
 import type { ReEntry } from "../services/re-entry.ts";
-import type { Approvals } from "./api.ts";
+import type { Approvals, WaitingGroupFilter } from "./api.ts";
 
 export interface ApprovalsApiOptions {
   readonly parts: Parts;
@@ -50,7 +58,8 @@ export class ApprovalsApi implements Approvals {
 
   async list(where: ApprovalFilter = {}): Promise<readonly ApprovalRecord[]> {
     checkApprovalFilter(where);
-    return (await this.#page({ ...where, limit: where.limit ?? Number.POSITIVE_INFINITY })).approvals;
+    const soonUntil = soonUntilOf(where.after, this.#options.parts.clock.now());
+    return (await this.#page({ ...where, soonUntil, limit: where.limit ?? Number.POSITIVE_INFINITY })).approvals;
   }
 
   async page(where: ApprovalFilter = {}, decider?: Decider): Promise<ApprovalPage> {
@@ -59,18 +68,36 @@ export class ApprovalsApi implements Approvals {
     const { limit = 100, state = decider && "pending", after } = where;
     if (decider !== undefined && state !== "pending") return { approvals: [] }; // decided requests cannot be decided again
     const asked = { ...where, limit, ...defined({ state }) };
-    if (state !== "pending" || (decider === undefined && after !== undefined)) return this.#page(asked);
-    const found = await this.#options.store.audiences(asked);
-    const decidable = decider === undefined ? found : this.#decidedBy(decider, found);
-    const page = await this.#page(
-      decider === undefined ? asked : { ...asked, audiences: decidable.map(({ key }) => key) },
-    );
-    return after === undefined ? { ...page, waiting: byRisk(decidable) } : page;
+    if (state !== "pending") return this.#page(asked);
+    const { store, parts } = this.#options;
+    const soonUntil = soonUntilOf(after, parts.clock.now());
+    const { risk: _, ...counted } = where; // each risk is counted, whichever is shown
+    const mine = defined({ audiences: await this.#audiencesOf(decider, counted) });
+    const page = { ...(await this.#page({ ...asked, ...mine, soonUntil })), soonUntil };
+    if (after !== undefined || where.search !== undefined) return page;
+    return { ...page, waiting: byRisk(await store.groups({ ...counted, ...mine, limit: Infinity, by: ["risk"] })) };
+  }
+
+  async groups(where: WaitingGroupFilter, decider?: Decider): Promise<readonly WaitingGroup[]> {
+    checkGroupFilter(where);
+    if (decider !== undefined) checkDecider(decider);
+    const audiences = await this.#audiencesOf(decider, where);
+    return this.#options.store.groups({ ...where, ...defined({ audiences }) });
+  }
+
+  counts(tenant: string): Promise<RequestCounts> {
+    return this.#options.store.counts({ tenant });
+  }
+
+  /** Keys of the audiences whose requests this person may decide. */
+  async #audiencesOf(decider: Decider | undefined, where: WaitingFilter): Promise<readonly string[] | undefined> {
+    if (decider === undefined) return undefined;
+    return this.#decidedBy(decider, await this.#options.store.audiences(where)).map(({ key }) => key);
   }
 
   /** Reads pages until the limit is reached. A request that is pending in the store but has expired by the clock is not pending. */
   async #page(asked: AudienceFilter & { readonly limit: number }): Promise<ApprovalPage> {
-    const { limit, state } = asked;
+    const { limit, state, soonUntil } = asked;
     const { approvals } = this.#options.parts;
     if (limit < 1) return { approvals: [] };
     const found: ApprovalRecord[] = [];
@@ -78,7 +105,7 @@ export class ApprovalsApi implements Approvals {
       const from = after === undefined ? {} : { after };
       const rows = await this.#options.store.approvals({ ...asked, ...from, limit: limit + 1 });
       for (const [i, row] of rows.slice(0, limit).entries()) {
-        after = cursorOf(row, state === "pending");
+        after = cursorOf(row, state === "pending" ? soonUntil : undefined);
         const approval = approvals.asNow(row);
         if (isOfState(approval, state)) found.push(approval);
         if (found.length === limit) return { approvals: found, ...(i + 1 < rows.length && { nextAfter: after }) };
@@ -265,8 +292,8 @@ function notApproved(approval: ApprovalRecord): DecisionAnswer {
   };
 }
 
-function byRisk(audiences: readonly WaitingAudience[]): WaitingApproval {
+function byRisk(groups: readonly WaitingGroup[]): WaitingApproval {
   const waiting = { safe: 0, medium: 0, high: 0, critical: 0 };
-  for (const { audience, waiting: count } of audiences) waiting[audience.risk] += count;
+  for (const { risk, waiting: count } of groups) if (risk !== undefined) waiting[risk] += count;
   return waiting;
 }

@@ -18,11 +18,11 @@ import { type ChainOptions, chainTerms } from "../../code-mode/chain-options.ts"
 import { chainTool, describeChain } from "../../code-mode/chain-tool.ts";
 import { Engines } from "../../code-mode/engines.ts";
 import { FrozenScripts, sweepFrozen } from "../../code-mode/frozen.ts";
+import { imageKey } from "../../code-mode/image-key.ts";
 import { LiveScripts } from "../../code-mode/live-scripts.ts";
 import { chainToolName } from "../../code-mode/names.ts";
 import { scriptOffer } from "../../code-mode/offer.ts";
 import type { MakeChild, ScriptHost } from "../../code-mode/script-run.ts";
-import { imageKey } from "../../code-mode/seal.ts";
 
 import type { Parts } from "../../pipeline/dependencies.ts";
 import { invoke } from "../../pipeline/invoke.ts";

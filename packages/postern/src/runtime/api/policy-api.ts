@@ -1,7 +1,8 @@
 /** The policy in the public API: what it decides, and what another policy would decide. */
-import type { Autonomy } from "@postern/core";
+import type { Actor, Autonomy } from "@postern/core";
 import type { Explanation } from "../../pipeline/explain.ts";
 import type { PolicyOptions } from "../../policy/decide.ts";
+import type { Guardrail } from "../../policy/guardrails/guardrails.ts";
 import type { EffectivePolicy, EffectiveQuery, Policy } from "../../policy/policy.ts";
 import type { Expectation, ExpectationResult } from "../../policy/report/expectations.ts";
 import type { VerdictChange } from "../../policy/report/simulate.ts";
@@ -39,7 +40,32 @@ export interface Simulation {
 }
 
 /**
- * The policy of this runtime, and comparison with others. Nothing here runs a tool or writes.
+ * What decides about calls from now on. A part that is left out stays.
+ *
+ * @public
+ */
+export interface PolicyReplacement {
+  readonly policy?: PolicyOptions | Policy;
+  readonly guardrails?: readonly Guardrail[];
+  /** The configured level. A level that an operator set still holds. */
+  readonly autonomy?: Autonomy;
+}
+
+/**
+ * What a replacement changed.
+ *
+ * @public
+ */
+export interface PolicyReplaced {
+  /** Versions of the two policies. They are equal if only guardrails or the level differ. */
+  readonly before: string;
+  readonly after: string;
+  /** One sentence a change; empty if nothing differs. */
+  readonly changes: readonly string[];
+}
+
+/**
+ * The policy of this runtime, and comparison with others. Only `replace` writes; nothing here runs a tool.
  *
  * @public
  */
@@ -58,6 +84,21 @@ export interface PolicyApi {
   explainCall(callId: string): Promise<Explanation | undefined>;
   /** Judges the latest recorded calls by another policy, and lists those whose verdict changes. */
   simulate(policy: PolicyOptions | Policy, where?: SimulateFilter): Promise<Simulation>;
+  /**
+   * Puts another policy in force, and records it in the audit log with its changes. Calls that run go on; every other call
+   * is judged by the new policy before it starts, also one that waited for a person. If it throws, nothing has changed.
+   *
+   * @param more `source` says for people where it came from, for example the name of a file
+   * @throws RuntimeFault `policy_invalid`, `options_invalid`; what the store throws if it cannot be recorded
+   *
+   * @example
+   * await runtime.policy.replace({ policy: { rules: [{ effect: "deny", tool: "delete_*" }] } }, { by: "ada", via: "cli" });
+   */
+  replace(
+    next: PolicyReplacement,
+    by: Actor,
+    more?: { readonly reason?: string; readonly source?: string },
+  ): Promise<PolicyReplaced>;
   /** Checks expectations against a policy. `autonomy` is the default for expectations without a level. */
   test(
     policy: PolicyOptions | Policy,

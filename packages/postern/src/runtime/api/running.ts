@@ -35,6 +35,8 @@ import type { Servers } from "../../mcp/client/servers.ts";
 import type { Alarms } from "../../observe/alarms/alarms.ts";
 import type { AlarmRepository } from "../../observe/alarms/repository.ts";
 import type { Feed } from "../../observe/feed.ts";
+import { LiveFeed } from "../../observe/live-feed.ts";
+import type { Metrics } from "../../observe/metrics/metrics.ts";
 import type { OpenChannels } from "../../observe/notify/open-channels.ts";
 import type { Runs } from "../../observe/runs/runs.ts";
 import { shownEvent } from "../../observe/shown-event.ts";
@@ -51,12 +53,15 @@ import { releasePins } from "../../results/releases.ts";
 import type { CallFilter, Store } from "../../store/store.ts";
 import { isConcurrencySafe, withKey } from "../../tools/batch.ts";
 import type { Registry } from "../../tools/registry.ts";
+import { checkStatisticsRange, type Statistics, type StatisticsRange, statisticsOf } from "../../tools/statistics.ts";
 import type { Offer } from "../../tools/tool.ts";
+import type { Dispatcher } from "../../workers/dispatcher.ts";
 import { type CallFactory, checkContext } from "../services/call-factory.ts";
 import { healthOf, WriteProbe } from "../services/health.ts";
 import type { InFlight } from "../services/in-flight.ts";
 import { callNamed, callsWhere, LedgerService } from "../services/ledger-service.ts";
 import { closedMessage, type ReEntry } from "../services/re-entry.ts";
+import type { Storage } from "../services/storage.ts";
 import { visibleTo } from "../services/visible-tools.ts";
 import type {
   CallContext,
@@ -86,6 +91,7 @@ export interface RunningOptions {
   readonly parts: Parts;
   readonly entrance: ReEntry;
   readonly inFlight: InFlight;
+  readonly workers: Dispatcher | undefined;
   readonly servers: Servers | undefined;
   readonly connections: Connections | undefined;
   readonly runs: Runs | undefined;
@@ -101,10 +107,12 @@ export interface RunningOptions {
   readonly note: Runtime["note"];
   readonly skills: Skills | undefined;
   readonly stream: Stream;
-  readonly feed: Feed;
+  readonly feed: LiveFeed;
+  readonly metrics: Metrics | undefined;
   readonly agentRuns: AgentRuns;
   readonly alarms: Pick<AlarmRepository, "storeAlarm"> & Alarms;
   readonly channels: OpenChannels | undefined;
+  readonly storage: Storage;
   readonly limits: Limits;
   /** Everything that must be closed, in the order of its opening. */
   readonly closing: AsyncDisposableStack;
@@ -123,18 +131,22 @@ export class RunningRuntime implements Runtime {
   readonly accounts: Accounts;
   readonly skills: Skills | undefined;
   readonly feed: Feed;
+  readonly metrics: Metrics | undefined;
   readonly agentRuns: AgentRuns;
   readonly alarms: Alarms;
   readonly channels: OpenChannels | undefined;
   readonly runs: Runs | undefined;
   readonly chains: OpenChains | undefined;
   readonly connections: Connections | undefined;
+  readonly workers: Dispatcher | undefined;
+  readonly storage: Storage;
   readonly note: Runtime["note"];
   readonly #options: RunningOptions;
   readonly #parts: Parts;
   readonly #factory: CallFactory;
   readonly #reEntry: ReEntry;
   readonly #writeProbe: WriteProbe;
+  #draining: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(options: RunningOptions) {
@@ -154,12 +166,15 @@ export class RunningRuntime implements Runtime {
     this.accounts = options.accounts;
     this.skills = options.skills;
     this.feed = options.feed;
+    this.metrics = options.metrics;
     this.agentRuns = options.agentRuns;
     this.alarms = options.alarms;
     this.channels = options.channels;
     this.runs = options.runs;
     this.chains = options.chains;
     this.connections = options.connections;
+    this.workers = options.workers;
+    this.storage = options.storage;
     this.note = options.note;
     const rows = { store, clock: parts.clock };
     this.calls = { list: (where: CallFilter = {}) => callsWhere(where, rows), get: (id) => callNamed(id, rows) };
@@ -271,6 +286,11 @@ export class RunningRuntime implements Runtime {
     return this.#options.stream.watch((event) => watcher(shownEvent(event)));
   }
 
+  async statistics(range: StatisticsRange = {}): Promise<Statistics> {
+    checkStatisticsRange(range);
+    return statisticsOf(this.#options.store, range, this.#options.parts.clock.now());
+  }
+
   health(): Health {
     const { store, alarms, servers } = this.#options;
     return healthOf(store, alarms.storeAlarm.alarm, servers, this.tools.size);
@@ -284,18 +304,36 @@ export class RunningRuntime implements Runtime {
     return problem === undefined || health.status === "broken" ? health : { ...health, status: "broken", problem };
   }
 
+  get draining(): boolean {
+    return this.#reEntry.closing;
+  }
+
   async close(graceMs = 10_000): Promise<void> {
     checkMember("graceMs", graceMs, "a whole number from 0", "request_invalid");
     this.#closing ??= this.#close(graceMs);
     await this.#closing;
   }
 
-  async #close(graceMs: number): Promise<void> {
+  async drain(graceMs = 10_000): Promise<void> {
+    checkMember("graceMs", graceMs, "a whole number from 0", "request_invalid");
+    this.#draining ??= this.#drain(graceMs);
+    await this.#draining;
+  }
+
+  async #drain(graceMs: number): Promise<void> {
     this.#reEntry.closing = true;
     this.#parts.approvals.stopWaiting();
     const stopScripts = this.#parts.clock.in(Math.max(0, graceMs - 1000), () => this.chains?.stop());
-    await this.#options.inFlight.drained(graceMs);
+    if (!(await this.#options.inFlight.areOver(graceMs))) {
+      await this.#options.servers?.close(); // its connections know best which calls were sent
+      await this.#options.inFlight.stop();
+    }
     stopScripts();
+    LiveFeed.endReaders(this.#options.feed);
+  }
+
+  async #close(graceMs: number): Promise<void> {
+    await this.drain(graceMs);
     await this.#options.servers?.close();
     this.#reEntry.closed = true;
     await this.#options.closing.disposeAsync();
@@ -326,7 +364,6 @@ export class RunningRuntime implements Runtime {
   ): Promise<ToolOutcome> {
     const fault = perCallFault(per);
     if (fault !== undefined) return Promise.reject(fault);
-    if (this.#reEntry.closing) session.close();
     let call: ToolCall;
     try {
       const { idempotencyKey, toolCallId, turn, providerItem } = per;
@@ -336,7 +373,9 @@ export class RunningRuntime implements Runtime {
     }
     if (this.#reEntry.closed)
       return Promise.resolve(refusedOutcome(call.id, "error", refusal("session_closed", closedMessage)));
-    return invoke(call, this.#factory.caller(session, per), this.#parts).then(readableOutcome);
+    const caller = this.#factory.caller(session, per);
+    const arrived = this.#reEntry.closing ? { ...caller, isLate: true } : caller;
+    return invoke(call, arrived, this.#parts).then(readableOutcome);
   }
 
   readArtifact(digest: string, reader: Principal): ReturnType<Runtime["readArtifact"]> {

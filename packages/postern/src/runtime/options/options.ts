@@ -25,6 +25,8 @@ import { type PatternMode, patternModes, type Redactor, type SecretStore } from 
 import { isStore, type OpenStore } from "../../store/open-store.ts";
 import type { Store } from "../../store/store.ts";
 import type { ToolsInput } from "../../tools/toolsets/toolset.ts";
+import type { WorkersOptions } from "../../workers/options.ts";
+import type { Retention } from "../services/retention.ts";
 
 /** @public */
 export interface RuntimeOptions {
@@ -33,7 +35,7 @@ export interface RuntimeOptions {
   readonly policy?: PolicyOptions | Policy;
   /** They check arguments and results, and can only make the decision stricter. */
   readonly guardrails?: readonly Guardrail[];
-  /** `memory` (default: ends with the process), `sqlite:FILE`, a store of your own, or a function that opens one (it gets a `StoreContext`). */
+  /** `memory` (default: ends with the process), `sqlite:FILE`, `postgres://USER:PASSWORD@HOST/DATABASE` (package `pg`), a store of your own, or a function that opens one (it gets a `StoreContext`). */
   readonly store?: string | Store | OpenStore;
   readonly secrets?: SecretStore;
   readonly redactor?: Redactor;
@@ -75,7 +77,11 @@ export interface RuntimeOptions {
     readonly maxBytes?: number;
     /** Largest artifact from a text, bytes or stream of a tool, in bytes. Default 2 GiB. */
     readonly maxArtifactBytes?: number;
+    /** Folder of large results that several gateways on one PostgreSQL store share. Default: `artifacts` in `folder`. */
+    readonly folder?: string;
   };
+  /** After how many days what has ended is erased from the store, by kind. Default: nothing is. */
+  readonly retention?: Retention;
   /** A store of your own for large results; `false`: all results are inline. Default: files in `folder`, else memory. */
   readonly artifacts?: OwnArtifactStore | false;
   /** Folders of skills (active skills survive a restart), or skills that are already open. */
@@ -87,17 +93,21 @@ export interface RuntimeOptions {
   /** Upstream MCP servers by name. */
   readonly servers?: Readonly<Record<string, ServerConfig>>;
   /**
-   * People's sign-ins at servers: the address of the page where they connect, and the key that seals what they have
-   * (`connections.age` in `folder`; default `secrets.key` beside it). Without a folder they end with the process.
+   * People's sign-ins at servers: the address of the page where they connect, and the key that seals what they have in the
+   * store (default: `secrets.key` in `folder`). Without a key or a folder they end with the process.
    */
   readonly connections?: { readonly consoleUrl?: () => string | undefined; readonly keyFile?: string };
+  /** Tools that run on other machines, over NATS JetStream. */
+  readonly workers?: WorkersOptions;
   /** How long `createRuntime` waits for servers, in milliseconds. Default 8,000. Others connect in the background. */
   readonly serverWaitMs?: number;
   /** Folder for keys, artifacts and anchors of the audit log; made with mode 0700 if it is missing. Default: `FILE-files` beside the store file, else memory. */
   readonly folder?: string;
   /** Run folders for people to read (`runtime.runs`). `config` is the effective configuration as YAML, kept with each run. */
   readonly archive?: { readonly folder: string; readonly config?: string };
-  /** `strict`: an outcome is on disk before the caller gets it. Default: only claims are. */
+  /** Counts calls for Prometheus (`runtime.metrics`). Off if left out. */
+  readonly metrics?: true;
+  /** `strict`: an outcome is on disk before the caller gets it. Default: claims are, and in PostgreSQL outcomes of calls with an effect. */
   readonly durability?: "strict";
   readonly log?: (problem: string) => void;
 }
@@ -115,7 +125,7 @@ const optionsSchema = optionsIn<RuntimeOptions>(z, {
   guardrails: valueIn(z, "a list", Array.isArray).optional(),
   store: valueIn(
     z,
-    "`memory`, `sqlite:FILE`, a store, or a function that opens one",
+    "`memory`, `sqlite:FILE`, `postgres://…`, a store, or a function that opens one",
     (value) => (typeof value === "string" && value !== "") || typeof value === "function" || isStore(value),
   ).optional(),
   secrets: objectIn<SecretStore>(z, { get: verb }).optional(),
@@ -143,6 +153,12 @@ const optionsSchema = optionsIn<RuntimeOptions>(z, {
     retentionDays: z.number().min(0).optional(),
     maxBytes: z.int().min(from).max(to).optional(),
     maxArtifactBytes: z.int().min(from).optional(),
+    folder: z.string().min(1).optional(),
+  }).optional(),
+  retention: optionsIn<Given<"retention">>(z, {
+    callsDays: z.number().min(1).optional(),
+    approvalsDays: z.number().min(1).optional(),
+    eventsDays: z.number().min(1).optional(),
   }).optional(),
   artifacts: valueIn(
     z,
@@ -158,9 +174,18 @@ const optionsSchema = optionsIn<RuntimeOptions>(z, {
     consoleUrl: verb.optional(),
     keyFile: text.optional(),
   }).optional(),
+  workers: optionsIn<WorkersOptions>(z, {
+    nats: objectIn<WorkersOptions["nats"]>(z, { url: text }),
+    keys: objectIn<WorkersOptions["keys"]>(z),
+    groups: objectIn<WorkersOptions["groups"]>(z),
+    url: verb.optional(),
+    leaseMs: z.int().min(1_000).optional(),
+    maxWaiting: z.int().min(0).optional(),
+  }).optional(),
   serverWaitMs: z.number().optional(),
   folder: text.optional(),
   archive: optionsIn<Given<"archive">>(z, { folder: text, config: z.string().optional() }).optional(),
+  metrics: z.literal(true).optional(),
   durability: z.literal("strict").optional(),
   log: verb.optional(),
 });

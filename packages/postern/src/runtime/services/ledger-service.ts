@@ -15,7 +15,7 @@ import {
   shown,
 } from "@postern/core";
 import { actorOf } from "../../approvals/decision.ts";
-import { expiredOutcome } from "../../approvals/repository.ts";
+import { expiredOutcome } from "../../approvals/request-outcomes.ts";
 import { readArguments } from "../../call/arrival.ts";
 import { finalArguments } from "../../call/ran-with.ts";
 import { type Limits, Session } from "../../call/session.ts";
@@ -115,6 +115,7 @@ const ofCalls: Readonly<Record<keyof CallFilter, Kind>> = {
   tenant: "a text",
   runId: "a text",
   parentId: "a text",
+  search: "a text",
   before: "a text",
   limit: "a whole number from 0",
 };

@@ -15,6 +15,15 @@ export async function recordNote(
   store: Pick<Store, "commit">,
 ): Promise<void> {
   checkNote(type, summary, more);
+  await writeNote({ type, summary, more }, { clock, policy, redactor }, store);
+}
+
+/** The same for a type that only Postern writes. */
+export async function writeNote(
+  { type, summary, more }: SystemNote,
+  { clock, policy, redactor }: Pick<Parts, "clock" | "policy" | "redactor">,
+  store: Pick<Store, "commit">,
+): Promise<void> {
   const event: NotedEvent = {
     moment: "noted",
     at: clock.now(),

@@ -2,9 +2,11 @@
 
 import { setImmediate } from "node:timers/promises";
 import {
+  type Actor,
   autonomies,
   type CallRecord,
   type CallState,
+  checkActorFields,
   checkId,
   checkMember,
   checkMembers,
@@ -24,30 +26,33 @@ import type { Parts } from "../../pipeline/dependencies.ts";
 import { type Explanation, explainRecorded } from "../../pipeline/explain.ts";
 import { resolvedRecord } from "../../pipeline/gates/references.ts";
 import { suggestionOf } from "../../pipeline/gates/verdict.ts";
-import { isFromOutside } from "../../pipeline/history.ts";
+import { isFromOutside } from "../../pipeline/scoped-history.ts";
+import { openPolicySet } from "../../policy/current-policy.ts";
 import { createPolicy, type PolicyOptions } from "../../policy/decide.ts";
 import type { EffectivePolicy, PastCall, Policy } from "../../policy/policy.ts";
+import { policyChanges } from "../../policy/report/changes.ts";
 import { checkExpectations, type FindTool } from "../../policy/report/expectations.ts";
 import { type RecordedCall, replay, type VerdictChange } from "../../policy/report/simulate.ts";
 import type { PolicyWarning } from "../../policy/report/unmatched.ts";
 import { policyWarnings } from "../../policy/report/warnings.ts";
 import { withThreshold } from "../../policy/risk/threshold.ts";
+import type { PolicyDifference, ReplacePolicy } from "../../policy/shared-policy.ts";
 import type { Store } from "../../store/store.ts";
-import type { Registry } from "../../tools/registry.ts";
-import type { PolicyApi, SimulateFilter, Simulation } from "../api/policy-api.ts";
+import { internalsOf, type Registry } from "../../tools/registry.ts";
+import type { Runtime } from "../api/api.ts";
+import type { PolicyApi, PolicyReplaced, PolicyReplacement, SimulateFilter, Simulation } from "../api/policy-api.ts";
 import { type Configured, knownNames, type ListedBy, unmatchedNames } from "../options/configured-names.ts";
 
 export interface PolicyServiceOptions {
   readonly parts: Parts;
-  readonly tools: Pick<Registry, "names" | "offers">;
+  readonly tools: Registry;
   readonly store: Pick<Store, "approval" | "call" | "calls">;
   readonly audit: Pick<AuditLog, "query">;
   readonly skills: Skills | undefined;
-  /** The policy of the runtime's options. */
-  readonly given: PolicyOptions | Policy | undefined;
+  readonly note: Runtime["note"];
   readonly limits: Pick<Limits, "maxRiskUnapproved">;
   /** Other options that name tools and servers. */
-  readonly configured: Configured;
+  readonly configured: Omit<Configured, "guardrails">;
   readonly listedBy: ListedBy;
 }
 
@@ -66,6 +71,12 @@ const ofReplayed: Readonly<Record<keyof SimulateFilter, Kind>> = {
   limit: "a number",
 };
 
+const ofReplacement: Readonly<Record<keyof PolicyReplacement, Kind>> = {
+  policy: "an object",
+  guardrails: "a list of objects",
+  autonomy: autonomies,
+};
+
 const pageRows = 1_000;
 /** After this many calls, live calls of this process get a turn. */
 const callsATurn = 50;
@@ -77,6 +88,8 @@ const longestHeldMs = 31 * 86_400_000;
 
 export class PolicyService implements PolicyApi {
   readonly #options: PolicyServiceOptions;
+  /** Replacements run one after another, because each is compared with the policy that the last one left. */
+  #replacing: Promise<unknown> = Promise.resolve();
 
   constructor(options: PolicyServiceOptions) {
     this.#options = options;
@@ -96,7 +109,7 @@ export class PolicyService implements PolicyApi {
     const run = runId === undefined ? undefined : { tenant, runId, agent };
     const active = skills?.activeFor(tenant, runId ?? "", agent);
     const { autonomy = parts.controls.state.autonomy } = asked;
-    return parts.policy.effective?.(
+    return parts.policy.now.policy.effective?.(
       tools.offers().map(({ facts }) => facts),
       {
         ...(limits.maxRiskUnapproved !== undefined && { maxRiskUnapproved: limits.maxRiskUnapproved }),
@@ -109,9 +122,10 @@ export class PolicyService implements PolicyApi {
   }
 
   warnings(policy?: PolicyOptions): readonly PolicyWarning[] {
-    const { tools, given = {} } = this.#options;
+    const { tools, parts, listedBy } = this.#options;
+    const { given, givenGuardrails: guardrails } = parts.policy.now;
     const checkedPolicy = policy === undefined ? given : checked(policy);
-    const { configured, listedBy } = this.#options;
+    const configured = { ...this.#options.configured, guardrails };
     const known = knownNames(
       tools.offers().map(({ facts }) => facts),
       configured,
@@ -130,7 +144,7 @@ export class PolicyService implements PolicyApi {
 
   async simulate(policy: PolicyOptions | Policy, where: SimulateFilter = {}): Promise<Simulation> {
     checkMembers(where, { ...request, what: "The filter", members: ofReplayed, of: "recorded calls" });
-    const before = this.#options.parts.policy;
+    const before = this.#options.parts.policy.now.policy;
     const after = this.#policyFrom(policy);
     const { rows, pastIsCut } = await this.#rows(where, longestLookBack([before, after]));
     const unknownTools = new Map<string, number>();
@@ -167,6 +181,53 @@ export class PolicyService implements PolicyApi {
       autonomy: autonomy ?? parts.controls.state.autonomy,
       maxRiskUnapproved: limits.maxRiskUnapproved,
     });
+  }
+
+  async replace(
+    next: PolicyReplacement,
+    by: Actor,
+    more: { readonly reason?: string; readonly source?: string } = {},
+  ): Promise<PolicyReplaced> {
+    checkActorFields(by, "request_invalid");
+    const { reason, source } = more;
+    return PolicyService.replaceWhen(this, next, async ({ before, after, changes }) => {
+      const [first, ...others] = changes;
+      if (first === undefined) return true;
+      const summary = `Another policy is in force: ${first}${others.length > 0 ? ` And ${others.length} more.` : ""}`;
+      await this.#options.note("operator.action.policy_replaced", summary, {
+        ...{ by: by.by, via: by.via, ...defined({ tenant: by.tenant }), outcome: "success" },
+        data: { before, after, changes, ...defined({ file: source, reason }) },
+      });
+      return true;
+    });
+  }
+
+  /** Puts another policy in force when `record` has written it down. Not a verb of the runtime, which records each change. */
+  static replaceWhen(service: PolicyService, ...[next, record]: Parameters<ReplacePolicy>): Promise<PolicyDifference> {
+    const replaced = service.#replacing.then(() => service.#replaceWhen(next, record));
+    service.#replacing = replaced.catch(() => undefined); // the caller gets the error
+    return replaced;
+  }
+
+  /** What is recorded is in force: nothing waits between the two. */
+  async #replaceWhen(...[next, record]: Parameters<ReplacePolicy>): Promise<PolicyDifference> {
+    const what = {
+      code: "policy_invalid",
+      what: "The new policy",
+      members: ofReplacement,
+      of: "a policy in force",
+    } as const;
+    checkMembers(next, what);
+    const { parts, limits, tools } = this.#options;
+    const { now } = parts.policy;
+    const { policy = now.given, guardrails = now.givenGuardrails, autonomy = now.autonomy } = next;
+    const made = await openPolicySet({ policy, guardrails, autonomy }, limits.maxRiskUnapproved);
+    const changes = policyChanges(now, made).map((change) => parts.redactor.redact(change));
+    const difference = { before: now.policy.version, after: made.policy.version, changes };
+    if (!(await record(difference))) return difference;
+    parts.policy.replace(made);
+    internalsOf(tools).policyReplaced(difference.after);
+    return difference;
   }
 
   /** @throws RuntimeFault `policy_invalid` */

@@ -40,9 +40,9 @@ export class ReEntry {
     const asker = this.factory.asker(context);
     const { limits, parts } = this.#options;
     const session = new Session(limits, parts.clock);
-    if (this.closing) session.close();
+    const isLate = this.closing;
     try {
-      return await go(this.factory.arrive(), { ...this.factory.caller(session, context), asker });
+      return await go(this.factory.arrive(), { ...this.factory.caller(session, context), asker, isLate });
     } finally {
       if (session.hasPins) await releasePins(session, parts.artifacts, parts.log);
     }

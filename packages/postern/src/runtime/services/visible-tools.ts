@@ -30,6 +30,6 @@ export function visibleTo(
   const active = skills?.activeFor(principal.tenant, runId ?? runOfTheDay(principal, clock.now()), principal.agent);
   return actions.filter(
     ({ facts }) =>
-      policy.offers(principal, facts) && (active === undefined || skillsForbid(active, facts) === undefined),
+      policy.now.policy.offers(principal, facts) && (active === undefined || skillsForbid(active, facts) === undefined),
   );
 }

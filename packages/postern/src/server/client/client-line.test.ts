@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { collectGarbage } from "../../../../../test/fakes/garbage.ts";
 import { host, httpFixture } from "../../../../../test/fakes/http-fixture.ts";
 import { runtimeFixture } from "../../../../../test/fakes/runtime-fixture.ts";
-import { listen, loopbackHosts } from "../http/serve.ts";
+import { loopbackHosts } from "../http/own-hosts.ts";
+import { listen } from "../http/serve.ts";
 import { createClient } from "./client.ts";
 import { followEvents } from "./event-client.ts";
 

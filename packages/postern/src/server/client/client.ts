@@ -59,8 +59,8 @@ function request(line: Line, { method, path, query, answer }: RouteDefinition, {
     if (value !== undefined) search.set(name, String(value));
   }
   const target = `${path.replaceAll(/\{(\w+)\}/g, (_, name: string) => parts.get(name) ?? "")}${search.size === 0 ? "" : `?${search}`}`;
-  if (typeof answer === "string") return line.bytes(target, signal);
   const body = method === "get" || method === "delete" ? undefined : Object.fromEntries(rest);
+  if (typeof answer === "string") return line.bytes(method.toUpperCase(), target, { body, signal });
   return line.ask(method.toUpperCase(), target, { body, signal });
 }
 
@@ -83,9 +83,7 @@ class Line {
 
   /** Returns undefined when the route answers nothing. @throws ClientProblem */
   async ask(method: string, path: string, { body, signal }: Asking): Promise<Json | undefined> {
-    const given =
-      body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
-    const response = await this.#send(path, { method, ...given, ...defined({ signal }) });
+    const response = await this.#send(path, { method, ...sentAs(body), ...defined({ signal }) });
     const text = await response.text().catch((error: unknown) => this.#cutOff(signal, error));
     if (response.status === 204) return undefined;
     const answer = parsed(text);
@@ -95,8 +93,8 @@ class Line {
     throw problemOf(response.status, text);
   }
 
-  async *bytes(path: string, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
-    const response = await this.#send(path, { method: "GET", ...defined({ signal }) });
+  async *bytes(method: string, path: string, { body, signal }: Asking): AsyncGenerator<Uint8Array> {
+    const response = await this.#send(path, { method, ...sentAs(body), ...defined({ signal }) });
     if (!response.ok || response.body === null) throw problemOf(response.status, await response.text());
     yield* response.body;
   }
@@ -117,11 +115,24 @@ class Line {
   #cutOff(signal: AbortSignal | undefined, error: unknown): never {
     if (signal?.aborted === true) throw error;
     const isAway = notReached.has(codeOf(error));
+    if (untrusted.test(codeOf(error))) throw untrustedProblem(this.#url, error);
     const message = isAway
       ? `No Postern answers at ${this.#url}; start one with \`postern start\`.`
       : `The connection to Postern at ${this.#url} ended before the whole answer came (${reasonOf(error)}). A call that was sent may have run; \`postern calls\` shows what became of it.`;
     throw new ClientProblem({ status: 0, code: isAway ? "unreachable" : "cut_off", message, cause: error });
   }
+}
+
+/** What Node says of a certificate that it does not accept. Nothing was sent. */
+const untrusted = /^(?:UNABLE_TO_|DEPTH_ZERO_SELF_|SELF_SIGNED_|CERT_|ERR_TLS_CERT)/;
+
+function untrustedProblem(url: string, cause: unknown): ClientProblem {
+  const message = `The certificate of ${url} is not trusted (${codeOf(cause)}), so nothing was sent. If an authority of your own signed it, set NODE_EXTRA_CA_CERTS to the file of its certificate; else the name or the date is wrong.`;
+  return new ClientProblem({ status: 0, code: "untrusted", message, cause });
+}
+
+function sentAs(body: object | undefined): Partial<SentRequest> {
+  return body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
 }
 
 /** No connection was made. */

@@ -81,6 +81,7 @@ function frameOf(text: string): EventFrame {
 
 function messageOf({ id, event, data }: EventFrame): FeedMessage | undefined {
   if (event === "reset") return { kind: "reset" };
+  if (event === "end") return undefined; // the stream ends too, and is opened again
   if (data !== "") return { kind: "event", event: JSON.parse(data) as FeedEventView }; // the server's event
   return id === "" ? undefined : { kind: "live" };
 }

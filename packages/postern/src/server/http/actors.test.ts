@@ -117,13 +117,17 @@ const acts: Readonly<Record<string, (runtime: Runtime) => Request | Promise<Requ
 const others: ReadonlySet<string> = new Set([
   ...["post /v1/calls", "post /v1/explain"],
   ...["post /v1/policy/explain", "post /v1/policy/simulate", "post /v1/policy/test", "post /v1/audit/checkpoint"],
+  "post /v1/artifacts", // a worker, for its running call: test/attacks/workers/forged-killed.test.ts
   "post /v1/calls/{id}/reconcile", // by the tool's own word: who asked it is told of below
   ...["delete /v1/session", "put /v1/session/password"], // what a session does to itself: sessions.test.ts
   "put /v1/audit/heads/{name}", // another Postern's act, by a token that may sign: test/stories/audit-outside.test.ts
   "delete /v1/agent-runs/{id}", // the caller's own run: test/stories/agent-limits.test.ts
   "put /v1/agent-runs/{id}", // the state of the caller's own loop: test/stories/agent-run-killed.test.ts
   "post /v1/connections/{server}/sign-in", // its end is noted: connection-routes.test.ts
+  ...["post /v1/backups", "post /v1/backups/checked"], // cli/backup.test.ts
   "post /v1/policy/save", // policy-routes.test.ts
+  "post /v1/policy/reload", // cli/policy-reload.test.ts
+  "post /v1/policy/activate", // config/shared-policy-file.test.ts
   "post /v1/chains/{id}/resume", // chain-routes.test.ts
   ...["post /v1/memory/candidates/{id}/accept", "post /v1/memory/candidates/{id}/reject"], // memory-routes.test.ts
 ]);

@@ -1,5 +1,4 @@
 import {
-  defined,
   type FaultCode,
   faultStatus,
   type Json,
@@ -14,7 +13,6 @@ import { decisionProblems } from "../../approvals/decision.ts";
 import { accountProblems } from "../../identity/accounts.ts";
 import type { TokenRefusal } from "../../identity/resource-server.ts";
 import { channelProblems } from "../../observe/notify/decisions.ts";
-import type { Runtime } from "../../runtime/api/api.ts";
 import type { Identified } from "../credentials.ts";
 import { outcomeToWire } from "../wire.ts";
 
@@ -29,7 +27,7 @@ const serverProblems = {
   ...each(404, "candidate_unknown", "skill_unknown", "connection_unknown"),
   ...each(405, "method_not_allowed"),
   ...each(409, "head_behind", "alarm_resolved", "skill_refused", "definition_differs", "not_unknown"),
-  ...each(409, "candidate_decided", "candidate_unclear", "still_unknown", "policy_changed"),
+  ...each(409, "candidate_decided", "candidate_unclear", "still_unknown", "policy_changed", "policy_elsewhere"),
   ...each(413, "body_too_large"),
   ...each(415, "content_type_refused"),
   ...each(421, "host_refused"),
@@ -37,9 +35,10 @@ const serverProblems = {
   ...each(429, "too_many_attempts", "budget_exhausted"),
   ...each(500, "internal"),
   ...each(501, "runs_off", "accounts_off", "openid_off", "mcp_not_served", "memory_off", "policy_reading_off"),
+  ...each(501, "metrics_off"),
   ...each(501, "policy_file_off"),
   ...each(502, "openid_failed", "memory_failed", "connection_failed"),
-  ...each(503, "too_many_readers", "issuer_unreachable"),
+  ...each(503, "too_many_readers", "issuer_unreachable", "draining"),
 };
 
 export const problems: typeof serverProblems &
@@ -91,8 +90,12 @@ export async function answered<Answer>(
 
 /** The outcome is the body, whatever the status is: a refused call is an answer, not a problem of the request. */
 export function answerOutcome(outcome: ToolOutcome, tool: string): Response {
-  return answer(outcomeToWire(outcome, tool), statusOf(outcome));
+  const headers = outcome.refusal?.code === "draining" ? retryLater : {};
+  return Response.json(outcomeToWire(outcome, tool), { status: statusOf(outcome), headers });
 }
+
+/** Another gateway answers at once, and this one is started again within seconds. */
+export const retryLater: Readonly<Record<string, string>> = { "retry-after": "5" };
 
 function statusOf(outcome: ToolOutcome): number {
   switch (outcome.status) {
@@ -105,14 +108,6 @@ function statusOf(outcome: ToolOutcome): number {
     case "denied":
       return refusals[outcome.refusal?.code ?? "tool_failed"].http;
   }
-}
-
-export async function healthz(request: { readonly method: string }, runtime: Runtime): Promise<Response> {
-  if (request.method !== "GET" && request.method !== "HEAD") {
-    return problem("method_not_allowed", "`/healthz` takes GET.", { headers: { allow: "GET" } });
-  }
-  const { status, problem: reason } = await runtime.checkHealth();
-  return answer({ status, ...defined({ problem: reason }) }, status === "ok" ? 200 : 503);
 }
 
 const whereTokensAre =

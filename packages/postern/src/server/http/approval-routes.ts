@@ -1,4 +1,4 @@
-import { type ApprovalRecord, defined, noOpaqueFields, rolesWith, toCamelCase } from "@postern/core";
+import { type ApprovalRecord, defined, noOpaqueFields, rolesWith, toCamelCase, toSnakeCase } from "@postern/core";
 import {
   approval,
   approvals,
@@ -11,6 +11,7 @@ import {
 import { type DecisionRequest, type Eligible, noApproval } from "../../approvals/decision.ts";
 import { isAsker } from "../../approvals/eligibility.ts";
 import type { Decider, DecisionAnswer, Runtime } from "../../runtime/api/api.ts";
+import type { SharedMember } from "../../store/store.ts";
 import type { Who } from "../credentials.ts";
 import { approvalToWire, grantToWire } from "../wire.ts";
 import { answerOutcome, problem } from "./answers.ts";
@@ -26,7 +27,20 @@ export const approvalRoutes: readonly Route[] = serve(approvals, {
     const filter = { tenant, ...askerOf(by), ...toCamelCase(where, noOpaqueFields) };
     const page = await runtime.approvals.page(filter, decider);
     const shown = await answersFor(runtime, by, page.approvals);
-    return { approvals: shown, next_after: page.nextAfter, waiting: page.waiting };
+    const { nextAfter: next_after, waiting, soonUntil: soon_until } = page;
+    return { approvals: shown, next_after, waiting, soon_until };
+  },
+  groups: async ({ runtime, by, query: { mine, by: names = "", ...where } }) => {
+    const { tenant } = by.principal;
+    const decider = mine === true ? deciderOf(by) : undefined;
+    const members = [...new Set(names.split(",").filter(Boolean))].map((name) => (name === "run_id" ? "runId" : name));
+    const filter = { tenant, ...askerOf(by), limit: 100, ...toCamelCase(where, noOpaqueFields) };
+    const groups = await runtime.approvals.groups({ ...filter, by: members as SharedMember[] }, decider); // as the contract has them
+    return { groups: toSnakeCase(groups, noOpaqueFields) };
+  },
+  counts: async ({ runtime, by }) => {
+    const { requests, unknownCalls } = await runtime.approvals.counts(by.principal.tenant);
+    return { requests, unknown_calls: unknownCalls };
   },
   show: (request) => withApproval(request, (found) => wholeAnswer(request.runtime, request.by, found)),
   approve: (request) => decide(request, { decision: "approved", ...decisionOf(request.body) }),

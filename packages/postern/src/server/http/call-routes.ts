@@ -5,7 +5,7 @@ import type { Who } from "../credentials.ts";
 import { callToWire, chainToWire, explanationToWire } from "../wire.ts";
 import { answerOutcome, problem } from "./answers.ts";
 import { inBudget, spendOne } from "./budget.ts";
-import { actorOf, askerOf, visibleCall, visibleCalls } from "./caller.ts";
+import { actorOf, approvalOf, askerOf, visibleCall, visibleCalls } from "./caller.ts";
 import { type Route, type RouteRequest, serve } from "./route.ts";
 
 type CallRequested = RouteRequest<typeof calls.call | typeof calls.explain>;
@@ -25,15 +25,15 @@ export const callRoutes: readonly Route[] = serve(calls, {
     const { limit = 100 } = query;
     const records = await visibleCalls(runtime, by, { ...toCamelCase(query, noOpaqueFields), limit });
     const next = records.length === limit ? records.at(-1)?.call.id : undefined;
-    return { calls: records.map(callToWire), next_before: next };
+    return { calls: await Promise.all(records.map((record) => shownCall(runtime, record))), next_before: next };
   },
   show: async ({ runtime, by, part }) => {
     const record = await visibleCall(runtime, by, part("id"));
-    return record === undefined ? unknownCall(part("id")) : callToWire(record);
+    return record === undefined ? unknownCall(part("id")) : shownCall(runtime, record);
   },
   settle: async ({ runtime, by, part, body }) => {
     if ((await visibleCall(runtime, by, part("id"))) === undefined) return unknownCall(part("id"));
-    return answerSettled(await runtime.ledger.settle(part("id"), body.outcome, body.reason, actorOf(by)));
+    return answerSettled(runtime, await runtime.ledger.settle(part("id"), body.outcome, body.reason, actorOf(by)));
   },
   reconcile: async ({ runtime, by, part }) => {
     const record = await visibleCall(runtime, by, part("id"));
@@ -44,7 +44,7 @@ export const callRoutes: readonly Route[] = serve(calls, {
         ...actorOf(by),
         data: { call_id: key, tool: call.tool, run: call.authority.runId },
       });
-    return answerSettled(await runtime.ledger.reconcile(part("id")));
+    return answerSettled(runtime, await runtime.ledger.reconcile(part("id")));
   },
 });
 
@@ -134,9 +134,13 @@ function contextOf({ body, by, headers, signal }: CallRequested): CallContext | 
   return { ...claimed, ...defined({ idempotencyKey: header }), principal: by.principal, scopes, signal };
 }
 
-function answerSettled(settled: SettledAnswer): Response | Input<typeof callSchema> {
-  if (settled.settled) return callToWire(settled.call);
-  const beside = settled.call && { beside: { call: shape(callSchema, callToWire(settled.call)) } };
+async function shownCall(runtime: Runtime, record: CallRecord): Promise<Input<typeof callSchema>> {
+  return callToWire(record, await approvalOf(runtime, record));
+}
+
+async function answerSettled(runtime: Runtime, settled: SettledAnswer): Promise<Response | Input<typeof callSchema>> {
+  if (settled.settled) return shownCall(runtime, settled.call);
+  const beside = settled.call && { beside: { call: shape(callSchema, await shownCall(runtime, settled.call)) } };
   return problem(settled.why, settled.message, beside);
 }
 

@@ -54,6 +54,11 @@ export async function visibleApproval(runtime: Runtime, by: Who, id: string): Pr
   return approval !== undefined && sees(by, approval.principal) ? approval : undefined;
 }
 
+/** The request of a call that the caller may see. */
+export async function approvalOf(runtime: Runtime, { approvalId }: CallRecord): Promise<ApprovalRecord | undefined> {
+  return approvalId === undefined ? undefined : runtime.approvals.get(approvalId);
+}
+
 /** Returns undefined also where no folders of runs are kept. */
 export async function visibleRun(
   { runs }: Pick<Runtime, "runs">,

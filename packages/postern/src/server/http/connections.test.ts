@@ -7,7 +7,8 @@ import { type HttpFixture, httpFixture } from "../../../../../test/fakes/http-fi
 import { stubRuntime } from "../../../../../test/fakes/stub-runtime.ts";
 import type { Runtime } from "../../runtime/api/api.ts";
 import { createClient } from "../client/client.ts";
-import { type ConnectionLimits, type Listening, listen, loopbackHosts } from "./serve.ts";
+import { loopbackHosts } from "./own-hosts.ts";
+import { type ConnectionLimits, type Listening, listen } from "./serve.ts";
 
 const limits: ConnectionLimits = { headersMs: 300, requestMs: 600, stalledMs: 400, checkEveryMs: 50, perAddress: 1000 };
 

@@ -5,7 +5,8 @@ import { actor } from "../../../../../test/fakes/actors.ts";
 import { bodyOf, type HttpFixture, httpFixture } from "../../../../../test/fakes/http-fixture.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../../../../../test/fakes/runtime-fixture.ts";
 import { settled } from "../../../../core/src/testing/clock.ts";
-import { listen, loopbackHosts } from "./serve.ts";
+import { loopbackHosts } from "./own-hosts.ts";
+import { listen } from "./serve.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } };
 

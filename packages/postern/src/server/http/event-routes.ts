@@ -1,9 +1,10 @@
+import { refusals } from "@postern/core";
 import { events, type QueryOf } from "@postern/core/contract";
 import type { Feed, FeedReader, FeedSubscription, ResetReason } from "../../observe/feed.ts";
 import type { FeedEvent, FeedFilter } from "../../observe/feed-event.ts";
 import type { Who } from "../credentials.ts";
 import { feedEventToWire } from "../wire.ts";
-import { problem } from "./answers.ts";
+import { problem, retryLater } from "./answers.ts";
 import { askerOf } from "./caller.ts";
 import { type Route, serve } from "./route.ts";
 
@@ -11,6 +12,7 @@ import { type Route, serve } from "./route.ts";
 export const eventRoutes: readonly Route[] = serve(events, {
   follow: async ({ runtime, by, query, headers, signal }) => {
     const after = headers.get("last-event-id") ?? query.after;
+    if (runtime.draining) return problem("draining", refusals.draining.message, { headers: retryLater });
     const leave = takePlace(runtime.feed, by.decider.via ?? by.decider.user);
     if (leave === undefined)
       return problem(
@@ -78,8 +80,8 @@ async function eventStream(
     return undefined;
   }
   reader.begin(subscription);
-  if (signal.aborted) reader.end();
-  else signal.addEventListener("abort", () => reader.end(), { once: true });
+  if (signal.aborted) reader.cut();
+  else signal.addEventListener("abort", () => reader.cut(), { once: true });
   return reader.stream;
 }
 
@@ -121,14 +123,25 @@ class StreamReader implements FeedReader {
   reset(id: string, reason: ResetReason): void {
     const data = JSON.stringify({ id, type: "reset", summary: resetWords[reason], data: { reason } });
     this.#send(encoder.encode(`event: reset\nid: ${id}\ndata: ${data}\n\n`));
-    if (reason === "too_slow") this.end();
+    if (reason === "too_slow") this.cut();
   }
 
   beat(): void {
     this.#send(encoder.encode(":\n\n"));
   }
 
+  /** The feed ends with Postern. A reader that comes back finds the next one, and continues after its last event. */
   end(): void {
+    const data = JSON.stringify({
+      type: "end",
+      summary: "Postern stops; connect again.",
+      data: { reason: "draining" },
+    });
+    this.#send(encoder.encode(`event: end\ndata: ${data}\n\n`));
+    this.cut();
+  }
+
+  cut(): void {
     this.#controller?.close();
     this.#leave();
   }

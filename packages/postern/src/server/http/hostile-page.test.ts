@@ -54,7 +54,7 @@ describe("a web page that would act for a person", () => {
 
   it("is refused before the token is looked at, and has no preflight to ask", async () => {
     await using http = await httpFixture(stubRuntime().runtime);
-    expect((await http.ask("/healthz", { headers: { host: "evil.example" } })).status).toBe(421);
+    expect((await http.ask("/v1/tools", { headers: { host: "evil.example" } })).status).toBe(421);
     const preflight = { origin: "https://evil.example", "access-control-request-method": "POST" };
     expect((await http.ask("/v1/calls", { method: "OPTIONS", headers: preflight })).status).toBe(403);
     expect((await http.ask("/v1/calls", { as: "agent", method: "OPTIONS" })).status).toBe(405);

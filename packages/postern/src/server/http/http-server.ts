@@ -1,7 +1,8 @@
 /**
- * HTTP: `/v1/*` for programs and the command line, `/mcp` for MCP clients, `/healthz` for supervisors.
+ * HTTP: `/v1/*` for programs and the command line, `/mcp` for MCP clients, `/healthz` and `/readyz` for supervisors,
+ * `/metrics` for Prometheus.
  *
- * Invariant: nothing is answered before the page guard and the token have passed (`/healthz` needs no token), and
+ * Invariant: nothing is answered before the page guard and the token have passed (a probe needs neither), and
  * this server decides nothing: it translates, and passes every call to the runtime.
  * Next: page-guard.ts, ../credentials.ts, route.ts (what a row of the table is), the *-routes.ts (the rows),
  * request-body.ts (what a body may be), serve.ts (the socket), client.ts (the other end).
@@ -16,7 +17,7 @@ import type { Runtime } from "../../runtime/api/api.ts";
 import { Windows } from "../../runtime/services/windows.ts";
 import { type Credentials, identify, type Who } from "../credentials.ts";
 import { accountRoutes, tokenRoutes } from "./account-routes.ts";
-import { answer, failed, healthz, isGuess, pageHeaders, problem, refuseCaller, secured } from "./answers.ts";
+import { answer, failed, isGuess, pageHeaders, problem, refuseCaller, secured } from "./answers.ts";
 import { approvalRoutes } from "./approval-routes.ts";
 import { auditRoutes } from "./audit-routes.ts";
 import { callRoutes, chainRoutes } from "./call-routes.ts";
@@ -28,19 +29,25 @@ import { grantRoutes } from "./grant-routes.ts";
 import { headOf, type McpArrival, type McpHandler, mcpPath, passToMcp, send } from "./mcp-entry.ts";
 import { challengeAt, resourceMetadata } from "./mcp-sign-in.ts";
 import { memoryRoutes } from "./memory-routes.ts";
+import { metricsRoutes } from "./metrics-routes.ts";
 import { alarmRoutes, channelRoutes, controlRoutes, secretRoutes, skillRoutes } from "./operator-routes.ts";
 import { originOf, type RequestHead, refusePage } from "./page-guard.ts";
 import { policyRoutes } from "./policy-routes.ts";
+import { probeRoutes } from "./probe-routes.ts";
 import type { Route, ServerContext } from "./route.ts";
 import { agentRunRoutes, runRoutes } from "./run-routes.ts";
 import { openIdRoutes, sessionRoutes } from "./session-routes.ts";
+import { backupRoutes, storageRoutes } from "./storage-routes.ts";
 import { artifactRoutes, healthRoutes, toolRoutes } from "./tool-routes.ts";
+import { arrivalReader, type ForwardedArrival } from "./trusted-proxies.ts";
 
 export interface HttpServerOptions extends Partial<Omit<ServerContext, "runtime" | "windows" | "now">> {
   readonly runtime: Runtime;
   readonly credentials: Credentials;
   /** Every `Host` that it answers to, as clients write it: `127.0.0.1:7420`. A function if the port is known later. */
   readonly hosts: readonly string[] | (() => readonly string[]);
+  /** Addresses and networks whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed. Default: none. */
+  readonly trustedProxies?: readonly string[];
   /** Default: 10 MiB. */
   readonly maxBodyBytes?: number;
   readonly mcp?: McpHandler;
@@ -62,8 +69,9 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-/** The route table: everything under `/v1`. */
+/** The route table: everything under `/v1`, and the probes. */
 export const routes: readonly Route[] = [
+  ...probeRoutes,
   ...callRoutes,
   ...chainRoutes,
   ...toolRoutes,
@@ -84,9 +92,12 @@ export const routes: readonly Route[] = [
   ...tokenRoutes,
   ...eventRoutes,
   ...alarmRoutes,
+  ...metricsRoutes,
   ...channelRoutes,
   ...secretRoutes,
   ...connectionRoutes,
+  ...storageRoutes,
+  ...backupRoutes,
 ];
 
 const usualMaxBodyBytes = 10 * 1024 * 1024;
@@ -95,6 +106,8 @@ const usualMaxBodyBytes = 10 * 1024 * 1024;
 const openRoutes: readonly (readonly [method: string, path: RegExp])[] = routes
   .filter(({ needs }) => needs === "nothing")
   .map(({ method, path }) => [method.toUpperCase(), new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`)]);
+
+const probePaths: ReadonlySet<string> = new Set(probeRoutes.map(({ path }) => path));
 
 function isOpen(asked: string, pathname: string): boolean {
   return openRoutes.some(([method, path]) => method === asked && path.test(pathname));
@@ -105,14 +118,16 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const names = typeof hosts === "function" ? hosts : () => hosts;
   const windows = new Windows(runtime, clock);
   const app = routed(options, contextOf(options, windows, clock), clock);
+  const arrivalOf = arrivalReader(options.trustedProxies ?? []);
   const admit = admission(options, { names, clock });
   /** The console's files: the same for every caller, also behind a link from another site. */
-  const shown = async (request: Request): Promise<Response | undefined> =>
+  const shown = async (request: Request, { isSecure }: ForwardedArrival): Promise<Response | undefined> =>
     page === undefined || isOwn(new URL(request.url).pathname)
       ? undefined
-      : (refusePage(request, names(), true) ?? (await page(request)));
-  const answered = async (request: Request, address: string): Promise<Response> => {
-    const admitted = await admit(request, address);
+      : (refusePage(request, names(), { isPage: true, isSecure }) ?? (await page(request)));
+  const answered = async (request: Request, arrival: ForwardedArrival): Promise<Response> => {
+    const { address } = arrival;
+    const admitted = await admit(request, arrival);
     if ("refused" in admitted) return admitted.refused;
     const { by, origin, cookie } = admitted;
     const response = await app.fetch(request, { by, origin, address });
@@ -125,7 +140,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     const { incoming, outgoing } = arrival;
     const head = headOf(incoming);
     try {
-      const admitted = await admit(head, incoming.socket.remoteAddress ?? "unknown");
+      const admitted = await admit(head, arrivalOf(incoming.socket.remoteAddress ?? "unknown", head.headers));
       if ("refused" in admitted) await send(outgoing, admitted.refused);
       else if (admitted.by !== undefined) await passToMcp(mcp, arrival, { by: admitted.by, maxBodyBytes });
     } catch (error) {
@@ -135,9 +150,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   return {
     async fetch(request, connection = {}) {
       try {
-        const same = await shown(request);
+        const arrival = arrivalOf(connection.address ?? "unknown", request.headers);
+        const same = await shown(request, arrival);
         if (same !== undefined) return secured(same, pageHeaders);
-        return secured(await answered(request, connection.address ?? "unknown"));
+        return secured(await answered(request, arrival));
       } catch (error) {
         return secured(failed(request, error, log));
       }
@@ -175,22 +191,23 @@ type Admitted =
 function admission(
   { runtime, credentials, accounts, oauth }: HttpServerOptions,
   { names, clock }: ServerParts,
-): (request: RequestHead, address: string) => Promise<Admitted> {
+): (request: RequestHead, arrival: ForwardedArrival) => Promise<Admitted> {
   /** By address. A right one always passes: on one machine all share an address. */
   const wrongTokens = new Tries(clock);
-  const identities = { credentials, accounts, clock, oauth };
-  return async (request, address) => {
+  const identities = { credentials, accounts, clock, oauth, workers: runtime.workers };
+  return async (request, { address, isSecure }) => {
     const { pathname } = new URL(request.url);
-    const foreign = refusePage(request, names(), isWayBack(pathname));
+    const isProbe = probePaths.has(pathname);
+    const foreign = isProbe ? undefined : refusePage(request, names(), { isPage: isWayBack(pathname), isSecure });
     if (foreign !== undefined) return { refused: foreign };
-    if (pathname === "/healthz") return { refused: await healthz(request, runtime) };
     // Clients look here for a way to sign in before they have a token. This does not count as a wrong token.
-    const origin = originOf(request, names()) ?? "";
+    const origin = originOf(request, names(), isSecure) ?? "";
     if (pathname.includes("/.well-known/")) {
       const metadata = oauth && resourceMetadata(request, pathname, { server: oauth, origin });
       return { refused: metadata ?? noRoute(pathname) };
     }
-    if (isOpen(request.method, pathname)) return { by: undefined, origin };
+    const isAsked = isProbe && request.headers.get("authorization") !== null;
+    if (!isAsked && (isProbe || isOpen(request.method, pathname))) return { by: undefined, origin };
     const endpoint = mcpPath(pathname);
     const found = await identify(shownBy(request, origin), identities, endpoint);
     if (!("refused" in found)) return { ...found, origin };
@@ -207,7 +224,9 @@ function isWayBack(pathname: string): boolean {
 
 /** Paths of the API, known or not: the console has no page there. */
 function isOwn(pathname: string): boolean {
-  return pathname.includes("/.well-known/") || /^\/(?:v1|mcp|healthz|metrics|openapi\.json)(?:\/|$)/.test(pathname);
+  return (
+    pathname.includes("/.well-known/") || /^\/(?:v1|mcp|healthz|readyz|metrics|openapi\.json)(?:\/|$)/.test(pathname)
+  );
 }
 
 function shownBy(request: RequestHead, origin: string): Parameters<typeof identify>[0] {

@@ -2,7 +2,8 @@ import { expect, it } from "vitest";
 import { httpFixture } from "../../../../../test/fakes/http-fixture.ts";
 import { stubRuntime } from "../../../../../test/fakes/stub-runtime.ts";
 import { mcpPath } from "./mcp-entry.ts";
-import { listen, loopbackHosts } from "./serve.ts";
+import { loopbackHosts } from "./own-hosts.ts";
+import { listen } from "./serve.ts";
 
 it.each(["GET", "POST"])("passes on that a client left a stream of %s", async (method) => {
   await using opened = new AsyncDisposableStack();

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type HttpFixture, httpFixture } from "../../../../../test/fakes/http-fixture.ts";
+import { newStore } from "../../../../../test/fakes/story-store.ts";
 import { FakeClock } from "../../../../core/src/testing/clock.ts";
 import { type OpenMemory, openMemory } from "../../builtin/memory/open-memory.ts";
 import { createRuntime, type Runtime, type RuntimeOptions } from "../../index.ts";
@@ -42,6 +43,7 @@ async function office(
   );
   const notes = { command: process.execPath, args: [program], env: { MEMORY_FILE_PATH: join(folder, "graph.jsonl") } };
   const runtime: Runtime = await createRuntime({
+    store: newStore("memory"),
     tools: memory.tools,
     servers: provider === "embedded" ? {} : { notes },
     clock,

@@ -32,6 +32,11 @@ export function describeRoutes(routes: readonly Route[]): object {
   });
 }
 
+function needsOf({ needs, probe }: Route): string {
+  if (probe === true) return "Open, under every `Host`. A token that is sent must be right.";
+  return needs === "nothing" ? "Open: no credential is looked at." : `Needs \`${needs}\`.`;
+}
+
 function configOf(route: Route): RouteConfig {
   const { answer, status = 200 } = route;
   const content =
@@ -42,7 +47,7 @@ function configOf(route: Route): RouteConfig {
     method: route.method,
     path: route.path,
     summary: route.summary,
-    description: route.needs === "nothing" ? "Open: no credential is looked at." : `Needs \`${route.needs}\`.`,
+    description: needsOf(route),
     security: route.needs === "nothing" ? [] : [{ token: [] }, { session: [], proof: [] }],
     parameters: partsOf(route.path).map((name) => ({
       name,

@@ -2,7 +2,7 @@ import { defined, noOpaqueFields, type Principal, toSnakeCase } from "@postern/c
 import { type BodyOf, policy } from "@postern/core/contract";
 import type { Runtime } from "../../runtime/api/api.ts";
 import type { Who } from "../credentials.ts";
-import type { PolicyReader } from "../policy-reader.ts";
+import type { EditablePolicyFile, PolicyActivated, PolicyReader, PolicyReloaded } from "../policy-reader.ts";
 import { decisionToWire, explanationToWire, verdictChangeToWire } from "../wire.ts";
 import { answered, problem } from "./answers.ts";
 import { requestOf, unknownCall } from "./call-routes.ts";
@@ -60,21 +60,45 @@ export const policyRoutes: readonly Route[] = serve(policy, {
     const { whyNot, ...document } = await policies.file.read();
     return { ...document, editable: whyNot === undefined, why_not: whyNot };
   },
-  save: ({ runtime, by, body: { text, expected_digest: expectedDigest, reason }, policies }) => {
+  save: ({ runtime, by, body: { text, expected_digest: expectedDigest, reason, activate }, policies }) => {
     const file = policies?.file;
     if (file === undefined) return noFile();
+    const author = { by: actorOf(by), reason };
     return answered(async () => {
-      const saved = await file.save({ text, expectedDigest }, ({ name, before, after }) =>
+      const change = { text, expectedDigest, ...(activate === true && { activate: author }) };
+      const saved = await file.save(change, ({ name, before, after }) =>
         runtime.note("operator.action.policy_saved", `The policy in \`${name}\` is replaced`, {
           ...actorOf(by),
           outcome: "info",
           data: { file: name, before, after, ...defined({ reason }) },
         }),
       );
-      return saved.saved ? saved : problem(saved.why, saved.message);
+      if (!saved.saved) return problem(saved.why, saved.message);
+      const { name, digest, kept, activated } = saved;
+      return { name, digest, kept, in_force: activated && activatedToWire(activated) };
     }, refusedPolicy);
   },
+  reload: ({ by, body: { reason }, policies }) => inForce(policies, (file) => file.reload({ by: actorOf(by), reason })),
+  activate: ({ by, body: { configuration, reason }, policies }) =>
+    inForce(policies, (file) => file.activate(configuration, { by: actorOf(by), reason })),
 });
+
+async function inForce(
+  policies: PolicyReader | undefined,
+  then: (file: EditablePolicyFile) => Promise<PolicyReloaded>,
+) {
+  const file = policies?.file;
+  if (file === undefined) return noFile();
+  return answered(async () => {
+    const reloaded = await then(file);
+    if (!reloaded.reloaded) return problem("policy_elsewhere", reloaded.message);
+    return { name: reloaded.name, ...activatedToWire(reloaded) };
+  }, refusedPolicy);
+}
+
+function activatedToWire({ before, after, changes, restart }: PolicyActivated) {
+  return { before_version: before, after_version: after, changes, restart };
+}
 
 /** By default the agent that has the data folder's own token. */
 function principalOf(

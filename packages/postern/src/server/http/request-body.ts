@@ -56,11 +56,11 @@ async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array
   }
 }
 
-function isJson(contentType: string | null): boolean {
+export function isJson(contentType: string | null): boolean {
   return /^application\/json *(?:; *charset="?utf-8"?)?$/i.test(contentType ?? "");
 }
 
-function wrongType(type: string): Response {
+export function wrongType(type: string): Response {
   return problem("content_type_refused", `The body is \`${type.slice(0, 200)}\`; send it as \`application/json\`.`);
 }
 

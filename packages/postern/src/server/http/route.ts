@@ -22,7 +22,7 @@ import type { RequestBody as ReadBody } from "./request-body.ts";
 
 /** What a handler gets: the caller, and only what the schemas of its route let through. */
 export interface RouteRequest<R extends RouteDefinition = RouteDefinition> extends RequestContext {
-  readonly by: R["needs"] extends "nothing" ? undefined : Who;
+  readonly by: R extends { readonly probe: true } ? Who | undefined : R["needs"] extends "nothing" ? undefined : Who;
   readonly body: BodyOf<R>;
   readonly query: QueryOf<R>;
 }
@@ -44,6 +44,8 @@ export interface ServerContext {
   readonly openId?: OpenIdSignIn | undefined;
   /** Receives what is wrong with an answer that does not fit its schema. The answer is sent as it is. */
   readonly onWrongAnswer: (route: string, why: string) => void;
+  /** Whose disk is looked at for `/readyz`. */
+  readonly dataFolder?: string | undefined;
   /** How people reach it through a proxy. */
   readonly publicUrl?: string | undefined;
   /** Reads a secret that was set just now, so that it is masked before it is used. Never throws. */
@@ -106,7 +108,7 @@ async function handle(
   arrived: ArrivedRequest,
 ): Promise<Response> {
   const { needs } = definition;
-  const by = needs === "nothing" ? undefined : arrived.by;
+  const by = needs === "nothing" && definition.probe !== true ? undefined : arrived.by;
   if (needs !== "nothing" && by?.permissions.has(needs) !== true) return refusePermission(needs, by);
   const read = await readRequest(definition, arrived, by);
   if (read instanceof Response) return read;

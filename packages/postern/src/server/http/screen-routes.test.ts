@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { bodyOf, type HttpFixture, httpFixture } from "../../../../../test/fakes/http-fixture.ts";
+import { fakePolicyInForce } from "../../../../../test/fakes/policy-in-force.ts";
 import { runsFolder } from "../../../../../test/fakes/run-folder.ts";
 import { boss, type RuntimeFixture, runtimeFixture } from "../../../../../test/fakes/runtime-fixture.ts";
 import { FakeClock } from "../../../../core/src/testing/clock.ts";
@@ -116,8 +117,8 @@ describe("how tools do, over HTTP", () => {
     for (const tool of ["echo", "echo", "drop"]) await h.runtime.invoke({ tool, arguments: { to: "a" } }, inRun("r1"));
     expect(await bodyOf(await http.ask("/v1/statistics", { as: "operator" }))).toMatchObject({
       tools: [
-        { tool: "echo", action: "default", calls: 2, errors: 0, p50_ms: expect.any(Number) },
         { tool: "drop", calls: 0, refused: 1 },
+        { tool: "echo", action: "default", calls: 2, errors: 0, p50_ms: expect.any(Number) },
       ],
       minutes: [{ ok: 2, refused: 1 }],
     });
@@ -226,7 +227,13 @@ describe("the policy's text, over HTTP", () => {
     cleanups.push(() => rm(folder, { recursive: true }));
     const path = join(folder, "postern.yaml");
     await writeFile(path, before);
-    const file = openPolicyFile({ file: path, mayEdit, clock: new FakeClock(), redact: (text) => text });
+    const file = openPolicyFile({
+      file: path,
+      mayEdit,
+      clock: new FakeClock(),
+      redact: (text) => text,
+      ...fakePolicyInForce(),
+    });
     const policies = {
       policy: (text: { name: string; text: string }) => readPolicyText(text, folder),
       tests: async () => [],

@@ -11,7 +11,8 @@ import type { CallContext, Runtime } from "../../runtime/api/api.ts";
 import { createClient } from "../client/client.ts";
 import { ClientProblem } from "../client/client-problem.ts";
 import type { HttpServer } from "./http-server.ts";
-import { type Listening, listen, loopbackHosts } from "./serve.ts";
+import { loopbackHosts } from "./own-hosts.ts";
+import { type Listening, listen } from "./serve.ts";
 
 let http: HttpFixture;
 let listening: Listening;
@@ -161,7 +162,7 @@ it("answers invalid HTTP and an invalid Host in its own form", async () => {
   ).toMatch(/^HTTP\/1.1 421/);
   expect(
     await say(
-      `GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:${listening.port}\r\nHost: evil.example\r\nConnection: close\r\n\r\n`,
+      `GET /v1/tools HTTP/1.1\r\nHost: 127.0.0.1:${listening.port}\r\nHost: evil.example\r\nConnection: close\r\n\r\n`,
     ),
   ).toMatch(/^HTTP\/1.1 4\d\d/);
 });

@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { problem } from "./answers.ts";
 import type { HttpServer } from "./http-server.ts";
+import { reachedAt } from "./own-hosts.ts";
 import { bound } from "./port.ts";
 
 export interface ListenOptions {
@@ -38,15 +39,11 @@ export const usualConnectionLimits: ConnectionLimits = {
 };
 
 export interface Listening {
+  /** As this machine reaches it. */
   readonly url: string;
   readonly port: number;
   /** Takes no more connections, lets open requests end, then closes idle ones. `graceMs` bounds the wait (default 5 s). */
   close(graceMs?: number): Promise<void>;
-}
-
-/** The names that clients on this machine use: the server's `hosts` when it listens on loopback. */
-export function loopbackHosts(port: number): readonly string[] {
-  return [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`];
 }
 
 /** @throws RuntimeFault `port_taken`, `config_invalid` */
@@ -54,11 +51,10 @@ export async function listen({ handler, host = "127.0.0.1", port, limits }: List
   const server = serverOf(handler, { ...usualConnectionLimits, ...limits });
   await bound(server, host, port);
   const address = server.address();
-  const listeningPort = isAddress(address) ? address.port : port;
-  const name = host.includes(":") ? `[${host}]` : host;
+  const listening = isAddress(address) ? address : { address: host, port };
   return {
-    url: `http://${name}:${listeningPort}`,
-    port: listeningPort,
+    url: `http://${reachedAt(host, listening.address)}:${listening.port}`,
+    port: listening.port,
     close: (graceMs = 5_000) => closed(server, graceMs),
   };
 }

@@ -99,7 +99,7 @@ function shownSession({
     permissions: [...permissions],
     expires_at: live?.expiresAt ?? null,
     signed_in: live !== undefined,
-    credential: credential as Exclude<typeof credential, "oauth-token">, // such tokens reach no route of /v1
+    credential: credential as Exclude<typeof credential, "oauth-token" | "order-token">, // such tokens do not reach this route
   };
 }
 

@@ -12,7 +12,8 @@ import type { Input, runs, timelineCall } from "@postern/core/contract";
 import type { RunSummary, ToolRecord } from "../../observe/runs/runs.ts";
 import type { Runtime } from "../../runtime/api/api.ts";
 import type { Who } from "../credentials.ts";
-import { askerOf, visibleCall, visibleCalls, visibleRun } from "./caller.ts";
+import { durationsOf } from "../durations.ts";
+import { approvalOf, askerOf, visibleCall, visibleCalls, visibleRun } from "./caller.ts";
 import type { RouteRequest } from "./route.ts";
 
 type TimelineRow = Input<typeof timelineCall>;
@@ -63,10 +64,6 @@ async function hasCalls(runtime: Runtime, by: Who, id: string): Promise<boolean>
   return (await visibleCalls(runtime, by, { runId: id, limit: 200 })).length > 0;
 }
 
-async function approvalOf(runtime: Runtime, { approvalId }: CallRecord): Promise<ApprovalRecord | undefined> {
-  return approvalId === undefined ? undefined : runtime.approvals.get(approvalId);
-}
-
 /** Arrivals that ended before they were recorded as calls: only the run's folder has them, if one is kept. */
 async function refusedIn(
   { runs }: Runtime,
@@ -82,10 +79,11 @@ async function refusedIn(
 
 /** @param line of the script, see `linesIn` */
 export function shownCall(
-  { call, outcome, risk, ...record }: CallRecord,
+  row: CallRecord,
   approval: ApprovalRecord | undefined,
   line: number | undefined,
 ): TimelineRow {
+  const { call, outcome, risk, ...record } = row;
   const { id, tool, action, parentId, arrivedAt, authority } = call;
   return {
     ...record,
@@ -101,6 +99,7 @@ export function shownCall(
     arrived_at: arrivedAt,
     started_at: record.startedAt,
     ended_at: record.endedAt,
+    durations: durationsOf(row, approval),
     artifacts: artifactsOf(outcome),
   };
 }
@@ -173,6 +172,7 @@ function shownRefusal(line: ToolRecord): TimelineRow {
     message: line.error?.message,
     arrived_at: Date.parse(line.completed_at) - line.duration_ms,
     ended_at: line.completed_at,
+    durations: { gate_ms: line.duration_ms },
     artifacts: [],
   };
 }

@@ -6,6 +6,7 @@ import type { Who } from "../credentials.ts";
 import { toolChangesToWire, toolToWire } from "../wire.ts";
 import { problem } from "./answers.ts";
 import { actorOf } from "./caller.ts";
+import { isJson, wrongType } from "./request-body.ts";
 import { type Route, serve } from "./route.ts";
 
 export const toolRoutes: readonly Route[] = serve(tools, {
@@ -27,14 +28,12 @@ export const toolRoutes: readonly Route[] = serve(tools, {
     if (approved.approved) return toolChangesToWire(approved.changes);
     return approved.why === "tool_unknown" ? unpinned(runtime, part("name")) : problem(approved.why, approved.message);
   },
-  statistics: ({ runtime, by }) => {
-    const { statistics } = runtime.tools;
+  statistics: async ({ runtime, by, query }) => {
     const { tenant } = by.principal;
-    return {
-      since: statistics.since,
-      tools: toSnakeCase(statistics.actions(tenant), noOpaqueFields),
-      minutes: statistics.minutes(tenant),
-    };
+    const { from, to } = query;
+    if (from !== undefined && to !== undefined && from >= to)
+      return problem("request_invalid", "The query does not fit at `from`: it must be before `to`.");
+    return toSnakeCase(await runtime.statistics({ tenant, ...query }), noOpaqueFields);
   },
 });
 
@@ -54,12 +53,15 @@ export const artifactRoutes: readonly Route[] = serve(artifacts, {
       );
     }
     const { tenant } = by.principal;
+    const { order } = by;
     const named = agent === undefined ? undefined : { tenant, agent, ...defined({ user }) };
     try {
       const { meta, chunks, notes } =
-        by.kind === "agent"
+        order === undefined && by.kind === "agent"
           ? await runtime.readArtifact(digest, by.principal)
-          : { ...(await runtime.artifacts.openStream(digest, named ?? by.principal)), notes: [] };
+          : order !== undefined
+            ? { ...(await order.openArtifact(digest)), notes: [] }
+            : { ...(await runtime.artifacts.openStream(digest, named ?? by.principal)), notes: [] };
       const headers = {
         ...artifactHeaders(digest, meta.mediaType),
         "content-length": String(meta.bytes),
@@ -71,7 +73,21 @@ export const artifactRoutes: readonly Route[] = serve(artifacts, {
       throw error;
     }
   },
+  keep: async ({ by: { order }, headers, readText }) => {
+    const type = headers.get("content-type");
+    if (!isJson(type)) return wrongType(type ?? "of no type");
+    if (order === undefined)
+      return problem(
+        "permission_missing",
+        "Only the worker of a running call keeps results here, with the order's token.",
+      );
+    const text = await readText(mostKeptBytes);
+    return "refused" in text ? text.refused : { digest: await order.keepAnswer(text.value) };
+  },
 });
+
+/** Bytes of an answer as base64 need a third more than the largest answer that can be configured. */
+const mostKeptBytes = 384 * 2 ** 20;
 
 /** A person is shown everything; an agent what policy and the active skills of its run let it see. */
 function offeredTo(runtime: Runtime, by: Who, run?: string): readonly Offer[] {

@@ -1,5 +1,6 @@
 import type { ApprovalRecord, CallRecord, DurableEvent } from "@postern/core";
 import type { NewDocument, WonWrite } from "../rules.ts";
+import { StatisticRows } from "../statistics.ts";
 import type { Committed, StoreEntry } from "../store.ts";
 
 export interface PendingCall {
@@ -23,9 +24,12 @@ export class WriteBatch {
   readonly approvals: Map<string, ApprovalRecord> = new Map();
   readonly documents: Map<string, NewDocument> = new Map();
   readonly entries: NewEntry[] = [];
+  readonly statistics: StatisticRows = new StatisticRows();
   writes = 0;
   /** Writes that were answered before they are written. */
   answered = 0;
+  /** When its transaction began: monotonic, milliseconds. Undefined before, and for a batch that only waits for a sync. */
+  beganAt: number | undefined;
   #committed: PromiseWithResolvers<Committed> | undefined;
   #synced: PromiseWithResolvers<Committed> | undefined;
 

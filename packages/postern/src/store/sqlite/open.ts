@@ -1,10 +1,11 @@
-import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, rmSync, writeSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { messageOf, RuntimeFault } from "@postern/core";
 import { codeOf, freeBytes, isDamage, makeOwnFolder, namingFullDisk } from "@postern/core/system";
+import { copyBefore } from "./copies.ts";
 import { type FileCheck, hasLog, openFiles } from "./open-files.ts";
-import { checkOwner, createTables } from "./schema.ts";
+import { checkOwner, createTables, currentSchema, type Schema, upgradeTables } from "./schema.ts";
 
 export interface OpenDatabase {
   readonly database: DatabaseSync;
@@ -37,11 +38,15 @@ export function checkSqlite(version: string): void {
 
 /**
  * Opens, locks and checks the file, and makes its tables. The lock is SQLite's own (`locking_mode=exclusive`), which ends
- * with the process.
+ * with the process. A store of an older version is copied beside itself, then upgraded.
  *
  * @throws RuntimeFault `node_too_old`, `store_locked`, `store_foreign`, `store_newer`, `store_older`, `store_unopenable`, `disk_full`
  */
-export function openDatabase(location: string, log: (problem: string) => void): OpenDatabase {
+export function openDatabase(
+  location: string,
+  log: (problem: string) => void,
+  schema: Schema = currentSchema,
+): OpenDatabase {
   checkSqlite(process.versions["sqlite"] ?? "0");
   const path = resolve(location);
   let database: DatabaseSync | undefined;
@@ -51,12 +56,18 @@ export function openDatabase(location: string, log: (problem: string) => void): 
     const hadLog = hasLog(path);
     database = new DatabaseSync(path);
     database.exec("pragma locking_mode=exclusive; pragma temp_store=memory; pragma synchronous=full");
-    checkOwner(database, path);
+    const version = checkOwner(database, path, schema);
     const mode = database.prepare("pragma journal_mode=wal").get();
     if (mode?.["journal_mode"] !== "wal")
       throw new RuntimeFault("store_unopenable", `\`${path}\` is on a disk that cannot hold a write-ahead log.`);
     database.exec("pragma wal_autocheckpoint=500");
-    createTables(database);
+    createTables(database, schema);
+    if (version !== undefined && version < schema.version) {
+      const copy = upgrade(database, path, version, schema);
+      log(
+        `The store \`${path}\` was upgraded from version ${version} to ${schema.version}. Before that it was copied to \`${copy}\`.`,
+      );
+    }
     const lostBefore = hadLog ? undefined : lossOf(database, path);
     // Writing once with full syncs makes the log exist and its name durable; `synchronous=normal` never would.
     database.exec("insert or replace into meta values ('open', 1)");
@@ -70,6 +81,18 @@ export function openDatabase(location: string, log: (problem: string) => void): 
     if (isMarked) unmark(database);
     database?.close();
     throw faultOf(error, path);
+  }
+}
+
+/** Returns the name of the copy. If the upgrade fails, the store is as it was, and the copy is removed. */
+function upgrade(database: DatabaseSync, path: string, version: number, schema: Schema): string {
+  const copy = copyBefore(database, path, version);
+  try {
+    upgradeTables(database, path, version, schema);
+    return copy;
+  } catch (error) {
+    rmSync(copy, { force: true });
+    throw error;
   }
 }
 

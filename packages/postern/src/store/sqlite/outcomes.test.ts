@@ -11,6 +11,7 @@ type May = Exclude<keyof ToolOutcome, Always>;
 /** One of each that an outcome may have: the compiler asks for one that is new. */
 const fields: { readonly [Name in May]-?: NonNullable<ToolOutcome[Name]> } = {
   structured: { sum: 3 },
+  meta: { source: "cache" },
   artifact: "a".repeat(64),
   cut: { shownBytes: 9, totalBytes: 20, continuesAt: 9 },
   files: [{ path: "a.png", mediaType: "image/png", artifact: "b".repeat(64) }],

@@ -1,16 +1,10 @@
-import type { DatabaseSync, SQLInputValue } from "node:sqlite";
-import { type ApprovalRecord, type CallRecord, deepFrozen } from "@postern/core";
+import type { DatabaseSync } from "node:sqlite";
+import { type ApprovalRecord, type CallRecord, deepFrozen, type Risk } from "@postern/core";
 import { artifactDigestsIn, callNeedsArtifacts, requestNeedsArtifacts } from "../references.ts";
-import type {
-  ApprovalFilter,
-  AudienceFilter,
-  CallFilter,
-  EntryFilter,
-  StoreEntry,
-  WaitingAudience,
-  WaitingFilter,
-} from "../store.ts";
-import { endOfUrgency, placeOfCursor } from "../urgency.ts";
+import { callText, mayMention, mentions, requestText, wordsOf } from "../search-text.ts";
+import type { ApprovalFilter, AudienceFilter, CallFilter, EntryFilter, StoreEntry } from "../store.ts";
+import { type FoundPlace, partOf, placeOf, placeOfCursor, soonUntilOf } from "../urgency.ts";
+import { conditionsOf, type SqlCondition, whole, wordConditions } from "./conditions.ts";
 import { type CallRow, recordOf } from "./rows.ts";
 
 /** Rows that are read before other work gets a turn. */
@@ -21,13 +15,12 @@ const entriesATurn = 256;
 const fewEntries = 16;
 const documentsATurn = 1024;
 const digestsATurn = 64;
+/** So many waiting requests of a run are sorted for a page. */
+const mostSorted = 2_000;
 /** Comes after every id. */
 const afterAll = "\u{10ffff}";
 /** Images are megabytes, so only bodies of four characters are read here. */
 const isNull = "iif(octet_length(body) = 4, body = 'null', 0)";
-
-type Values = readonly (SQLInputValue | undefined)[];
-type SqlCondition = readonly [sql: string, ...values: Values];
 
 /** Lists and the log. A long one is read in turns, so that other work goes on. */
 export class Queries {
@@ -44,7 +37,8 @@ export class Queries {
 
   /** Newest first. */
   async calls(where: CallFilter, now: number): Promise<readonly CallRecord[]> {
-    const { state, tool, tenant, runId, parentId, before = afterAll, limit = Infinity } = where;
+    const { state, tool, tenant, runId, parentId, search, before = afterAll, limit = Infinity } = where;
+    const words = search === undefined ? undefined : wordsOf(search);
     const indexed = whole([
       ["parent = ?", parentId],
       ["run = ?", runId],
@@ -53,6 +47,7 @@ export class Queries {
       ["tool = ?", tool],
       ["tenant = ?", tenant],
       [`iif(state = 'held' and alive_until <= ${now}, 'denied', state) = ?`, state],
+      ...(words === undefined ? [] : wordConditions(words, ["arguments", "tool", "run", "id", "body"])),
     ]);
     const lowest = this.#database.prepare(
       `select id from call where id < ? and ${indexed.sql} order by id desc limit 1 offset ${rowsATurn}`,
@@ -65,49 +60,102 @@ export class Queries {
       const floor = String(lowest.get(below, ...indexed.values)?.["id"] ?? "");
       const most = Math.min(limit - found.length, callsATurn);
       const rows = list.all(below, floor, ...indexed.values, ...others.values, most);
-      found.push(...rows.map(callOf));
+      found.push(...(words === undefined ? rows : rows.filter((row) => mentionsCall(row, words))).map(callOf));
       below = rows.length < most ? floor : String(rows.at(-1)?.["id"]);
       if (below !== "") await turn();
     }
     return found;
   }
 
-  /** Pending requests come by urgency, with the older one of two equal ones first; decided ones newest first; all others oldest first. */
-  approvals(where: AudienceFilter, now: number): readonly ApprovalRecord[] {
-    const { state, after, risk, audiences, limit = Infinity } = where;
-    const place = after === undefined ? {} : this.#placeOf(after);
-    if (place === undefined) return [];
-    const { urgency, number } = place;
-    const isUrgent = state === "pending";
-    const isNewFirst = state === "decided";
-    const order = isUrgent ? "urgency, number" : isNewFirst ? "number desc" : "number";
-    const { sql, values } = whole([
-      stateCondition(state, now),
-      isUrgent ? ["(urgency, number) > (?, ?)", urgency, number] : [`number ${isNewFirst ? "<" : ">"} ?`, number],
-      ["risk = ?", risk],
-      ["audience in (select value from json_each(?))", audiences && JSON.stringify(audiences)],
-      ...conditionsOf(where),
-    ]);
-    const most = Number.isFinite(limit) ? limit : -1;
-    // Otherwise SQLite takes the index by state, and sorts all that is pending for each page.
-    const index = isUrgent ? "indexed by approval_pending" : "";
-    return this.#database
-      .prepare(`select body from approval ${index} where ${sql} order by ${order} limit ?`)
-      .all(...values, most)
-      .map(approvalOf);
+  /** Pending requests in the order of urgency.ts, from two indexes; decided ones newest first; all others oldest first. */
+  async approvals(where: AudienceFilter, now: number): Promise<readonly ApprovalRecord[]> {
+    const { state, after, limit = Infinity } = where;
+    const place = after === undefined ? undefined : this.#placeOf(after);
+    if (after !== undefined && place === undefined) return [];
+    if (state !== "pending") {
+      const conditions = [stateCondition(state, now), ...requestConditions(where)];
+      const list = { index: "", key: ["number"], isDescending: state === "decided", conditions };
+      return this.#requests(list, place && [place.number], where);
+    }
+    const { soonUntil = soonUntilOf(after, now) } = where;
+    const part = place && (place.part ?? partOf(place, soonUntil));
+    const isSoon = part === undefined || part === "soon";
+    // With a parameter, SQLite does not use an index of what is pending.
+    const pending: readonly SqlCondition[] = [["state = 'pending'"], ...requestConditions(where)];
+    const soon: RequestList = {
+      index: "approval_ends",
+      key: ["ends", "number"],
+      conditions: [["ends <= ?", soonUntil], ...pending],
+    };
+    const found = isSoon ? await this.#requests(soon, place && [place.expiresAt, place.number], where) : [];
+    if (found.length >= limit) return found;
+    const from = place === undefined || isSoon ? undefined : [placeOf(part, place.number)];
+    const later: RequestList = {
+      index: this.#indexFor(where),
+      key: ["place"],
+      conditions: [["ends > ?", soonUntil], ...pending],
+    };
+    return [...found, ...(await this.#requests(later, from, { ...where, limit: limit - found.length }))];
   }
 
-  audiences(where: WaitingFilter, now: number): readonly WaitingAudience[] {
-    const { sql, values } = whole(conditionsOf(where));
-    return this.#database
-      .prepare(
-        `select key, waiting, body from approval join (
-           select audience as key, sum(${endOfUrgency} > ?) as waiting, min(number) as first from approval
-             where state = 'pending' and ${sql} group by audience
-         ) on number = first`,
-      )
-      .all(now, ...values)
-      .map((row) => ({ key: String(row["key"]), waiting: Number(row["waiting"]), audience: approvalOf(row) }));
+  /** A run with few waiting requests is sorted: its requests may stand far apart in the order of all. */
+  #indexFor({ runId }: AudienceFilter): string {
+    if (runId === undefined) return "approval_place";
+    const counted = this.#database.prepare("select sum(count) as count from waiting where run = ?").get(runId);
+    return Number(counted?.["count"] ?? 0) <= mostSorted ? "approval_group" : "approval_place";
+  }
+
+  /** With words, the list is read in turns until enough is found. */
+  async #requests(
+    { index, key, isDescending = false, conditions }: RequestList,
+    after: readonly number[] | undefined,
+    { limit = Infinity, search }: AudienceFilter,
+  ): Promise<readonly ApprovalRecord[]> {
+    const columns = `(${key.join(", ")})`;
+    const marks = `(${key.map(() => "?").join(", ")})`;
+    const [beyond, upTo, direction] = isDescending ? ["<", ">=", "desc"] : [">", "<=", "asc"];
+    const order = key.map((column) => `${column} ${direction}`).join(", ");
+    const { sql, values } = whole(conditions);
+    const from = `from approval ${index && `indexed by ${index}`} where ${sql}`;
+    const behind = after === undefined ? "" : ` and ${columns} ${beyond} ${marks}`;
+    const most = Number.isFinite(limit) ? limit : -1;
+    if (search === undefined)
+      return this.#database
+        .prepare(`select body ${from}${behind} order by ${order} limit ?`)
+        .all(...values, ...(after ?? []), most)
+        .map(approvalOf);
+    const words = wordsOf(search);
+    const found: ApprovalRecord[] = [];
+    const likely = whole(wordConditions(words, ["body"]));
+    const start = isDescending ? Number.MAX_SAFE_INTEGER : -Number.MAX_SAFE_INTEGER;
+    const last = this.#database.prepare(
+      `select ${key.join(", ")} ${from} and ${columns} ${beyond} ${marks} order by ${order} limit 1 offset ${rowsATurn}`,
+    );
+    const some = this.#database.prepare(
+      `select body ${from} and ${columns} ${beyond} ${marks} and ${columns} ${upTo} ${marks} and ${likely.sql} order by ${order}`,
+    );
+    for (let place = after ?? key.map(() => start); found.length < limit; ) {
+      const row = last.get(...values, ...place);
+      const end = key.map((column) => Number(row?.[column] ?? -start));
+      for (const { body } of some.iterate(...values, ...place, ...end, ...likely.values)) {
+        if (!mayMention(String(body), words)) continue;
+        const approval = approvalOf({ body });
+        if (mentions(requestText(approval), words)) found.push(approval);
+        if (found.length >= limit) break;
+      }
+      if (row === undefined) break;
+      place = end;
+      await turn();
+    }
+    return found;
+  }
+
+  /** The size of the file, and how much of it is free. */
+  bytes(): { readonly database: number; readonly free: number } {
+    const [pages, free, size] = ["page_count", "freelist_count", "page_size"].map((name) =>
+      Number(this.#database.prepare(`pragma ${name}`).get()?.[name] ?? 0),
+    );
+    return { database: (pages ?? 0) * (size ?? 0), free: (free ?? 0) * (size ?? 0) };
   }
 
   /** Which of these artifacts a row needs. */
@@ -169,51 +217,48 @@ export class Queries {
     return new Set(edited.flatMap(artifactDigestsIn));
   }
 
-  #placeOf(cursor: string): { readonly urgency?: SQLInputValue; readonly number?: SQLInputValue } | undefined {
+  #placeOf(cursor: string): FoundPlace | undefined {
     const named = placeOfCursor(cursor);
-    const found = named && this.#database.prepare("select urgency, number from approval where id = ?").get(named.id);
-    return found && { ...found, ...(named.urgency !== undefined && { urgency: named.urgency }) };
+    const row = named && this.#database.prepare("select number, risk, ends from approval where id = ?").get(named.id);
+    if (row === undefined) return undefined;
+    const risk = String(row["risk"]) as Risk; // as it was written
+    return { part: named?.part, risk, number: Number(row["number"]), expiresAt: Number(row["ends"]) };
   }
 }
 
-function conditionsOf({ tenant, tool, agent, runId, principal }: WaitingFilter): readonly SqlCondition[] {
-  return [
-    ["tenant = ?", tenant],
-    ["tool = ?", tool],
-    ["agent = ?", agent],
-    ["run = ?", runId],
-    ["tenant = ?", principal?.tenant],
-    ["agent = ?", principal?.agent],
-    ["user is ?", principal && (principal.user ?? null)],
-  ];
+interface RequestList {
+  /** Empty: SQLite chooses. */
+  readonly index: string;
+  /** The columns of the order. */
+  readonly key: readonly string[];
+  readonly isDescending?: boolean;
+  readonly conditions: readonly SqlCondition[];
+}
+
+function requestConditions(where: AudienceFilter): readonly SqlCondition[] {
+  const { audiences } = where;
+  const inAudience = "audience in (select value from json_each(?))";
+  return [[inAudience, audiences && JSON.stringify(audiences)], ...conditionsOf(where)];
 }
 
 /** As `requestStateAt` of urgency.ts. */
 function stateCondition(state: ApprovalFilter["state"], now: number): SqlCondition {
   switch (state) {
-    case "pending":
-      return ["state = 'pending'"]; // with a parameter, SQLite does not use the index of what is pending
     case "approved":
-      return [`state = 'approved' and ${endOfUrgency} > ?`, now];
+      return ["state = 'approved' and ends > ?", now];
     case "expired":
-      return [`(state = 'expired' or (state in ('pending', 'approved') and ${endOfUrgency} <= ?))`, now];
+      return ["(state = 'expired' or (state in ('pending', 'approved') and ends <= ?))", now];
     case "decided":
-      return [`(state <> 'pending' or ${endOfUrgency} <= ?)`, now];
+      return ["(state <> 'pending' or ends <= ?)", now];
     default:
       return ["state = ?", state];
   }
 }
 
-/** Joins the conditions whose values are present. */
-function whole(conditions: readonly SqlCondition[]): {
-  readonly sql: string;
-  readonly values: readonly SQLInputValue[];
-} {
-  const wanted = conditions.filter(([, ...values]) => !values.includes(undefined));
-  return {
-    sql: wanted.map(([sql]) => sql).join(" and ") || "1",
-    values: wanted.flatMap(([, ...values]) => values).filter((value) => value !== undefined),
-  };
+/** The cheap check first: reading a row takes longer. */
+function mentionsCall(row: Readonly<Record<string, unknown>>, words: readonly string[]): boolean {
+  const json = [row["id"], row["tool"], row["run"], row["arguments"], row["body"]].join("\n");
+  return mayMention(json, words) && mentions(callText(callOf(row).call), words);
 }
 
 function callOf(row: Readonly<Record<string, unknown>>): CallRecord {

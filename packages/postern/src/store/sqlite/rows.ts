@@ -25,7 +25,8 @@ type RowBody = Omit<CallRecord, "key" | "match" | "fence" | "state" | "aliveUnti
   readonly call: Omit<ToolCall, "id" | "tool" | "parentId" | "arguments" | "text" | "digest">;
 };
 
-export const insertCall = "insert into call values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+export const insertCall = `insert into call (id, key, left_by, match, live_until, fence, state, tool, tenant, run, parent,
+  alive_until, arguments, body, outcome) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 export const updateCall = `update call set left_by = ?, match = ?, live_until = ?, fence = ?, state = ?, alive_until = ?,
   body = ?, outcome = ? where id = ?`;
 
@@ -72,9 +73,9 @@ export function recordOf(row: CallRow): CallRecord {
   };
 }
 
-function bodyOf(record: CallRecord) {
+export function bodyOf(record: CallRecord): string {
   const { call, risk, definition, idempotent, approvalId, startedAt, endedAt, retryable, image } = record;
-  const { joined, unread } = record;
+  const { attemptedBy, joined, unread, paused, endUnseen, erasedAt } = record;
   const { action, authority, arrivedAt, idempotencyKey, toolCallId, turn, providerItem, resumes } = call;
   const kept = { action, authority, arrivedAt, idempotencyKey, toolCallId, turn, providerItem, resumes };
   const judged = { risk, definition, idempotent, approvalId };
@@ -85,14 +86,18 @@ function bodyOf(record: CallRecord) {
     endedAt,
     retryable,
     image,
+    ...(attemptedBy !== undefined && { attemptedBy }),
     ...(joined && { joined }),
     ...(unread && { unread }),
+    ...(paused && { paused }),
+    ...(endUnseen && { endUnseen }),
+    ...(erasedAt !== undefined && { erasedAt }),
   };
   return JSON.stringify(body);
 }
 
 /** Until when the row may answer an equal call: null if it does not, the largest number if time does not end it. */
-function liveColumn(record: CallRecord): number | null {
+export function liveColumn(record: CallRecord): number | null {
   const until = answersUntil(record);
   return until === -Infinity ? null : Math.min(until, Number.MAX_SAFE_INTEGER);
 }

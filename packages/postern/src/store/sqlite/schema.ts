@@ -1,15 +1,33 @@
 import { DatabaseSync } from "node:sqlite";
 import { RuntimeFault } from "@postern/core";
+import { schemaStep9 } from "./schema-step-9.ts";
 
-/** Goes up with each change of the tables, or of the texts in them. */
-const schemaVersion = 8;
+/** What one Postern knows of the tables, and how it makes them from older ones. */
+export interface Schema {
+  /** Goes up with each change of the tables, or of the texts in them. */
+  readonly version: number;
+  /** SQL that makes the tables of this version. */
+  readonly tables: string;
+  /** By the version that it makes from the one before. */
+  readonly steps: ReadonlyMap<number, SchemaStep>;
+}
+
+/**
+ * A step first only adds (`runsFrom` is the version before it): the Postern of the step before still runs on the store,
+ * and leaves the new columns null. What that one used is removed by a later step, which raises `runsFrom`.
+ */
+export interface SchemaStep {
+  readonly sql: string;
+  /** The oldest version whose Postern may use the store after this step. */
+  readonly runsFrom: number;
+}
 
 /**
  * `call.key` is null when the key is the id of the call. `live_until` is null when a re-send without a key does not find
  * the row. `fence` is null unless the call is attempted. A plain call that has ended is only in the indexes of its id and
  * its run. `event.seq` counts from 0 without gaps.
  */
-const tables = `
+export const tablesOfVersion8: string = `
 create table meta (name text primary key, value not null) without rowid;
 create table call (
   id text primary key, key text, left_by text, match text, live_until integer, fence text, state text not null,
@@ -36,39 +54,81 @@ create table document (
 ) without rowid;
 `;
 
+export const currentSchema: Schema = {
+  version: 9,
+  tables: tablesOfVersion8 + schemaStep9,
+  steps: new Map([[9, { sql: schemaStep9, runsFrom: 9 }]]),
+};
+
 /** "Post" in ASCII: the application id in the header of the file. */
 const applicationId = 0x506f7374;
 
 /**
- * Refuses a file that is not a store of Postern, before anything in it is changed.
+ * Refuses a file that is not a store of Postern or that this one cannot use, before anything in it is changed. Returns
+ * the version of its tables; undefined if it has none yet.
  *
  * @throws RuntimeFault `store_foreign`, `store_newer` or `store_older`
  */
-export function checkOwner(database: DatabaseSync, location: string): void {
+export function checkOwner(database: DatabaseSync, location: string, schema: Schema): number | undefined {
   const id = numberIn(database, "pragma application_id");
   const isEmpty = numberIn(database, "select count(*) from sqlite_schema") === 0;
   if (id !== applicationId && (id !== 0 || !isEmpty)) {
     throw new RuntimeFault("store_foreign", `\`${location}\` is a database of something else; name another file.`);
   }
-  if (isEmpty) return;
+  if (isEmpty) return undefined;
   const version = versionOf(database);
   if (version === undefined) throw foreignTables(location, "`meta` does not say its version");
-  if (version === schemaVersion) {
-    const difference = differenceIn(database);
-    if (difference !== undefined) throw foreignTables(location, difference);
-    return;
-  }
-  const known = `version ${version}; this Postern knows ${schemaVersion}`;
-  if (version > schemaVersion) {
+  const known = `version ${version}; this Postern knows ${schema.version}`;
+  if (version > schema.version && runsFrom(database, version) > schema.version) {
     throw new RuntimeFault(
       "store_newer",
       `\`${location}\` was written by a newer Postern (${known}). Install that one, or name another file.`,
     );
   }
-  throw new RuntimeFault(
-    "store_older",
-    `\`${location}\` was written by a Postern from before its first release (${known}). Name another file.`,
-  );
+  if (stepsAfter(version, schema) === undefined) {
+    throw new RuntimeFault(
+      "store_older",
+      `\`${location}\` was written by a Postern from before its first release (${known}). Name another file.`,
+    );
+  }
+  const difference = version === schema.version ? differenceIn(database, schema) : undefined;
+  if (difference !== undefined) throw foreignTables(location, difference);
+  return version;
+}
+
+/**
+ * Makes tables of this version from older ones, in one transaction.
+ *
+ * @throws RuntimeFault `store_foreign` if they are not what the steps make of them; then nothing was changed
+ */
+export function upgradeTables(database: DatabaseSync, location: string, from: number, schema: Schema): void {
+  const steps = stepsAfter(from, schema) ?? [];
+  const last = steps.at(-1);
+  if (last === undefined) return;
+  inTransaction(database, () => {
+    for (const { sql } of steps) database.exec(sql);
+    const mark = database.prepare("insert or replace into meta values (?, ?)");
+    mark.run("schema", schema.version);
+    mark.run("runs_from", Math.max(...steps.map((step) => step.runsFrom)));
+    const difference = differenceIn(database, schema);
+    if (difference !== undefined) throw foreignTables(location, difference);
+  });
+}
+
+/** Undefined if a step is missing: the tables are too old. */
+function stepsAfter(from: number, { version, steps }: Schema): readonly SchemaStep[] | undefined {
+  const found: SchemaStep[] = [];
+  for (let next = from + 1; next <= version; next += 1) {
+    const step = steps.get(next);
+    if (step === undefined) return undefined;
+    found.push(step);
+  }
+  return found;
+}
+
+/** The oldest version that may use the store. */
+function runsFrom(database: DatabaseSync, version: number): number {
+  return numberIn(database, "select value from meta where name = 'runs_from'") || version;
 }
 
 function foreignTables(location: string, why: string): RuntimeFault {
@@ -83,9 +143,9 @@ function versionOf(database: DatabaseSync): number | undefined {
 }
 
 /** Compares with a new store. Tables and indexes that another program added change nothing. */
-function differenceIn(database: DatabaseSync): string | undefined {
+function differenceIn(database: DatabaseSync, schema: Schema): string | undefined {
   using empty = new DatabaseSync(":memory:");
-  empty.exec(tables);
+  empty.exec(schema.tables);
   const [found, wanted] = [partsOf(database), partsOf(empty)];
   const missing = [...wanted.keys()].find((part) => !found.has(part));
   if (missing !== undefined) return `the ${missing} is missing`;
@@ -94,24 +154,32 @@ function differenceIn(database: DatabaseSync): string | undefined {
   return added && `the ${added[0]} is not known`;
 }
 
-/** The table of each column and each index. */
+/** The table of each column, index and trigger. */
 function partsOf(database: DatabaseSync): ReadonlyMap<string, string> {
   const rows = database
     .prepare(
       `select 'column ' || t.name || '.' || c.name part, t.name owner
          from sqlite_schema t, pragma_table_info(t.name) c where t.type = 'table'
-       union all select 'index ' || name, tbl_name from sqlite_schema where type = 'index'`,
+       union all select type || ' ' || name, tbl_name from sqlite_schema where type in ('index', 'trigger')`,
     )
     .all();
   return new Map(rows.map(({ part, owner }) => [String(part), String(owner)]));
 }
 
 /** Makes the tables of a new file, in one transaction. */
-export function createTables(database: DatabaseSync): void {
+export function createTables(database: DatabaseSync, schema: Schema): void {
   if (numberIn(database, "select count(*) from sqlite_schema") > 0) return;
-  const stamp = `insert into meta values ('schema', ${schemaVersion})`;
+  inTransaction(database, () => {
+    const stamp = `insert into meta values ('schema', ${schema.version})`;
+    database.exec(`pragma application_id = ${applicationId}; ${schema.tables} ${stamp}`);
+  });
+}
+
+export function inTransaction(database: DatabaseSync, body: () => void): void {
+  database.exec("begin immediate");
   try {
-    database.exec(`begin immediate; pragma application_id = ${applicationId}; ${tables} ${stamp}; commit`);
+    body();
+    database.exec("commit");
   } catch (error) {
     if (database.isTransaction) database.exec("rollback");
     throw error;

@@ -1,3 +1,4 @@
+import { fstatSync } from "node:fs";
 import { resolve } from "node:path";
 import {
   type ApprovalRecord,
@@ -9,9 +10,12 @@ import {
   type StoreWrite,
 } from "@postern/core";
 import { harmless } from "@postern/core/system";
+import { commitTimings } from "../commit-timings.ts";
 import { Followers } from "../followers.ts";
 import { resultOfWrite, secondEventOf } from "../rules.ts";
+import type { CountedCalls, StatisticsFilter } from "../statistics.ts";
 import type {
+  ApprovalFilter,
   AudienceFilter,
   CallFilter,
   CallName,
@@ -19,18 +23,25 @@ import type {
   Documents,
   Durability,
   EntryFilter,
+  GroupFilter,
+  RequestCounts,
   SerializeEvent,
   Store,
   StoreEntry,
   StoreListener,
+  StoreMeasures,
+  StoreUpkeep,
   WaitingAudience,
   WaitingFilter,
+  WaitingGroup,
 } from "../store.ts";
 import type { NewEntry, WriteBatch } from "./batch.ts";
+import { CountQueries } from "./counts.ts";
 import { CurrentRows } from "./current-rows.ts";
 import { closeDatabase, faultOf, type OpenDatabase, openDatabase } from "./open.ts";
 import { Queries } from "./queries.ts";
 import { Tables } from "./tables.ts";
+import { SqliteUpkeep } from "./upkeep.ts";
 import { Writer } from "./writer.ts";
 
 export interface SqliteStoreOptions {
@@ -56,14 +67,18 @@ export function openSqliteStore(options: SqliteStoreOptions & { readonly locatio
 /** One process, one file. The condition of a write is decided at once; the writer then writes it with others in one transaction. */
 export class SqliteStore implements Store {
   readonly incarnation: string = newId("inc");
+  readonly upkeep: StoreUpkeep;
   readonly #database: OpenDatabase;
   readonly #serialize: SerializeEvent;
   readonly #tables: Tables;
   readonly #clock: Clock;
   readonly #queries: Queries;
+  readonly #counts: CountQueries;
   readonly #rows: CurrentRows;
   readonly #writer: Writer;
   readonly #followers: Followers;
+  readonly #commits = commitTimings();
+  #conflicts = 0;
   #nextSeq: number;
   #isOpen = true;
 
@@ -74,6 +89,7 @@ export class SqliteStore implements Store {
     this.#serialize = serialize;
     this.#clock = clock;
     this.#queries = new Queries(database.database);
+    this.#counts = new CountQueries(database.database);
     this.#nextSeq = this.#queries.lastSeq() + 1;
     this.#tables = new Tables(database.database);
     this.#followers = new Followers(log);
@@ -87,6 +103,13 @@ export class SqliteStore implements Store {
       write: (batch) => this.#tables.write(batch, this.#nextSeq),
       written: (batch) => this.#written(batch),
       undone: () => this.#rows.forget(),
+      commits: this.#commits,
+    });
+    this.upkeep = new SqliteUpkeep({
+      clock,
+      database: database.database,
+      find: (key) => this.#rows.callNamed(key),
+      drain: () => this.#writer.drain(),
     });
   }
 
@@ -110,8 +133,12 @@ export class SqliteStore implements Store {
     const writer = this.#writer;
     if (writer.refusal !== undefined) throw writer.refusal;
     const ruling = read(() => resultOfWrite(write, this.#rows));
-    if (!ruling.won) return writer.after(durability, ruling);
+    if (!ruling.won) {
+      this.#conflicts += 1;
+      return writer.after(durability, ruling);
+    }
     writer.open.add(ruling, this.#entriesOf(write));
+    writer.open.statistics.add(write);
     if (ruling.call !== undefined) this.#rows.changed(ruling.call);
     return writer.join(durability);
   }
@@ -131,12 +158,27 @@ export class SqliteStore implements Store {
 
   async approvals(where: AudienceFilter): Promise<readonly ApprovalRecord[]> {
     this.#writer.drain();
-    return read(() => this.#queries.approvals(where, this.#clock.now()));
+    return readAll(() => this.#queries.approvals(where, this.#clock.now()));
   }
 
   async audiences(where: WaitingFilter): Promise<readonly WaitingAudience[]> {
     this.#writer.drain();
-    return read(() => this.#queries.audiences(where, this.#clock.now()));
+    return read(() => this.#counts.audiences(where, this.#clock.now()));
+  }
+
+  async groups(where: GroupFilter): Promise<readonly WaitingGroup[]> {
+    this.#writer.drain();
+    return read(() => this.#counts.groups(where, this.#clock.now()));
+  }
+
+  async counts(where: Pick<ApprovalFilter, "tenant">): Promise<RequestCounts> {
+    this.#writer.drain();
+    return read(() => this.#counts.counts(where, this.#clock.now()));
+  }
+
+  async statistics(where: StatisticsFilter): Promise<readonly CountedCalls[]> {
+    this.#writer.drain();
+    return readAll(() => this.#counts.statistics(where));
   }
 
   async stranded(): Promise<readonly CallRecord[]> {
@@ -167,6 +209,15 @@ export class SqliteStore implements Store {
       return readAll(() => this.#queries.documents(kind, prefix));
     },
   };
+
+  get measures(): StoreMeasures {
+    return {
+      conflicts: this.#conflicts,
+      commits: this.#commits,
+      bytes: async () =>
+        read(() => ({ ...this.#queries.bytes(), write_ahead_log: fstatSync(this.#database.walFd).size })),
+    };
+  }
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#isOpen) return;

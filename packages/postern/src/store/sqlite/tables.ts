@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { type ApprovalRecord, type CallRecord, deepFrozen, type Json } from "@postern/core";
 import { audienceKey } from "../audience.ts";
 import { artifactDigestsIn } from "../references.ts";
-import { urgencyOf } from "../urgency.ts";
+import { type CountedCalls, keptMs, type Period, periodMs, periodOf } from "../statistics.ts";
 import type { PendingCall, WriteBatch } from "./batch.ts";
 import {
   type CallRow,
@@ -15,7 +15,7 @@ import {
   updateValues,
 } from "./rows.ts";
 
-/** The prepared writes and reads of single rows; queries.ts has the lists. */
+/** The prepared writes and reads of single rows; queries.ts has the lists. Columns are named: a newer Postern may have added others. */
 export class Tables {
   readonly #database: DatabaseSync;
   readonly #begin: StatementSync;
@@ -26,6 +26,8 @@ export class Tables {
   readonly #putApproval: StatementSync;
   readonly #putDocument: StatementSync;
   readonly #addEvent: StatementSync;
+  readonly #count: StatementSync;
+  readonly #forgetCounts: StatementSync;
   readonly #callById: StatementSync;
   readonly #callByKey: StatementSync;
   readonly #callLeftBy: StatementSync;
@@ -33,6 +35,8 @@ export class Tables {
   readonly #openCalls: StatementSync;
   readonly #approval: StatementSync;
   readonly #document: StatementSync;
+  /** The latest hour in which something was counted. */
+  #hour = 0;
 
   constructor(database: DatabaseSync) {
     this.#database = database;
@@ -40,15 +44,22 @@ export class Tables {
     this.#commit = database.prepare("commit");
     this.#insertCall = database.prepare(insertCall);
     this.#updateCall = database.prepare(updateCall);
-    this.#refer = database.prepare("insert or ignore into call_artifact values (?, ?)");
+    this.#refer = database.prepare("insert or ignore into call_artifact (digest, id) values (?, ?)");
     this.#putApproval = database.prepare(
-      `insert into approval (id, state, tenant, tool, risk, agent, user, run, audience, urgency, body)
+      `insert into approval (id, state, tenant, tool, risk, agent, user, run, audience, ends, body)
        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        on conflict (id) do update set state = excluded.state, risk = excluded.risk, audience = excluded.audience,
-         urgency = excluded.urgency, body = excluded.body`,
+         ends = excluded.ends, body = excluded.body`,
     );
-    this.#putDocument = database.prepare("insert or replace into document values (?, ?, ?, ?)");
-    this.#addEvent = database.prepare("insert into event values (?, ?)");
+    this.#putDocument = database.prepare(
+      "insert or replace into document (kind, id, version, body) values (?, ?, ?, ?)",
+    );
+    this.#addEvent = database.prepare("insert into event (seq, body) values (?, ?)");
+    this.#count = database.prepare(
+      `insert into statistic values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do update
+         set count = count + excluded.count, last_at = max(last_at, excluded.last_at)`,
+    );
+    this.#forgetCounts = database.prepare("delete from statistic where minutes = ? and at < ?");
     this.#callById = database.prepare("select * from call where id = ?");
     this.#callByKey = database.prepare("select * from call where key = ?");
     this.#callLeftBy = database.prepare("select * from call where left_by = ?");
@@ -71,6 +82,7 @@ export class Tables {
       for (const { kind, id, version, body } of batch.documents.values())
         this.#putDocument.get(kind, id, version, JSON.stringify(body));
       for (const [i, { body }] of batch.entries.entries()) this.#addEvent.get(seq + i, body);
+      for (const [key, counted] of batch.statistics.rows) this.#writeCounted(periodOf(key), counted);
       this.#commit.get();
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec("rollback");
@@ -126,9 +138,24 @@ export class Tables {
   #writeApproval(approval: ApprovalRecord): void {
     const { id, state, tool, risk, runId, principal } = approval;
     const { tenant, agent, user = null } = principal;
-    const found = [tenant, tool, risk, agent, user, runId, audienceKey(approval), urgencyOf(approval)];
+    const found = [tenant, tool, risk, agent, user, runId, audienceKey(approval), approval.expiresAt];
     this.#putApproval.get(id, state, ...found, JSON.stringify(approval));
   }
+
+  #writeCounted(period: Period, counted: CountedCalls): void {
+    const { at, tenant, tool, action, agent, decider, as, code, step, count, lastAt } = counted;
+    const names = [tenant, tool, action, agent, decider, as, code];
+    this.#count.get(minutesOf(period), at, ...names, step, count, lastAt);
+    const hour = at - (at % periodMs.hour);
+    if (hour <= this.#hour) return;
+    this.#hour = hour;
+    for (const one of ["minute", "hour"] as const) this.#forgetCounts.get(minutesOf(one), hour - keptMs[one]);
+  }
+}
+
+/** The column `minutes` of `statistic`. */
+export function minutesOf(period: Period): number {
+  return periodMs[period] / periodMs.minute;
 }
 
 function one(statement: StatementSync, value: string): CallRecord | undefined {

@@ -1,5 +1,6 @@
 import { fdatasync } from "node:fs";
 import { type Clock, counted, messageOf, RuntimeFault } from "@postern/core";
+import type { Timings } from "../../system/timings.ts";
 import type { Committed, Durability } from "../store.ts";
 import { WriteBatch, won } from "./batch.ts";
 import type { FileCheck } from "./open-files.ts";
@@ -15,6 +16,7 @@ export interface WriterOptions {
   readonly written: (batch: WriteBatch) => void;
   /** A batch was dropped: nothing of it was written. */
   readonly undone: () => void;
+  readonly commits: Timings;
   readonly log: (problem: string) => void;
 }
 
@@ -87,6 +89,7 @@ export class Writer {
     const batch = this.open;
     if (batch.writes === 0) return;
     this.open = new WriteBatch();
+    batch.beganAt = this.#options.clock.monotonic();
     const failure = this.broken ?? this.#failureOf(batch);
     if (failure !== undefined) {
       this.#undo(batch, failure);
@@ -99,6 +102,7 @@ export class Writer {
       this.#sync();
     } else {
       this.#waiting -= batch.writes;
+      this.#measure(batch);
       this.#lazySync ??= this.#options.clock.in(lazySyncMs, this.#syncLazily);
     }
     this.#options.written(batch);
@@ -212,6 +216,7 @@ export class Writer {
     if (failure !== undefined) this.#stop(failure);
     for (const batch of [...batches, ...(failure === undefined ? [] : this.#toSync.splice(0))]) {
       this.#waiting -= batch.writes;
+      if (failure === undefined) this.#measure(batch);
       if (failure === undefined) batch.resolveSynced();
       else batch.reject(failure);
     }
@@ -229,6 +234,11 @@ export class Writer {
     if (why === undefined) return undefined;
     const message = `The store is lost: ${why} while Postern runs, so what is written now would be gone. The store has stopped. Put the right file in its place and start again.`;
     return new RuntimeFault("store_lost", message);
+  }
+
+  #measure({ beganAt }: WriteBatch): void {
+    const { clock, commits } = this.#options;
+    if (beganAt !== undefined) commits.add(clock.monotonic() - beganAt);
   }
 
   #stop(failure: RuntimeFault): void {

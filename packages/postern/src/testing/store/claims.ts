@@ -87,6 +87,8 @@ export function claimContract(kit: StoreKit): void {
         endedAt: 2,
         retryable: true,
         image: "sha",
+        paused: { ranMs: 3, waitedMs: 4 },
+        endUnseen: true,
         outcome: { ...outcomeOf(call), structured: odd, replayed: true },
       });
       const bare = recordOf(callOf(kit.clock), {
@@ -227,6 +229,19 @@ export function claimContract(kit: StoreKit): void {
         image: "sha",
       });
       expect(await commit(claimOf(recordOf(callOf(kit.clock), { key: record.key })))).toEqual(wins);
+    });
+
+    it("adds up how long a call ran and waited each time it was suspended", async () => {
+      const { key } = await attempted({ startedAt: 1_000 });
+      const row = { ...recordOf(callOf(kit.clock), { key }), fence: kit.store.incarnation };
+      await commit(settleOf(row, "suspended", { endedAt: 1_005 }));
+      await commit(claimOf({ ...row, startedAt: 1_105 }));
+      expect(await kit.store.call({ key })).toMatchObject({ paused: { ranMs: 5, waitedMs: 100 } });
+      await commit(settleOf(row, "suspended", { endedAt: 1_112 }));
+      await commit(claimOf({ ...row, startedAt: 1_312 }));
+      await commit(settleOf(row, "ok", { endedAt: 1_313, endUnseen: true }));
+      const total = { startedAt: 1_312, endedAt: 1_313, paused: { ranMs: 12, waitedMs: 300 }, endUnseen: true };
+      expect(await kit.store.call({ key })).toMatchObject(total);
     });
   });
 

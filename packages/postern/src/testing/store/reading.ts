@@ -1,8 +1,7 @@
-import type { ApprovalRecord, Authority } from "@postern/core";
+import type { Authority } from "@postern/core";
 import { describe, expect, it } from "vitest";
 import type { Audience } from "../../store/audience.ts";
 import type { Store, StoreEntry } from "../../store/store.ts";
-import { cursorOf, urgencyOf } from "../../store/urgency.ts";
 import {
   all,
   approvalOf,
@@ -17,8 +16,6 @@ import {
   settleOf,
 } from "../records.ts";
 import { type StoreKit, wins } from "./kit.ts";
-
-const minuteMs = 60_000;
 
 /** The event log, its followers, and the lists. */
 export function readingContract(kit: StoreKit): void {
@@ -242,58 +239,6 @@ export function readingContract(kit: StoreKit): void {
       expect(await listed({ tenant: "other" })).toEqual([]);
       await kit.clock.advance((made[1]?.expiresAt ?? 0) - kit.clock.now());
       expect(await listed({ limit: 3 })).toEqual([fourth, third, second]);
-    });
-
-    it("lists pending requests by urgency, from behind any request, and counts them by risk", async () => {
-      const from = Math.ceil(kit.clock.now() / minuteMs) * minuteMs;
-      const made: ApprovalRecord[] = [];
-      const ask = async (more: Partial<ApprovalRecord>): Promise<string> => {
-        const record = recordOf(callOf(kit.clock), { state: "held", match: `match ${made.length}` });
-        const approval = approvalOf(record, more);
-        expect(await commit(holdOf(record, approval))).toEqual(wins);
-        made.push(approval);
-        return approval.id;
-      };
-      const later = await ask({ risk: "critical", expiresAt: from + 61 * minuteMs });
-      const high = await ask({ risk: "high", expiresAt: from + 60 * minuteMs });
-      const second = await ask({ risk: "high", expiresAt: from + 60 * minuteMs });
-      const safe = await ask({ risk: "safe", expiresAt: from + 60 * minuteMs + 1, tool: "pay" });
-      const critical = await ask({ risk: "critical", expiresAt: from + 61 * minuteMs - 1 });
-      const soon = await ask({ risk: "safe", expiresAt: from + 2 * minuteMs });
-      const list = async (where: Parameters<Store["approvals"]>[0]): Promise<readonly string[]> =>
-        (await kit.store.approvals({ state: "pending", ...where })).map(({ id }) => id);
-      expect(await list({})).toEqual([soon, critical, high, second, safe, later]);
-      expect(await list({ after: critical, limit: 2 })).toEqual([high, second]);
-      expect(await list({ risk: "critical" })).toEqual([critical, later]);
-      const waiting = async (where: Parameters<Store["audiences"]>[0]): Promise<Record<string, number>> => {
-        const counts: Record<string, number> = { safe: 0, medium: 0, high: 0, critical: 0 };
-        for (const { audience, waiting } of await kit.store.audiences(where))
-          counts[audience.risk] = (counts[audience.risk] ?? 0) + waiting;
-        return counts;
-      };
-      expect(await waiting({})).toEqual({ safe: 2, medium: 0, high: 2, critical: 2 });
-
-      const [, decided, edited] = made;
-      if (decided === undefined || edited === undefined) throw new Error("nothing was asked");
-      await commit(decideOf(decided, "denied"));
-      expect(await list({ after: high })).toEqual([second, safe, later]); // a page goes on where it ended
-      const riskier = { ...edited, risk: "critical" as const, revision: 1 };
-      const write = { write: "decide", approval: riskier, expectedRevision: 0, event: eventOf("edited") } as const;
-      expect(await commit(write)).toEqual(wins);
-      expect(await list({})).toEqual([soon, second, critical, safe, later]);
-      expect(await list({ after: cursorOf(edited, true) })).toEqual([safe, later]); // where it was when the page ended with it
-      expect(await list({ after: cursorOf(riskier, true), limit: 1 })).toEqual([critical]);
-      for (const after of ["apr_none", `apr_none@${urgencyOf(edited)}`, `${second}@x`, "@1", ""])
-        expect(await list({ after })).toEqual([]);
-      expect(await waiting({})).toEqual({ safe: 2, medium: 0, high: 0, critical: 3 });
-      expect(await waiting({ tool: "pay", tenant: "default", agent: "agent", runId: edited.runId })).toEqual({
-        ...{ safe: 1, medium: 0 },
-        ...{ high: 0, critical: 0 },
-      });
-      await kit.clock.advance(from + 2 * minuteMs - kit.clock.now());
-      expect(await list({ limit: 1 })).toEqual([soon]); // over, and not swept yet
-      expect(await waiting({})).toMatchObject({ safe: 1, critical: 3 });
-      expect((await kit.store.approvals({})).map(({ id }) => id)).toEqual(made.map(({ id }) => id));
     });
 
     it("finds no stranded call of its own", async () => {
