@@ -1,5 +1,9 @@
-import { mkdirSync, renameSync, rmdirSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmdirSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
+import { MemoryStore } from "../../packages/postern/src/store/memory-store.ts";
+import type { OpenStore } from "../../packages/postern/src/store/open-store.ts";
+import type { Store } from "../../packages/postern/src/store/store.ts";
 import { differences } from "../fakes/projected-again.ts";
 import { RunFolder, runsFolder } from "../fakes/run-folder.ts";
 import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
@@ -54,6 +58,34 @@ it("loses no line of a run that could not be written for long", async () => {
   expect(await differences(h.runtime, run)).toEqual([]);
   expect(logged.filter((line) => line.includes("cannot be written now"))).toHaveLength(1);
 }, 60_000);
+
+it("does not count an entry as written before the database keeps it", async () => {
+  const folder = runsFolder();
+  const synced = Promise.withResolvers<void>();
+  const store: OpenStore = (context) => {
+    const opened: Store = new MemoryStore(context);
+    const commit = opened.commit.bind(opened);
+    opened.commit = async (write, durability) => {
+      if (write.write === "document" && write.kind === "checkpoint") await synced.promise;
+      return commit(write, durability);
+    };
+    return opened;
+  };
+  const upTo = (): unknown => JSON.parse(readFileSync(join(folder, ".position.json"), "utf8")).up_to;
+  await using h = await runtimeFixture({ archive: { folder }, store });
+  await h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, base);
+  for (let second = 0; second < 3; second += 1) {
+    await h.clock.advance(1_000);
+    await h.runtime.runs?.flush();
+  }
+  const before = { calls: new RunFolder(folder, "run_1").calls.length, upTo: upTo() };
+  synced.resolve(); // first, because the runtime ends only with its last checkpoint
+  expect(before).toEqual({ calls: 1, upTo: 0 });
+  await h.runtime.audit.checkpoint();
+  await h.clock.advance(1_000);
+  await h.runtime.runs?.flush();
+  expect(upTo()).toBe(h.runtime.audit.size);
+});
 
 it("a run without a line for an hour is closed with its manifest, and continues when used again", async () => {
   const folder = runsFolder();

@@ -156,6 +156,10 @@ class FollowingLog implements AuditLog, AsyncDisposable {
     return this.#tree.size;
   }
 
+  get synced(): number {
+    return this.#last?.size ?? 0;
+  }
+
   async head(): Promise<string> {
     return this.#tree.root();
   }

@@ -192,6 +192,8 @@ export interface CheckedLog {
 export interface AuditLog {
   /** Entries in the tree. */
   readonly size: number;
+  /** Entries under the last checkpoint. They are on disk: no crash of the database loses them. */
+  readonly synced: number;
   /** Root over all of them, 64 hex digits. */
   head(): Promise<string>;
   /** Signs what is committed now. Store the signed note elsewhere to prove later that nothing was cut off. */

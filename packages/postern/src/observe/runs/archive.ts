@@ -13,7 +13,7 @@ import type { LogEntry } from "./records.ts";
 export interface ArchiveOptions extends Omit<OpenRunsOptions, "folders" | "projected" | "earlier"> {
   /** Where the folders of runs lie. It belongs to one process at a time. */
   readonly folder: string;
-  readonly audit: Pick<AuditLog, "size" | "query">;
+  readonly audit: Pick<AuditLog, "size" | "synced" | "checkpoint" | "query">;
   readonly store: Pick<Store, "follow" | "calls">;
   /** When a run was opened: wall clock, milliseconds. */
   readonly openedAt: (tenant: string, runId: string) => Promise<number | undefined>;
@@ -57,11 +57,12 @@ export class Archive implements AsyncDisposable {
   readonly runs: OpenRuns;
   readonly #options: ArchiveOptions;
   #position: Position;
+  /** The position that is in its file. A database that is killed loses what it had not synced, so it is never beyond that. */
+  #saved: number | undefined;
   /** The next entry to project: ahead of the position while lines still wait. */
   #next: number;
   #buffer: Announced[] = [];
   #hasOverflowed = false;
-  #isPositionSaved = true;
   #isSavingFailed = false;
   #lastSave: number;
   #stopTimer: (() => void) | undefined;
@@ -84,7 +85,6 @@ export class Archive implements AsyncDisposable {
   static async open(options: ArchiveOptions): Promise<Archive> {
     openRunFolders(options.folder); // an unusable folder is refused now
     const archive = new Archive(options, await readPosition(options));
-    archive.#isPositionSaved = false;
     options.follow((event) => {
       if (event.moment === "emitted") archive.#add({ emitted: event, at: options.clock.now() });
     });
@@ -147,6 +147,7 @@ export class Archive implements AsyncDisposable {
     await this.#alone(async () => {
       await this.#drain(true);
       for (const run of this.runs.all()) await this.runs.close(run);
+      await this.#options.audit.checkpoint().catch(() => undefined); // the log reports it; the position stays behind
       await this.#save();
     });
     this.#stopTimer?.();
@@ -245,9 +246,7 @@ export class Archive implements AsyncDisposable {
   }
 
   #advance(): void {
-    if (this.#position.up_to === this.#next) return;
-    this.#position = { ...this.#position, up_to: this.#next };
-    this.#isPositionSaved = false;
+    if (this.#position.up_to !== this.#next) this.#position = { ...this.#position, up_to: this.#next };
   }
 
   #saveLater(): void {
@@ -262,10 +261,12 @@ export class Archive implements AsyncDisposable {
     await this.runs.evict();
     await this.runs.save();
     if (this.#isBehind() || this.runs.all().some((run) => run.isWaiting)) this.#saveLater();
-    if (this.#isPositionSaved) return;
+    const upTo = Math.min(this.#position.up_to, this.#options.audit.synced);
+    if (upTo === this.#saved) return;
     try {
-      await writeWholeUnsynced(join(this.folder, positionFile), `${JSON.stringify(this.#position)}\n`);
-      this.#isPositionSaved = true;
+      const position: Position = { ...this.#position, up_to: upTo };
+      await writeWholeUnsynced(join(this.folder, positionFile), `${JSON.stringify(position)}\n`);
+      this.#saved = upTo;
       this.#isSavingFailed = false;
     } catch (error) {
       if (!this.#isSavingFailed) this.#options.log(`The run archive cannot save its position: ${messageOf(error)}`);
