@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, it, onTestFinished } from "vitest";
+import { afterAll, expect, it, onTestFinished, vi } from "vitest";
 import { Tree } from "../../packages/postern/src/audit/tree.ts";
 import { copyStore } from "../../packages/postern/src/backup/copy-store.ts";
 import { createRuntime, defineTool, type Runtime } from "../../packages/postern/src/index.ts";
@@ -101,11 +101,12 @@ it("copies a file into PostgreSQL, where the waiting request is approved and its
   const { file, folder, waiting } = await filled();
   const before = await sourceRows(file);
   const url = postgres.newStore();
-  const copied = await cli.run("store", "copy", `sqlite:${file}`, url, "--json");
+  vi.stubEnv("POSTERN_SECRET_POSTGRES_URL", url);
+  const copied = await cli.run("store", "copy", `sqlite:${file}`, "secret://postgres/url", "--json");
   expect(copied, copied.err).toMatchObject({ code: 0 });
   const { root, waiting: stillWaiting, calls, events, to } = JSON.parse(copied.out);
   expect(stillWaiting).toBe(1);
-  expect(to).not.toContain("secret");
+  expect(to).toBe("secret://postgres/url");
   expect([rootOf(before), rootOf(await targetRows(url))]).toEqual([root, root]);
   expect(await sourceRows(file)).toEqual(before);
   const byName = (a: object, b: object) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1);

@@ -18,7 +18,7 @@ export interface StoredAnswersOptions {
 const clockDifferenceMs = 300_000;
 /** An older call may have had an answer that NATS no longer keeps. */
 const keptMs = dayMs - clockDifferenceMs;
-const neverTaken = "no worker took it, so it was not run";
+const neverTaken = "no worker took it, so it was not run; `postern workers dead-letters` shows whether one refused it";
 
 /** What NATS keeps of a call: the answers of workers, and who took the order. */
 export class StoredAnswers {
