@@ -12,8 +12,10 @@ import {
   type Transport,
 } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { expect, vi } from "vitest";
 import { parse, stringify } from "yaml";
 import type { PosternClient } from "../../packages/core/src/contract/client.ts";
+import type { HealthView } from "../../packages/core/src/contract/tools.ts";
 import { createClient } from "../../packages/postern/src/server/client/client.ts";
 import { readToken } from "../../packages/postern/src/server/credentials.ts";
 import { type Ended, ended } from "./postern-process.ts";
@@ -84,9 +86,19 @@ export class Gateway implements AsyncDisposable {
       once(createInterface({ input: child.stdout }), "line"),
       end.then(({ err }) => Promise.reject(new Error(`It did not start: ${err}`))),
     ]);
-    const { url, servers }: { url: string; servers: { status: string }[] } = JSON.parse(String(line));
+    const { url }: { url: string } = JSON.parse(String(line));
     this.#running = { child, end, url };
-    if (servers.some(({ status }) => status !== "connected")) throw new Error(`A server is not there: ${String(line)}`);
+    await this.#untilServersAreThere(url);
+  }
+
+  /** A server that starts slowly, such as a browser, connects after the start. */
+  async #untilServersAreThere(url: string): Promise<void> {
+    const headers = { authorization: `Bearer ${await this.#token("agent")}` };
+    const check = async (): Promise<void> => {
+      const { servers } = (await (await fetch(`${url}/v1/health`, { headers })).json()) as HealthView;
+      expect(servers.filter(({ status }) => status !== "connected")).toEqual([]);
+    };
+    await vi.waitFor(check, { timeout: 60_000 });
   }
 
   /** Sends a signal; with `group`, also to all its children, as a terminal does on Ctrl-C. */

@@ -190,7 +190,8 @@ function endOf({ status, body }: Answer): End | "again" | "unexpected" {
   if (refusal?.code === "approval_denied") return { as: "denied", text: text ?? "" };
   if (refusal?.code === "tool_failed" && refusal.retry === "never") return { as: "failed", text: text ?? "" };
   if (refusal !== undefined && sendsAgain.has(refusal.retry)) return "again";
-  return error !== undefined && status >= 500 ? "again" : "unexpected";
+  // 408: a gateway that was stopped has not read the whole request in time, so nothing ran.
+  return error !== undefined && (status >= 500 || status === 408) ? "again" : "unexpected";
 }
 
 function shortOf({ status, body }: Answer): string {
