@@ -1,7 +1,9 @@
 /** What the address of each screen holds beside its path. A value that a screen does not know is left out. */
-import { autonomies, defined, type Risk, risks } from "@postern/core";
+import { autonomies, callStates, defined, risks } from "@postern/core";
 
 type Given = Readonly<Record<string, unknown>>;
+type Members = Readonly<Record<string, (value: unknown) => unknown>>;
+type Address<M extends Members> = { readonly [Name in keyof M]?: ReturnType<M[Name]> };
 
 /** The router reads a text of digits as a number. */
 function textIn(value: unknown): string | undefined {
@@ -9,117 +11,81 @@ function textIn(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-function oneOf<Word extends string>(words: readonly Word[], value: unknown): Word | undefined {
-  return words.find((word) => word === value);
+function oneOf<Word extends string | true>(...words: readonly Word[]) {
+  return (value: unknown): Word | undefined => words.find((word) => word === value);
 }
 
-/** Named as the query of `GET /v1/approvals`. */
-export interface ApprovalsAddress {
-  /** Without it, what waits. `approved`: approved and not run yet. */
-  readonly state?: "decided" | "approved" | undefined;
-  readonly risk?: Risk | undefined;
-  readonly mine?: true | undefined;
-  readonly tool?: string | undefined;
-  readonly agent?: string | undefined;
-  readonly run_id?: string | undefined;
-  readonly search?: string | undefined;
+function addressOf<M extends Members>(members: M) {
+  return (given: Given): Address<M> => {
+    const read = Object.entries(members).map(([name, read]) => [name, read(given[name])]);
+    return defined(Object.fromEntries(read)); // as the members have read it
+  };
 }
 
-export function approvalsAddress({ state, risk, mine, tool, agent, run_id, search }: Given): ApprovalsAddress {
-  return defined({
-    state: oneOf(["decided", "approved"], state),
-    risk: oneOf(risks, risk),
-    mine: mine === true ? (true as const) : undefined,
-    tool: textIn(tool),
-    agent: textIn(agent),
-    run_id: textIn(run_id),
-    search: textIn(search),
-  });
-}
+/** Named as the query of `GET /v1/approvals`. Without a state, what waits; `approved`: approved and not run yet. */
+export const approvalsAddress = addressOf({
+  state: oneOf("decided", "approved"),
+  risk: oneOf(...risks),
+  mine: oneOf(true),
+  tool: textIn,
+  agent: textIn,
+  run_id: textIn,
+  search: textIn,
+});
+export type ApprovalsAddress = ReturnType<typeof approvalsAddress>;
 
-interface SearchAddress {
-  readonly search?: string | undefined;
-}
+/** `call`: the call of the run that is open. */
+export const runsAddress = addressOf({ search: textIn, call: textIn });
 
-export interface RunsAddress extends SearchAddress {
-  /** The call of the run that is open. */
-  readonly call?: string | undefined;
-}
-
-export function runsAddress({ search, call }: Given): RunsAddress {
-  return defined({ search: textIn(search), call: textIn(call) });
-}
+/** Named as the query of `GET /v1/calls`. */
+export const callsAddress = addressOf({
+  search: textIn,
+  state: oneOf(...callStates),
+  tool: textIn,
+  run_id: textIn,
+});
 
 export const rangeNames = ["hour", "day", "week", "month"] as const;
 export type RangeName = (typeof rangeNames)[number];
 
-export interface OverviewAddress {
-  /** Of its numbers; without it, a day. */
-  readonly range?: RangeName | undefined;
-}
+/** `range`: of its numbers; without it, a day. */
+export const overviewAddress = addressOf({ range: oneOf(...rangeNames) });
 
-export function overviewAddress({ range }: Given): OverviewAddress {
-  return defined({ range: oneOf(rangeNames, range) });
-}
+/** `again`: the call whose input fills the form of *Try it*. */
+export const toolsAddress = addressOf({
+  search: textIn,
+  tab: oneOf("about", "schema", "definition", "try"),
+  action: textIn,
+  again: textIn,
+});
+export type ToolsAddress = ReturnType<typeof toolsAddress>;
 
-const toolTabs = ["about", "schema", "definition", "try"] as const;
-
-export interface ToolsAddress extends SearchAddress {
-  readonly tab?: (typeof toolTabs)[number] | undefined;
-  readonly action?: string | undefined;
-}
-
-export function toolsAddress({ search, tab, action }: Given): ToolsAddress {
-  return defined({ search: textIn(search), tab: oneOf(toolTabs, tab), action: textIn(action) });
-}
-
-export interface PolicyAddress {
-  /** The past call that is explained. */
-  readonly call?: string | undefined;
-  /** Whose effective policy is shown. */
-  readonly agent?: string | undefined;
-  readonly autonomy?: (typeof autonomies)[number] | undefined;
-}
-
-export function policyAddress({ call, agent, autonomy }: Given): PolicyAddress {
-  return defined({ call: textIn(call), agent: textIn(agent), autonomy: oneOf(autonomies, autonomy) });
-}
+/** `call`: the past call that is explained. `agent`, `autonomy`: whose effective policy is shown. */
+export const policyAddress = addressOf({ call: textIn, agent: textIn, autonomy: oneOf(...autonomies) });
+export type PolicyAddress = ReturnType<typeof policyAddress>;
 
 /** Named as the query of `GET /v1/audit/latest`. */
-export const auditFilters = [
-  "text",
-  "type",
-  "tool",
-  "outcome",
-  "by",
-  "agent",
-  "run_id",
-  "trace_id",
-  "call_id",
-  "since",
-  "until",
-] as const;
+export const auditAddress = addressOf({
+  text: textIn,
+  type: textIn,
+  tool: textIn,
+  outcome: textIn,
+  by: textIn,
+  agent: textIn,
+  run_id: textIn,
+  trace_id: textIn,
+  call_id: textIn,
+  since: textIn,
+  until: textIn,
+});
 
-export type AuditAddress = Readonly<Partial<Record<(typeof auditFilters)[number], string | undefined>>>;
+export type AuditAddress = ReturnType<typeof auditAddress>;
 
-export function auditAddress(given: Given): AuditAddress {
-  return defined(Object.fromEntries(auditFilters.map((name) => [name, textIn(given[name])])));
-}
+/** `problem`: a code that says why the sign-in at a provider failed. */
+export const signInAddress = addressOf({ problem: textIn });
 
-export interface SignInAddress {
-  /** A code: why the sign-in at a provider failed. */
-  readonly problem?: string | undefined;
-}
+/** `person`: whose account is open. */
+export const peopleAddress = addressOf({ person: textIn });
 
-export function signInAddress({ problem }: Given): SignInAddress {
-  return defined({ problem: textIn(problem) });
-}
-
-export interface ConnectionsAddress {
-  /** How a sign-in at a server ended. */
-  readonly sign_in?: string | undefined;
-}
-
-export function connectionsAddress({ sign_in }: Given): ConnectionsAddress {
-  return defined({ sign_in: textIn(sign_in) });
-}
+/** `sign_in`: how a sign-in at a server ended. */
+export const connectionsAddress = addressOf({ sign_in: textIn });

@@ -3,8 +3,10 @@ import { createRootRoute, createRoute, createRouter, Navigate, redirect } from "
 import {
   approvalsAddress,
   auditAddress,
+  callsAddress,
   connectionsAddress,
   overviewAddress,
+  peopleAddress,
   policyAddress,
   runsAddress,
   signInAddress,
@@ -53,6 +55,12 @@ const runs = createRoute({
   validateSearch: runsAddress,
   component: lazyScreen(async () => (await import("./screens/runs/runs-screen.tsx")).RunsScreen),
 });
+const calls = createRoute({
+  getParentRoute,
+  path: "/calls/{-$call}",
+  validateSearch: callsAddress,
+  component: lazyScreen(async () => (await import("./screens/calls/calls-screen.tsx")).CallsScreen),
+});
 const tools = createRoute({
   getParentRoute,
   path: "/tools/{-$tool}",
@@ -71,6 +79,16 @@ const audit = createRoute({
   validateSearch: auditAddress,
   component: lazyScreen(async () => (await import("./screens/audit/audit-screen.tsx")).AuditScreen),
 });
+const needs = createRoute({
+  getParentRoute,
+  path: "/needs",
+  component: lazyScreen(async () => (await import("./screens/needs/needs-screen.tsx")).NeedsScreen),
+});
+const servers = createRoute({
+  getParentRoute,
+  path: "/servers/{-$server}",
+  component: lazyScreen(async () => (await import("./screens/servers/servers-screen.tsx")).ServersScreen),
+});
 const alarms = createRoute({
   getParentRoute,
   path: "/alarms",
@@ -82,6 +100,12 @@ const connections = createRoute({
   validateSearch: connectionsAddress,
   component: lazyScreen(async () => (await import("./screens/connections/connections-screen.tsx")).ConnectionsScreen),
 });
+const people = createRoute({
+  getParentRoute,
+  path: "/people/{-$tab}",
+  validateSearch: peopleAddress,
+  component: lazyScreen(async () => (await import("./screens/people/people-screen.tsx")).PeopleScreen),
+});
 
 const routeTree = root.addChildren([
   home,
@@ -89,11 +113,15 @@ const routeTree = root.addChildren([
   approvals,
   overview,
   runs,
+  calls,
   tools,
   policy,
   audit,
   alarms,
   connections,
+  people,
+  needs,
+  servers,
 ]);
 
 export const router = createRouter({

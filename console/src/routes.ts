@@ -14,13 +14,20 @@ function screen(label: Capitalize<IconName>): Screen {
 }
 
 export const screens: readonly Screen[] = [
+  { label: "Needs you", path: "/needs", icon: "needs" },
   screen("Approvals"),
   screen("Overview"),
   screen("Runs"),
+  screen("Calls"),
   screen("Tools"),
   screen("Policy"),
   screen("Audit"),
 ];
 
 /** Opened by links and from the top bar: they are not in the navigation. */
-export const unlisted: readonly Screen[] = [screen("Alarms"), screen("Connections")];
+export const unlisted: readonly Screen[] = [
+  screen("Alarms"),
+  screen("Connections"),
+  screen("People"),
+  screen("Servers"),
+];

@@ -49,6 +49,7 @@ const verbs: Readonly<Record<string, Nonsense | string>> = {
   note: [[5], [null, "x"], ["own.word", 5], ["own.word", "x", null], ["own.word", "x", { by: 5 }]],
   health: nothing,
   checkHealth: nothing,
+  reconnectServer: noId,
   close: [[Number.NaN], [-1], ["x"], [null], [{}]],
   drain: [[Number.NaN], [-1], ["x"], [null], [{}]],
   statistics: [[5], ["x"], [{ from: "x" }], [{ from: 5, to: 1 }], [{ every: "week" }], [{ nonsense: 1 }]],
@@ -72,6 +73,16 @@ const verbs: Readonly<Record<string, Nonsense | string>> = {
   "pins.approve": [[5], [null, null], [{}, 5]],
   "controls.pause": [[5], [null], [{}], [by, 5]],
   "controls.resume": [[5], [null], [{}]],
+  "controls.pauseOne": [
+    [{ kind: "agent", name: "a" }, 5],
+    [null, by],
+    [{ kind: "team", name: "a" }, by],
+    [{ kind: "run", name: "a b" }, by],
+  ],
+  "controls.resumeOne": [
+    [{ kind: "agent", name: "a" }, null],
+    [{}, by],
+  ],
   "controls.setAutonomy": [
     ["A9", by],
     [5, by],
@@ -90,6 +101,7 @@ const verbs: Readonly<Record<string, Nonsense | string>> = {
   "controls.history": nothing,
   "policy.effective": [...noObject, [{ nonsense: 1 }], [{ principal: 5 }], [{ runId: 5 }], [{ autonomy: "A9" }]],
   "policy.warnings": noObject,
+  "policy.compare": noObject,
   "policy.replace": [...noObject, [{}, 5], [{ nonsense: 1 }, by], [{ policy: 5 }, by], [{ policy: {} }, {}]],
   "policy.explainCall": noId,
   "policy.simulate": [...noObject, [{}, 5], [{}, { nonsense: 1 }], [{}, { limit: -1 }], [{}, { limit: Number.NaN }]],
@@ -223,6 +235,7 @@ const verbs: Readonly<Record<string, Nonsense | string>> = {
   "channels.test": lookUp,
   "channels.retry": lookUp,
   "channels.receive": "of the doors: test/attacks/channels",
+  "channels.receiveFromSlack": "of the doors: test/stories/slack-thread.test.ts",
   "channels.urgent": ofTheHouse,
 };
 

@@ -28,7 +28,7 @@ describe("approving", () => {
     grace.page.on("request", (request) => request.method() === "POST" && sent.push(request.url()));
     await armed(grace.page);
     await approve(grace.page).dblclick();
-    await grace.page.getByText("runs once, with exactly these arguments").waitFor();
+    await grace.page.getByText("Approved: ").waitFor();
     expect(await postern.call("send_email", given)).toMatchObject({ status: "ok" });
     await postern.call("send_email", given);
     expect(postern.runs.filter((line) => line.endsWith(" twice"))).toHaveLength(1);
@@ -134,7 +134,7 @@ describe("approving", () => {
     await dialog.getByRole("tab", { name: "Changes" }).click();
     await dialog.getByText("right subject").waitFor();
     await dialog.getByRole("button", { name: "Approve as edited" }).click();
-    await grace.page.getByText("runs once, with exactly these arguments").waitFor();
+    await grace.page.getByText("Approved as edited: ").waitFor();
     await postern.call("send_email", given);
     expect(postern.runs.filter((line) => line.includes("subject"))).toEqual(["mail ada@example.org right subject"]);
     expect(await postern.approval(id)).toMatchObject({ asked: given });
@@ -151,7 +151,7 @@ describe("approving", () => {
     await dialog.getByText("No person is asked again for an hour when").waitFor();
     await dialog.getByLabel("Why is it safe not to ask?").fill("the weekly mail");
     await dialog.getByRole("button", { name: "Approve and remember" }).click();
-    await grace.page.getByText("runs once, with exactly these arguments").waitFor();
+    await grace.page.getByText("Approved: ").waitFor();
     expect(await postern.call("send_email", { to: "ada@example.org", subject: "weekly", body: "two" })).toMatchObject({
       status: "ok",
     });
@@ -179,7 +179,7 @@ describe("approving", () => {
     for (const name of [/^table/, /^set/]) await dialog.getByRole("checkbox", { name }).check();
     await dialog.getByLabel("for an hour").check();
     await yes.click();
-    await page.getByText("runs once, with exactly these arguments").waitFor();
+    await page.getByText("Approved: ").waitFor();
     const { grants } = await postern.operator("GET", "/v1/grants?state=live&tool=update_rows");
     expect(grants).toMatchObject([
       {
@@ -248,7 +248,7 @@ describe("approving", () => {
     );
     await using grace = await at(`/approvals/${ids[0]}`);
     await grace.page.getByText("3 similar requests").waitFor();
-    await grace.page.getByRole("button", { name: "Decide them together…" }).click();
+    await grace.page.getByRole("button", { name: "Review…" }).click();
     await grace.page.getByRole("dialog").getByRole("checkbox").last().uncheck();
     await grace.page.getByRole("button", { name: "Deny 2" }).click();
     await grace.page.getByText("2 denied").waitFor();

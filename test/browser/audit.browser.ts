@@ -11,7 +11,7 @@ describe("the audit explorer", () => {
     await postern.call("clock_now", {});
     await postern.call("flaky_fetch", {});
     await using ada = await at("/audit");
-    const rows = ada.page.getByRole("region", { name: "Events, new to old" }).getByRole("button");
+    const rows = ada.page.getByRole("region", { name: "Events, new to old" }).getByRole("link");
     await rows.filter({ hasText: "clock_now" }).first().waitFor();
     const signedIn = rows.filter({ hasText: "operator.action.sign_in" }).first();
     await signedIn.getByText("ada", { exact: true }).waitFor(); // the person who did it, not the one they act for
@@ -69,6 +69,38 @@ describe("the audit explorer", () => {
     expect(await verifyExport(lines)).toMatchObject({ intact: true });
   });
 
+  it("counts and exports what is filtered, and finds by argument the call that the log does not hold", async () => {
+    await postern.call("flaky_fetch", { note: "=acme-backups" });
+    await using ada = await at("/audit?tool=flaky_fetch&type=tool_call.failed");
+    const { page } = ada;
+    const count = page.getByText(/^\d+ match(es)?$/);
+    const matching = Number.parseInt(await count.innerText(), 10);
+    const rows = page.getByRole("region", { name: "Events, new to old" }).getByRole("link");
+    await expect.poll(() => rows.count()).toBe(matching);
+    const saved = async (format: string): Promise<readonly string[]> => {
+      const [file] = await Promise.all([
+        page.waitForEvent("download"),
+        page.getByRole("button", { name: `Export what matches as ${format}` }).click(),
+      ]);
+      return readFileSync(await file.path(), "utf8")
+        .trimEnd()
+        .split("\n");
+    };
+    const events = (await saved("JSONL")).map((line) => JSON.parse(line));
+    expect(events).toHaveLength(matching);
+    expect(events.every(({ type, tool_name }) => type === "tool_call.failed" && tool_name === "flaky_fetch")).toBe(
+      true,
+    );
+    expect(await saved("CSV")).toHaveLength(matching + 1);
+    await page.getByRole("button", { name: "Clear" }).click();
+    await page.getByLabel("Text").fill("acme-backups");
+    await page.getByText("No event matches").waitFor();
+    await page.getByText("Arguments are not in the log. Calls with these words:").waitFor();
+    await page.getByRole("link", { name: /^flaky_fetch/ }).click();
+    await page.getByRole("complementary", { name: "Call" }).locator("pre").getByText("=acme-backups").waitFor();
+    expect(ada.problems).toEqual([]);
+  });
+
   it("shows the last check that Postern made, and a newer one by the auditor", async () => {
     await postern.call("clock_now", {});
     await using ada = await at("/audit");
@@ -94,7 +126,7 @@ describe("the audit explorer", () => {
 
   it("offers new events with a button and does not move the list", async () => {
     await using ada = await at("/audit");
-    const rows = ada.page.getByRole("region", { name: "Events, new to old" }).getByRole("button");
+    const rows = ada.page.getByRole("region", { name: "Events, new to old" }).getByRole("link");
     const first = await rows.first().textContent();
     await postern.call("clock_now", {});
     const fresh = ada.page.getByRole("button", { name: "Show new events" });

@@ -70,8 +70,7 @@ it("a decided request shows what came of its call", async () => {
   await came.getByText(/^gate .* · waited .* · tool /).waitFor();
   expect(await problemsOfAxe(page)).toEqual([]);
   await came.getByRole("link", { name: "Open the call" }).click();
-  await page.getByRole("button", { name: /send_email/, expanded: true }).waitFor();
-  await page.locator("pre").getByText("bob@example.org").waitFor();
+  await page.getByRole("complementary", { name: "Call" }).locator("pre").getByText("bob@example.org").waitFor();
   await postern.operator("POST", `/v1/approvals/${denied}/deny`, { reason: "not now" });
   await page.goto(`/approvals/${denied}`);
   await came.getByText(/^gate .* · waited /).waitFor();
@@ -115,7 +114,7 @@ it("the alarm of a server that is down leads to the server, also when it offers 
   await page.getByRole("button", { name: "Alarms: 1 open" }).click();
   await page.getByText("Postern connects again by itself").waitFor();
   await page.getByRole("link", { name: "Look at the server" }).click();
-  await page.waitForURL("**/tools?search=notes");
+  await page.waitForURL("**/servers/notes");
   await page.getByText("disconnected", { exact: true }).waitFor();
   await page.getByText("the process ended").waitFor();
   expect(await page.getByText("everything", { exact: true }).count()).toBe(0);

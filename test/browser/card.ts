@@ -6,7 +6,7 @@ export function mail(subject: string): { readonly to: string; readonly subject: 
 }
 
 export function approve(page: Page): Locator {
-  return page.getByRole("button", { name: "Approve once" });
+  return page.getByRole("button", { name: /^Approve (?:once|·)/ });
 }
 
 /** Opens it, and waits until its keys and buttons take a press. */

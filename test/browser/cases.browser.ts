@@ -38,7 +38,7 @@ describe("asking, through the browser and HTTP", () => {
     await grace.page.locator("[data-verified=yes]").waitFor();
     for (const text of ["ask-send-email", "Risk high, agents at autonomy A4", "Expires in"])
       await article.getByText(text).first().waitFor();
-    await article.locator("[title='Risk: high']").first().waitFor();
+    await article.getByText("high", { exact: true }).first().waitFor();
     expect(await article.innerHTML()).toContain(String(trace_id));
   });
 
@@ -49,7 +49,7 @@ describe("asking, through the browser and HTTP", () => {
     await postern.start();
     await grace.live();
     await button("Approve once").click();
-    await grace.page.getByText("runs once, with exactly these arguments").waitFor();
+    await grace.page.getByText("Approved: ").waitFor();
     expect(await postern.call("send_email", mail("90"))).toMatchObject({ status: "ok" });
     await postern.call("send_email", mail("90"));
     expect(sent("90")).toBe(1);
@@ -145,12 +145,12 @@ describe("asking, through the browser and HTTP", () => {
     ] as const) {
       await grace.page.goto(`/audit?type=gate.${as}`);
       await grace.page
-        .getByRole("button", { name: new RegExp(`send_email ${as}`) })
+        .getByRole("link", { name: new RegExp(`send_email ${as}`) })
         .first()
         .click();
       const main = grace.page.locator("main");
       for (const text of [why, "grace", "send_email default"]) await main.getByText(text).first().waitFor();
-      await main.locator("[title='Risk: high']").first().waitFor();
+      await main.getByText("high", { exact: true }).first().waitFor();
       await main.locator("time").first().waitFor();
     }
   });

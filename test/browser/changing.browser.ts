@@ -85,7 +85,7 @@ describe("a request that changes while its card is open and live", () => {
     ];
     await using grace = await at(`/approvals/${ids[0]}`);
     const { page } = grace;
-    await page.getByRole("button", { name: "Decide them together…" }).click();
+    await page.getByRole("button", { name: "Review…" }).click();
     const dialog = page.getByRole("dialog");
     const yes = dialog.getByRole("button", { name: "Approve 2, each once" });
     expect(await yes.isDisabled()).toBe(true);
@@ -110,7 +110,7 @@ describe("a request that changes while its card is open and live", () => {
       [/^Edit…/, "update_rows", { ...rows, table: `edit ${width.name}` }, { limit: 2 }],
       [/^Deny…/, "update_rows", { ...rows, table: `deny ${width.name}` }, { limit: 2 }],
       // With a quorum nothing is remembered; without one an edit decides.
-      [/^Approve…/, "transfer_money", { to: `DE ${width.name}`, amount: 1 }, { amount: 2 }],
+      [/^Approve.*…/, "transfer_money", { to: `DE ${width.name}`, amount: 1 }, { amount: 2 }],
     ] as const) {
       const id = await postern.ask(tool, given);
       await using grace = await at(`/approvals/${id}`, "grace", options);

@@ -32,8 +32,13 @@ const problemsOf = ({ problems }: Person) => problems.filter((one) => !one.start
 
 describe("connections", () => {
   it("lead to the server's sign-in and back, and end when they are revoked", async () => {
-    await using grace = await at("/connections/guarded");
+    await using grace = await at("/needs");
     const { page } = grace;
+    await page
+      .getByRole("list", { name: /need a sign-in|needs a sign-in/ })
+      .getByRole("link", { name: "guarded" })
+      .click();
+    await page.waitForURL("**/connections/guarded");
     await page.getByRole("button", { name: "Connect", exact: true }).click();
     await throughServer(page);
     await page.waitForURL(`${postern.url}/connections/guarded?sign_in=done`);

@@ -86,20 +86,20 @@ describe("the controls for all agents", () => {
     await grace.page.getByRole("button", { name: "Stop all calls…" }).click();
     await grace.page.getByLabel("Reason").fill("an incident");
     await grace.page.getByRole("button", { name: "Stop all calls", exact: true }).click();
-    await grace.page.getByText("Paused", { exact: true }).waitFor();
+    await grace.page.getByText("All calls stopped").waitFor();
     expect(await postern.call("clock_now", {})).toMatchObject({ refusal: { code: "paused" } });
     // Every person sees it on every screen, with the operator and the reason.
-    const badge = linus.page.getByRole("banner").getByTitle("By grace: an incident");
-    expect(await badge.innerText()).toBe("Paused");
+    const bar = linus.page.getByRole("region", { name: "Stopped" }).filter({ hasText: "an incident" });
+    await bar.getByText("by grace (session:grace)").waitFor();
     for (const screen of ["Approvals", "Tools", "Policy", "Overview"]) {
       await linus.page.getByRole("navigation").getByRole("link", { name: screen }).click();
       await linus.page.getByRole("heading", { name: screen, level: 1 }).waitFor();
-      await badge.waitFor();
+      await bar.waitFor();
     }
-    await grace.page.getByRole("button", { name: "Resume calls…" }).click();
+    await grace.page.getByRole("main").getByRole("button", { name: "Resume calls…" }).click();
     await grace.page.getByRole("button", { name: "Resume calls", exact: true }).click();
-    await grace.page.getByText("Paused", { exact: true }).waitFor({ state: "detached" });
-    await badge.waitFor({ state: "detached" });
+    await grace.page.getByText("All calls stopped").waitFor({ state: "detached" });
+    await bar.waitFor({ state: "detached" });
     expect(await postern.call("clock_now", { again: true })).toMatchObject({ status: "ok" });
     const { changes } = await postern.operator("GET", "/v1/controls/history");
     expect(changes).toMatchObject([{ change: "resume" }, { change: "pause", by: "grace", reason: "an incident" }]);

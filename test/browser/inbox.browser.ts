@@ -74,11 +74,11 @@ describe("the list of requests", () => {
     await using grace = await at(`/approvals/${ids[0]}`);
     const { page } = grace;
     await page.getByRole("link", { name: "70 similar requests" }).waitFor();
-    await page.getByRole("button", { name: "Decide them together…" }).click();
+    await page.getByRole("article").getByRole("button", { name: "Deny all…" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByText("The first 50 of 70 are shown.").waitFor();
+    await dialog.getByText("also those that are not shown").waitFor();
     const later = await postern.ask("post_text", { text: "later" }, { run_id: "run-storm" });
-    await dialog.getByRole("button", { name: /^Deny all/ }).click();
+    await dialog.getByRole("button", { name: "Deny all 70", exact: true }).click();
     await page.getByText("70 denied.").waitFor();
     const { groups } = await postern.operator("GET", "/v1/approvals/groups?run_id=run-storm");
     expect(groups).toMatchObject([{ waiting: 1 }]);
@@ -157,9 +157,7 @@ describe("on a phone", () => {
     await rows(page).first().tap();
     await armed(page);
     await approve(page).tap();
-    const message = page
-      .getByRole("group", { name: "Message" })
-      .filter({ hasText: "runs once, with exactly these arguments" });
+    const message = page.getByRole("group", { name: "Message" }).filter({ hasText: "Approved: " });
     await message.waitFor();
     await armed(page);
     const [box, bar] = await Promise.all([message.boundingBox(), page.locator("[data-armed]").boundingBox()]);
@@ -179,7 +177,7 @@ it("an approval is taken back by the message that tells of it", async () => {
   await card(grace.page, id);
   await approve(grace.page).click();
   await grace.page.getByRole("button", { name: "Undo" }).click();
-  await grace.page.getByText("Revoked. send_email does not run.").waitFor();
+  await grace.page.getByRole("group", { name: "Message" }).getByText("withdrawn").waitFor();
   expect(await postern.approval(id)).toMatchObject({ status: "withdrawn" });
 });
 

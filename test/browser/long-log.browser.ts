@@ -28,7 +28,7 @@ describe(`${events} events`, () => {
     const { page } = ada;
     const took = queries(page);
     await ada.signIn("ada", "/audit");
-    const rows = page.getByRole("region", { name: "Events, new to old" }).getByRole("button");
+    const rows = page.getByRole("region", { name: "Events, new to old" }).getByRole("link");
     await rows.first().waitFor();
     await page.getByRole("button", { name: "More fields" }).click();
     const pace = new Pace(page);
@@ -108,5 +108,5 @@ describe(`${events} events`, () => {
 /** The page shows what its address asks for. */
 async function only(page: Page, value: string): Promise<void> {
   await page.waitForURL((url) => url.search.includes(value));
-  await page.getByRole("region", { name: "Events, new to old" }).getByRole("button").first().waitFor();
+  await page.getByRole("region", { name: "Events, new to old" }).getByRole("link").first().waitFor();
 }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { problemsOfAxe } from "./axe.ts";
@@ -13,6 +13,12 @@ const { postern, at } = setUp({
 });
 
 const editor = (person: Person) => person.page.getByLabel("The policy, as YAML");
+const textIn = async (person: Person): Promise<string> => (await editor(person).innerText()).trimEnd();
+/** As a person does: `fill` lets the browser mix its own styles into what is edited. */
+async function write(person: Person, text: string): Promise<void> {
+  await editor(person).press("Control+a");
+  await person.page.keyboard.insertText(text);
+}
 const file = (): string => readFileSync(join(postern.folder, "postern.yaml"), "utf8");
 
 describe("policy", () => {
@@ -31,23 +37,23 @@ describe("policy", () => {
   it("keeps an edited policy while another tab or screen is shown, until it is undone", async () => {
     await using grace = await at("/policy/change");
     const { page } = grace;
-    const before = await editor(grace).inputValue();
-    await editor(grace).fill(`${before}\n# an hour of work`);
+    const before = await textIn(grace);
+    await write(grace, `${before}\n# an hour of work`);
     await page.getByRole("tab", { name: "Effective", exact: true }).click();
     await page.getByRole("tab", { name: "Change and simulate" }).click();
-    expect(await editor(grace).inputValue()).toContain("an hour of work");
+    expect(await textIn(grace)).toContain("an hour of work");
     await page.getByRole("link", { name: "Runs" }).click();
     const asked = page.waitForEvent("dialog");
     await page.evaluate("setTimeout(() => location.reload())");
     await (await asked).dismiss();
     await page.getByRole("link", { name: "Policy" }).click();
     await page.getByRole("tab", { name: "Change and simulate" }).click();
-    expect(await editor(grace).inputValue()).toContain("an hour of work");
+    expect(await textIn(grace)).toContain("an hour of work");
     await page.getByRole("button", { name: "Undo all" }).click();
-    await expect.poll(() => editor(grace).inputValue()).toBe(before);
+    await expect.poll(() => textIn(grace)).toBe(before);
     await page.reload();
     await editor(grace).waitFor();
-    await expect.poll(() => editor(grace).inputValue()).toBe(before);
+    await expect.poll(() => textIn(grace)).toBe(before);
   });
 
   it("explains a past call that is opened from its run", async () => {
@@ -59,26 +65,86 @@ describe("policy", () => {
     expect(await grace.page.getByLabel("Arguments").inputValue()).toContain('"message": "past"');
   });
 
-  it("simulates a change on recorded calls, and shows mistakes with their lines", async () => {
+  it("simulates a change on what waits and on recorded calls, in groups, and marks mistakes in their lines", async () => {
+    for (const to of ["a", "b"]) await postern.ask("send_email", { to, subject: "s", body: "b" });
     await postern.call("clock_now", {});
     await using grace = await at("/policy/change");
-    const text = await editor(grace).inputValue();
-    await editor(grace).fill(`${text.trimEnd()}\n    - { id: no-clock, effect: deny, tool: clock_now }\n`);
-    await grace.page.getByRole("button", { name: "Simulate" }).click();
-    await grace.page.getByText(/1 of \d+ verdicts would change/).waitFor();
-    await grace.page.getByRole("region", { name: "Verdicts that would change" }).getByText("clock_now").click();
-    const decides = grace.page.getByRole("listitem").filter({ hasText: "(no-clock)" });
+    const { page } = grace;
+    const text = await textIn(grace);
+    const rule = (tool: string): string => `\n    - { id: no-${tool}, effect: deny, tool: ${tool} }`;
+    await write(grace, `${text}${rule("clock_now")}${rule("send_email")}`);
+    await page.getByRole("button", { name: "Simulate" }).click();
+    const waiting = page.getByRole("list", { name: "Requests that wait" });
+    await waiting.getByText("2 ×").waitFor();
+    await page.getByText("2 of 2 verdicts would change").waitFor();
+    await waiting.getByText("send_email", { exact: true }).click();
+    expect(await waiting.getByRole("link", { name: "Open the request" }).count()).toBe(1);
+    await page.getByRole("list", { name: "Recorded calls" }).getByText("clock_now", { exact: true }).click();
     // Line numbers are those of the file: of the first line, of a new last line, of a mistake.
     const first = file().split("\n").indexOf("policy:") + 1;
-    const last = first + text.trimEnd().split("\n").length;
-    const numbers = (await grace.page.locator("pre[aria-hidden]").innerText()).trim().split("\n");
-    expect([numbers[0], numbers.at(-2)]).toEqual([String(first), String(last)]);
-    await decides.getByText(`postern.yaml:${last}`).waitFor();
-    expect(await problemsOfAxe(grace.page)).toEqual([]);
-    await editor(grace).fill("policy:\n  ruls: []\n");
-    await grace.page.getByRole("button", { name: "Simulate" }).click();
-    await grace.page.getByText(`postern.yaml:${first + 1}:3 policy.ruls`).waitFor();
+    const last = first + text.split("\n").length;
+    const numbers = await page.locator(".cm-lineNumbers .cm-gutterElement:visible").allInnerTexts();
+    expect([numbers[0], numbers.at(-1)]).toEqual([String(first), String(last + 1)]);
+    await page
+      .getByRole("listitem")
+      .filter({ hasText: "(no-clock_now)" })
+      .getByText(`postern.yaml:${last}`)
+      .first()
+      .waitFor();
+    expect(await problemsOfAxe(page)).toEqual([]);
+    await write(
+      grace,
+      "policy:\n  ruls: []\n  tests: [{ name: no mails, call: { tool: send_email }, expect: DENY }]\n",
+    );
+    await page
+      .getByRole("list", { name: "Mistakes and warnings" })
+      .getByText(`Line ${first + 1}:`)
+      .waitFor();
+    expect(await page.locator(".cm-lintRange-error").innerText()).toBe("ruls: []");
+    await write(grace, "policy:\n  tests: [{ name: no mails, call: { tool: send_email }, expect: DENY }]\n");
+    await page.getByText("1 of 1 tests fail").waitFor();
+    expect(await problemsOfAxe(page)).toEqual([]);
+    await editor(grace).press("Tab");
+    expect(await page.evaluate("document.activeElement?.textContent")).toContain("Simulate");
     expect(file()).not.toContain("no-clock");
+    expect(grace.problems).toEqual([]);
+  });
+
+  it("says that a file which was edited by hand is not in force, and puts it in force", async () => {
+    const before = file();
+    await using grace = await at("/policy/change");
+    const { page } = grace;
+    await page.getByText("The file is in force.").waitFor();
+    const text = await textIn(grace);
+    const byHand = `${text}\n    - { id: by-hand, effect: deny, tool: clock_now, arguments: { $.number: { above: 5 } } }`;
+    writeFileSync(
+      join(postern.folder, "postern.yaml"),
+      before.replace(text, () => byHand),
+    );
+    await page.reload();
+    await page.getByText("The rule “by-hand” is added.").waitFor();
+    expect(await textIn(grace)).toContain("by-hand");
+    expect(await problemsOfAxe(page)).toEqual([]);
+    await page.getByRole("button", { name: "Put the file in force …" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Put in force" }).click();
+    await page.getByText("The file is in force.").waitFor();
+    expect(await postern.call("clock_now", { number: 6 })).toMatchObject({ status: "denied" });
+    await page.getByRole("tab", { name: "Effective", exact: true }).click();
+    await page
+      .getByRole("row", { name: /clock_now/ })
+      .getByRole("button", { name: "or by its arguments" })
+      .press("Enter");
+    await page.getByText("(by-hand)").waitFor();
+    expect(await problemsOfAxe(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.getByText("(by-hand)").waitFor({ state: "hidden" });
+    await page.getByRole("tab", { name: "Change and simulate" }).click();
+    await page.getByText("The file is in force.").waitFor();
+    writeFileSync(join(postern.folder, "postern.yaml"), before);
+    await postern.operator("POST", "/v1/policy/reload", {});
+    await page.getByText("The file is in force.").waitFor();
+    await expect.poll(() => textIn(grace)).not.toContain("by-hand"); // the page follows what others do
+    expect(grace.problems).toEqual([]);
   });
 
   it("saves the file, keeps the old one, and refuses to overwrite a change of another person", async () => {
@@ -86,8 +152,8 @@ describe("policy", () => {
     await using grace = await at("/policy/change");
     await using other = await at("/policy/change");
     for (const person of [grace, other]) {
-      const text = await editor(person).inputValue();
-      await editor(person).fill(`${text.trimEnd()}\n    - { id: saved, effect: confirm, tool: clock_now }\n`);
+      const text = await textIn(person);
+      await write(person, `${text}\n    - { id: saved, effect: confirm, tool: clock_now }\n`);
       await person.page.getByRole("button", { name: "Save …" }).click();
     }
     await grace.page.getByRole("dialog").getByLabel("Reason").fill("we want to see it");
@@ -98,6 +164,7 @@ describe("policy", () => {
     expect(kept.map((name) => readFileSync(join(postern.folder, name), "utf8"))).toEqual([before]);
     await other.page.getByRole("dialog").getByRole("button", { name: "Save", exact: true }).click();
     await other.page.getByText("was changed since it was read").waitFor();
+    await other.page.getByText("The file has changed since you began").waitFor();
     const { events } = (await postern.operator("GET", "/v1/audit?type=operator.action.policy_saved")) as {
       events: object[];
     };
@@ -120,4 +187,21 @@ describe("policy", () => {
     await editor(vera).waitFor();
     expect(await vera.page.getByRole("button", { name: /Save/ }).count()).toBe(0);
   });
+});
+
+it("reads a bar of a chart by keys and by the pointer", async () => {
+  await postern.call("clock_now", {});
+  await using grace = await at("/overview");
+  const { page } = grace;
+  const bars = page.getByRole("slider", { name: /^Calls an hour by outcome/ });
+  await bars.press("ArrowLeft");
+  await page.getByText(/^\w+ \d\d:00: none$/).waitFor();
+  await bars.press("ArrowRight");
+  expect(await bars.getAttribute("aria-valuetext")).toMatch(/^\w+ \d\d:00: ran ok \d+/);
+  await bars.blur();
+  const { width = 0, height = 0 } = (await bars.boundingBox()) ?? {};
+  await bars.hover({ position: { x: width - 3, y: height / 2 } });
+  await page.getByText(/^\w+ \d\d:00: ran ok \d+/).waitFor();
+  expect(await problemsOfAxe(page)).toEqual([]);
+  expect(grace.problems).toEqual([]);
 });

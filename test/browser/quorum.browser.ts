@@ -20,7 +20,7 @@ describe("a request that needs two approvers", () => {
     await grace.page.getByText("Your approval is counted: 1 more person must agree").waitFor();
     await linus.page.getByText("1 of 2 approve").waitFor();
     expect(postern.runs).toEqual([]);
-    await grace.page.getByText("“grace” has voted on").waitFor(); // her second approval would not be a second person's
+    await grace.page.getByText("Approved by 1 of 2: 1 more person must approve.").waitFor(); // her second approval would not be a second person's
     expect(await approve(grace.page).count()).toBe(0);
     await grace.page.getByRole("button", { name: "Deny…" }).waitFor();
     await approve(linus.page).click();

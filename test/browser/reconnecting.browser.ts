@@ -14,6 +14,7 @@ describe("a page that is being opened", () => {
       await isAsked;
       await route.continue();
     });
+    await postern.call("clock_now", {}); // with no call at all, the page says how an agent is connected
     await page.reload();
     await page.getByText("Nothing waits for you").waitFor();
     await postern.ask("send_email", { ...mail("between"), to: "between@example.org" });

@@ -6,7 +6,7 @@ import { setUp } from "./set-up.ts";
 
 const { postern, open } = setUp({ server: true });
 
-const screens = ["/approvals", "/overview", "/runs", "/tools", "/policy", "/audit"] as const;
+const screens = ["/needs", "/approvals", "/overview", "/runs", "/tools", "/policy", "/audit"] as const;
 
 describe("the page", () => {
   it("shows bidirectional marks and escapes by name", async () => {

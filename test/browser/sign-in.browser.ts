@@ -119,7 +119,7 @@ describe("signing in", () => {
     await operator.page.goto("about:blank");
     await operator.page.goto(String(url));
     await operator.live();
-    await operator.page.getByText("Nothing waits for you").waitFor();
+    await operator.page.getByRole("heading", { name: "Connect an agent" }).waitFor();
     expect(operator.problems).toEqual([]);
   });
 });

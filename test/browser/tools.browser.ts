@@ -55,7 +55,7 @@ describe("tools and health", () => {
     await dialog.getByRole("button", { name: "Switch off", exact: true }).click();
     await grace.page.getByText("It cannot be called: `clock_now` is switched off by an operator").waitFor();
     expect(await postern.call("clock_now", {})).toMatchObject({ refusal: { code: "tool_unavailable" } });
-    await grace.page.getByRole("button", { name: "Switch on: clock_now" }).click();
+    await grace.page.getByRole("main").getByRole("button", { name: "Switch on: clock_now" }).click();
     await grace.page.getByRole("dialog").getByRole("button", { name: "Switch on", exact: true }).click();
     await grace.page.getByRole("button", { name: "Switch off: clock_now" }).waitFor();
     expect(await postern.call("clock_now", {})).toMatchObject({ status: "ok" });

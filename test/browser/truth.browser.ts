@@ -136,13 +136,4 @@ describe("texts", () => {
     await approve(page).click();
     await page.getByRole("alert").getByText("This request is approved by operator already.").waitFor();
   });
-
-  it("of the audit log do not call the end of a search the beginning of the log", async () => {
-    await postern.call("clock_now", {}, { run_id: "run-audit" });
-    await using grace = await at("/audit?run_id=run-audit");
-    const { page } = grace;
-    await page.getByText("No earlier event matches.").waitFor();
-    expect(await page.getByText("This is where the log begins").count()).toBe(0);
-    await page.getByText(/\d events in the log/).waitFor();
-  });
 });

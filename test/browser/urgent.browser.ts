@@ -36,7 +36,7 @@ describe(`${many} requests that have an hour, and a critical one with two minute
     await top(open).getByText("transfer_money").waitFor();
     await chip(open, "critical").getByText("1").waitFor();
     await expect.poll(() => chip(open, "All").innerText()).toBe(`All ${many + 1}`);
-    await page.getByRole("link", { name: "transfer_money" }).waitFor();
+    await page.getByRole("link", { name: "transfer_money" }).first().waitFor();
     await page.getByText(/it expires in 1 min/).waitFor();
     expect(await page.getByRole("list", { name: "By risk" }).innerText()).toMatch(/critical\s+1\s+high\s+230/);
     await page.goto("/approvals");

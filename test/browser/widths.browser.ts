@@ -100,14 +100,16 @@ describe.each([390, 1280])("names of the greatest length, on a screen of %i px",
     const stops: readonly (readonly [path: string, open?: RegExp])[] = [
       ["/approvals"],
       [`/approvals/${id}`],
-      ...[/^Edit…/, /^Remember…/, /^Deny…/, /^Decide them together/].map((open) => [`/approvals/${id}`, open] as const),
+      ...[/^Edit…/, /^Remember…/, /^Deny…/, /^Review/].map((open) => [`/approvals/${id}`, open] as const),
       ["/approvals", /^Remembered/],
+      ["/needs"],
       ["/overview"],
       ["/overview", /^Alarms/],
       ["/runs"],
       [`/runs/${more.run_id}`],
       ["/tools"],
       [`/tools/${tool}`],
+      [`/servers/${server}`],
       ["/policy"],
       ["/audit"],
       ["/audit/12"],
@@ -131,7 +133,7 @@ describe.each([390, 1280])("names of the greatest length, on a screen of %i px",
     expect(found).toEqual({});
     await page.goto(width === 390 ? "/approvals" : `/approvals/${id}`);
     const row = page.getByRole("region", { name: "Requests that wait" }).getByRole("link").first();
-    for (const beside of [row.getByTitle("Risk: high"), row.locator("time")]) {
+    for (const beside of [row.getByText("high", { exact: true }), row.locator("time")]) {
       const box = await beside.boundingBox();
       expect(box === null ? 0 : box.x + box.width).toBeLessThan(width === 390 ? 390 : 600);
     }

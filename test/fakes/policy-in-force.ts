@@ -18,5 +18,6 @@ export function fakePolicyInForce(read: (text?: string) => Promise<ReadConfig> =
     replaced.push(next);
     return { before: "p1", after: `p${replaced.length + 1}`, changes: ["It changed."] };
   };
-  return { inForce: new PolicyInForce({ started: plain, read, replace }), replaced };
+  const compare = async () => ({ before: "p1", after: "p1", changes: [] });
+  return { inForce: new PolicyInForce({ started: plain, read, policy: { replace, compare } }), replaced };
 }

@@ -186,6 +186,7 @@ export function stubRuntime(options: StubOptions = {}): {
       decideMany: recording("decideMany", { taken: true, answers: [{ id: approval.id, decided }] }),
       withdraw: recording("withdraw", decided),
       revoke: recording("revoke", decided),
+      comment: recording("comment", decided),
       grants: {
         list: () => [],
         get: () => undefined,
@@ -219,6 +220,8 @@ export function stubRuntime(options: StubOptions = {}): {
       state: controls,
       pause: recording("pause", { ...controls, paused: true }),
       resume: recording("unpause", controls),
+      pauseOne: recording("pauseOne", controls),
+      resumeOne: recording("resumeOne", controls),
       setAutonomy: recording("setAutonomy", controls),
       setTool: recording("setTool", controls),
       setServer: recording("setServer", controls),
@@ -256,6 +259,7 @@ export function stubRuntime(options: StubOptions = {}): {
       finish: recording("runs.finish", run),
     },
     tools: {
+      names: () => [],
       unavailable: () => undefined,
       get: () => null,
       offer: () => undefined,
@@ -282,6 +286,7 @@ export function stubRuntime(options: StubOptions = {}): {
       test: recording("channels.test", { delivered: true }),
       retry: recording("channels.retry", 0),
       receive: async () => ({ taken: false, code: "signature_refused", message: "no" }),
+      receiveFromSlack: async () => ({ taken: false, code: "signature_refused", message: "no" }),
     },
     note: recording("note", undefined),
     drain: async () => {},
@@ -291,6 +296,9 @@ export function stubRuntime(options: StubOptions = {}): {
       decisions: { approved: 0, denied: 0, skipped: 0, expired: 0, withdrawn: 0 },
     }),
     health: () => ({ status: options.broken === true ? "broken" : "ok", tools: 0, servers: [] }),
+    reconnectServer: recording("reconnectServer", {
+      ...{ name: "files", status: "connected", refused: [], restarts: 1, changes: [] },
+    }),
     checkHealth: async () => ({ status: options.broken === true ? "broken" : "ok", tools: 0, servers: [] }),
   };
   return { runtime: runtime as unknown as Runtime, requests: calls }; // only what doors use; a door that needs more fails its test

@@ -87,8 +87,8 @@ export const onPostgres: readonly string[] = [
   "test/attacks/approvals/{replaced-approvals,used-once}.test.ts",
   "test/attacks/two-users-tokens.test.ts",
   "test/stories/{agent-limits,calls-edited,grants,grants-limits,history,once,operator,pins,reconciled,risk}.test.ts",
-  "test/stories/{approval-batches,approval-quorum,approval-routes,approval-times}.test.ts",
-  "test/stories/{approvals,approvals-ended,approvals-unused,cases-approvals,equal-calls}.test.ts",
+  "test/stories/{approval-batches,approval-quorum,approval-routes,approval-times,brakes}.test.ts",
+  "test/stories/{approvals,approvals-ended,approvals-unused,cases-approvals,comments,equal-calls}.test.ts",
   "test/stories/{chains,chains-cut-short,chains-decided,chains-ended,session-waiting}.test.ts",
   "test/stories/{run-folders,runs,runs-finished}.test.ts",
 ];

@@ -111,3 +111,26 @@ describe("a person with a session and an API token", () => {
     expect(await scene.approve(id, await scene.session("ann"), typed)).toMatchObject({ status: "approved" });
   });
 });
+
+it("says of a tool that has a sub-agent work what that may do at most", async () => {
+  const delegate = { name: "delegate", description: "Asks a sub-agent.", risk: "high", effects: "write" } as const;
+  const a2a = {
+    ...delegate,
+    toolType: "A2A",
+    idempotent: false,
+    input: { type: "object" },
+    execute: () => "",
+  } as const;
+  await using h = await runtimeFixture(routed(), [a2a]);
+  await using http = await httpFixture(h.runtime, { clock: h.clock, agentScopes: ["mail:read"] });
+  const subAgentOf = async (tool: string, more: object): Promise<unknown> => {
+    const made = await http.ask("/v1/calls", { as: "agent", body: { tool, ...more } });
+    const shown = await http.ask(`/v1/approvals/${(await bodyOf(made))["approval_id"]}`, { as: "operator" });
+    return (await bodyOf(shown))["sub_agent"];
+  };
+  expect(await subAgentOf("delegate", { arguments: {}, autonomy: "A1", scopes: ["mail:read"] })).toEqual({
+    scopes: ["mail:read"],
+    autonomy_level: "A1",
+  });
+  expect(await subAgentOf("mail", { arguments: { to: "x" } })).toBeUndefined();
+});

@@ -35,9 +35,9 @@ it("simulate judges what ran, and says that a person edited it", async () => {
 it("simulate mentions no edit if there was none", async () => {
   await using h = await runtimeFixture();
   await ask(h, mail("asked"));
-  const { changes } = await h.runtime.policy.simulate(noMailTo("asked"));
-  expect(changes).toMatchObject([{ arguments: { to: "asked" } }]);
-  expect(changes[0]).not.toHaveProperty("edited");
+  const { waiting } = await h.runtime.policy.simulate(noMailTo("asked"));
+  expect(waiting.groups).toMatchObject([{ example: { arguments: { to: "asked" } } }]);
+  expect(waiting.groups[0]?.example).not.toHaveProperty("edited");
 });
 
 it("rules about the past sum what ran, after a restart too", async () => {

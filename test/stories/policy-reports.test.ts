@@ -44,8 +44,11 @@ async function runtimeFixture(policy: PolicyOptions, more: Partial<RuntimeOption
   return runtime;
 }
 
-const spelled = ({ changes }: Awaited<ReturnType<Runtime["policy"]["simulate"]>>): readonly string[] =>
+type Simulated = Awaited<ReturnType<Runtime["policy"]["simulate"]>>;
+const spelled = ({ changes }: Simulated): readonly string[] =>
   changes.map(({ tool, before, after }) => `${tool} ${before.verdict} ${after.verdict}`);
+const grouped = (groups: Simulated["groups"]): readonly string[] =>
+  groups.map(({ tool, before, after, count }) => `${count} × ${tool} ${before} ${after}`);
 
 describe("simulate", () => {
   it("runs recorded calls against an edited policy, lists changed verdicts with reasons, and runs no tool", async () => {
@@ -91,14 +94,57 @@ describe("simulate", () => {
   it("asks the tool itself about the recorded arguments, at the call's own level", async () => {
     const runtime = await runtimeFixture({}, { approvals: { patience: "suspend" } });
     await runtime.invoke({ tool: "spend", arguments: { amount: 500 } }); // held
-    await runtime.invoke({ tool: "spend", arguments: { amount: 5 } }, { autonomy: "A1" }); // held
+    await runtime.invoke({ tool: "spend", arguments: { amount: 5 } }, { autonomy: "A1" }); // held, until it is sent again
     await runtime.invoke({ tool: "spend", arguments: { amount: 5 } });
-    expect(spelled(await runtime.policy.simulate({ rules: [{ effect: "deny", risk: "high" }] }))).toEqual([
-      "spend CONFIRM DENY",
-    ]);
-    expect(spelled(await runtime.policy.simulate({ matrix: { A1: { safe: "BLOCK" } } }))).toEqual([
-      "spend CONFIRM BLOCK",
-    ]);
+    const highDenied = await runtime.policy.simulate({ rules: [{ effect: "deny", risk: "high" }] });
+    expect(grouped(highDenied.waiting.groups)).toEqual(["1 × spend CONFIRM DENY"]);
+    const blocked = await runtime.policy.simulate({ matrix: { A1: { safe: "BLOCK" } } });
+    expect([spelled(highDenied), spelled(blocked)]).toEqual([[], ["spend CONFIRM BLOCK"]]);
+  });
+
+  it("decides the requests that wait as if they began now, apart from the past, in groups with an example", async () => {
+    const clock = new FakeClock();
+    const asked = { rules: [{ effect: "confirm", tool: "pay" }] } as const;
+    const runtime = await runtimeFixture(asked, { clock, approvals: { patience: "suspend", ttlMs: 3_600_000 } });
+    await runtime.invoke({ tool: "look" });
+    const ask = async (amount: number): Promise<string> =>
+      (await runtime.invoke({ tool: "pay", arguments: { amount } })).approvalId ?? "";
+    await ask(1);
+    await clock.advance(3_600_001); // no answer came
+    await runtime.approvals.decide(await ask(2), { decision: "denied", by: { user: "ada" } });
+    await runtime.invoke({ tool: "pay" }, { principal: { tenant: "acme", agent: "ann" } });
+    await ask(3);
+    await clock.advance(60_000);
+    const newest = await ask(4);
+    const oneAMinute: PolicyOptions = {
+      rules: [
+        ...[{ effect: "deny", tool: "pay", arguments: { "$.amount": { above: 2 } } } as const],
+        { effect: "deny", tool: "look", history: { within: "run", windowSeconds: 60, atMost: 1 } },
+      ],
+    };
+    const simulated = await runtime.policy.simulate(oneAMinute, { tenant: "default" });
+    expect(simulated).toMatchObject({
+      replayed: 3,
+      waiting: { requests: 2, isCut: false, groups: [{ example: { approvalId: newest, arguments: { amount: 4 } } }] },
+    });
+    expect(grouped(simulated.waiting.groups)).toEqual(["2 × pay CONFIRM DENY"]);
+    expect(grouped(simulated.groups)).toEqual(["2 × pay CONFIRM ALLOW"]);
+    const none = await runtime.policy.simulate(asked, { tool: "look" });
+    expect(none).toMatchObject({ replayed: 1, waiting: { requests: 0, groups: [] } });
+  });
+
+  it("compares a policy with the one in force, and changes nothing", async () => {
+    const runtime = await runtimeFixture({});
+    const { version } = runtime.policy;
+    const next = { policy: { rules: [{ effect: "deny", tool: "pay", id: "closed" }] } } as const;
+    expect(await runtime.policy.compare(next)).toMatchObject({
+      before: version,
+      changes: ["The rule `closed` is added."],
+    });
+    expect(await runtime.policy.compare({ policy: {} })).toEqual({ before: version, after: version, changes: [] });
+    expect(runtime.policy.version).toBe(version);
+    expect(await runtime.invoke({ tool: "pay" })).toMatchObject({ status: "ok" });
+    expect(await runtime.audit.query({ type: "operator.action.policy_replaced" })).toEqual([]);
   });
 
   it("takes only one tool's, run's or tenant's calls, or the last few", async () => {

@@ -25,6 +25,11 @@ export function idOf({ approval_id }: ApprovalView): string {
   return approval_id;
 }
 
+/** Of a used approval, what became of its call. */
+export function stateOf({ status, call_state }: ApprovalView): string {
+  return status === "used" ? (call_state ?? status) : status;
+}
+
 export function readApproval(id: string, signal?: AbortSignal): Promise<ApprovalView> {
   return ask("GET /v1/approvals/{id}", { id }, signal);
 }

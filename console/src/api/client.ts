@@ -119,7 +119,11 @@ export function whenSignedOut(listener: () => void): void {
 export async function problemOf(response: Response): Promise<Problem> {
   const { status } = response;
   const body: unknown = await response.json().catch(() => undefined); // without JSON, the status says it
-  const { code, message } = memberOf(body, "error") as { readonly code?: unknown; readonly message?: unknown };
+  // A refused call has an outcome.
+  const { code, message } = { ...memberOf(body, "refusal"), ...memberOf(body, "error") } as {
+    readonly code?: unknown;
+    readonly message?: unknown;
+  };
   const known = typeof code === "string" ? code : undefined;
   const text = typeof message === "string" ? refusalText(known, message) : `The server answered ${status}.`;
   return new Problem(known ?? `http_${status}`, text, status, body);

@@ -35,7 +35,7 @@ export function Badge({ tone = "neutral", children, title }: BadgeProps): ReactN
 export function RiskBadge({ risk }: { readonly risk: string }): ReactNode {
   const level = (risks as readonly string[]).indexOf(risk);
   return (
-    <Badge tone={risks[level] ?? "neutral"} title={`Risk: ${risk}`}>
+    <Badge tone={risks[level] ?? "neutral"}>
       <span aria-hidden="true" className="flex items-end gap-px">
         {["h-[4px]", "h-[6px]", "h-[8px]", "h-[10px]"].map((height, bar) => (
           <span

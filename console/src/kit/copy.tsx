@@ -31,8 +31,20 @@ export function Copy({ text, label, word }: CopyProps): ReactNode {
       className="inline-flex h-6 min-w-6 items-center justify-center gap-1 rounded px-1 text-ink-3 hover:bg-hover hover:text-ink"
     >
       <Icon name={copied ? "check" : "copy"} size={13} />
-      {word}
+      {copied && word !== undefined ? "Copied" : word}
     </button>
+  );
+}
+
+/** One line to copy. */
+export function CopyLine({ text, what }: { readonly text: string; readonly what: string }): ReactNode {
+  return (
+    <p className="flex items-center gap-2 rounded-md bg-sunken px-3 py-1.5">
+      <code className="mono min-w-0 flex-1">
+        <Text>{text}</Text>
+      </code>
+      <Copy text={text} label={`Copy ${what}`} word="Copy" />
+    </p>
   );
 }
 

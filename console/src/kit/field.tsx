@@ -150,15 +150,14 @@ export function Radios<Value extends string>({ legend, value, options, onChange 
   );
 }
 
-type ToggleProps = Readonly<{ isOn: boolean; title?: string; onClick: () => void; children: ReactNode }>;
+type ToggleProps = Readonly<{ isOn: boolean; onClick: () => void; children: ReactNode }>;
 
 /** A button that is on or off. */
-export function Toggle({ isOn, title, onClick, children }: ToggleProps): ReactNode {
+export function Toggle({ isOn, onClick, children }: ToggleProps): ReactNode {
   return (
     <button
       type="button"
       aria-pressed={isOn}
-      title={title}
       onClick={onClick}
       className={classNames(
         "h-7 rounded-md px-2 whitespace-nowrap max-lg:h-9",

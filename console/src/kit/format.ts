@@ -13,24 +13,38 @@ export function counted(count: number, noun: string): string {
   return `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
+const exactly = new Intl.DateTimeFormat("en-GB", {
+  year: "numeric",
+  month: "short",
+  day: "2-digit",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  timeZoneName: "short",
+});
+
+/** `29 Nov 2026, 19:04:05 CET`: in the reader's zone. */
+export function exactTime(at: Date): string {
+  return exactly.format(at);
+}
+
 const units: readonly (readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number])[] = [
   ["day", 86_400],
   ["hour", 3_600],
-  ["minute", 60],
 ];
 const words = new Intl.RelativeTimeFormat("en", { numeric: "always", style: "narrow" });
 
 export function relative(atMs: number, nowMs: number): string {
   const seconds = Math.round((atMs - nowMs) / 1_000);
-  if (Math.abs(seconds) < 5) return "now";
-  const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) ?? (["second", 1] as const);
+  if (Math.abs(seconds) < 60) return "now"; // no second ticks in a row
+  const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) ?? (["minute", 60] as const);
   return words.format(Math.trunc(seconds / size), unit);
 }
 
 /** `840 ms`, `4.2 s`, `3 min 05 s`, `2 h 10 min`, `3 d 4 h`. */
 export function duration(ms: number): string {
   if (ms < 1) return "<1 ms";
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 1_000) return `${Math.floor(ms)} ms`;
   const seconds = ms / 1_000;
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   if (seconds < 60) return `${Math.floor(seconds)} s`;
@@ -40,9 +54,9 @@ export function duration(ms: number): string {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** For what counts down: seconds are said only in the last five minutes. */
+/** For what counts down: seconds are said only in the last minute. */
 export function coarse(ms: number): string {
-  return ms < 300_000 || ms >= 3_600_000 ? duration(ms) : `${Math.floor(ms / 60_000)} min`;
+  return ms < 60_000 || ms >= 3_600_000 ? duration(ms) : `${Math.floor(ms / 60_000)} min`;
 }
 
 export function maybeDuration(ms: number | undefined): string {

@@ -2,9 +2,12 @@ import type { ReactNode } from "react";
 
 /** On a 16-unit grid. They accompany words, so they are hidden from screen readers. */
 const paths = {
+  needs: "M8 2a6 6 0 1 1 0 12A6 6 0 0 1 8 2zM8 5v3.6M8 11h.01",
+  servers: "M2.5 3h11v4h-11zM2.5 9h11v4h-11zM5 5h.01M5 11h.01",
   approvals: "M2 9.5h3.2l1 2h3.6l1-2H14M2 9.5 4 3h8l2 6.5V13H2z",
   overview: "M2.5 13.5v-4m3.7 4v-8m3.7 8v-5.5m3.6 5.5v-11",
   runs: "M2 4h6M5 8h7M4 12h4M10.5 4H14M14.2 8h.1M10.5 12h2",
+  calls: "M2.5 4h11M2.5 8h11M2.5 12h11M2 4h.1M2 8h.1M2 12h.1",
   tools:
     "M9.6 2.6a3.6 3.6 0 0 0-4.3 4.8L2.2 10.5a1.6 1.6 0 1 0 2.3 2.3l3.1-3.1a3.6 3.6 0 0 0 4.8-4.3L10.2 7.6 8.4 7l-.6-1.8z",
   policy: "M8 1.8 13 4v3.6c0 3.2-2 5.6-5 6.6-3-1-5-3.4-5-6.6V4zM5.8 8l1.6 1.6 2.9-3.1",
@@ -28,6 +31,9 @@ const paths = {
   person: "M8 2.5a2.6 2.6 0 1 1 0 5.2 2.6 2.6 0 0 1 0-5.2zM2.8 13.6a5.2 5.2 0 0 1 10.4 0",
   contrast: "M8 2a6 6 0 1 1 0 12A6 6 0 0 1 8 2zM8 2v12M8 5.5h4.6M8 8h5.8M8 10.5h4.6",
   download: "M8 2v7.5M4.8 6.6 8 9.8l3.2-3.2M2.5 12.8h11",
+  people:
+    "M5.8 3a2.3 2.3 0 1 1 0 4.6 2.3 2.3 0 0 1 0-4.6zM1.5 13a4.3 4.3 0 0 1 8.6 0M10.6 3.3a2.1 2.1 0 0 1 0 4M11.6 9.2A4 4 0 0 1 14.5 13",
+  help: "M8 2a6 6 0 1 1 0 12A6 6 0 0 1 8 2zM6.2 6.4a1.8 1.8 0 1 1 2.6 1.6c-.5.3-.8.6-.8 1.2M8 11.3h.01",
   play: "M5 3.2v9.6L12.6 8z",
   pause: "M5.2 3.2v9.6M10.8 3.2v9.6",
 } as const;

@@ -1,3 +1,4 @@
+import type { CallState } from "@postern/core";
 import { createLink } from "@tanstack/react-router";
 import type { ComponentProps, ReactNode } from "react";
 import { classNames } from "./class-names.ts";
@@ -16,6 +17,23 @@ export function RunLink({ id }: { readonly id: string }): ReactNode {
   return (
     <TextLink to="/runs/{-$run}" params={{ run: id }}>
       <Text className="mono">{id}</Text>
+    </TextLink>
+  );
+}
+
+type CallsLinkProps = Readonly<{
+  state?: CallState | undefined;
+  tool?: string | undefined;
+  agent?: string | undefined;
+  search?: string;
+  children: ReactNode;
+}>;
+
+/** To the calls that a number counts. */
+export function CallsLink({ state, tool, agent, search = agent, children }: CallsLinkProps): ReactNode {
+  return (
+    <TextLink to="/calls/{-$call}" params={{ call: undefined }} search={{ state, tool, search }}>
+      {children}
     </TextLink>
   );
 }

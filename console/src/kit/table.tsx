@@ -1,8 +1,11 @@
-import type { ReactNode } from "react";
+import { Fragment, type ReactNode } from "react";
 import { classNames } from "./class-names.ts";
+import { Text } from "./text.tsx";
 
 export interface Column<Row> {
   readonly name: string;
+  /** If two columns may have one name. */
+  readonly id?: string;
   readonly cell: (row: Row) => ReactNode;
   readonly align?: "left" | "right";
   /** Left out on a phone. */
@@ -14,10 +17,12 @@ type TableProps<Row> = Readonly<{
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string;
+  /** Over the whole width, under its row; undefined or false: nothing. */
+  detail?: (row: Row) => ReactNode;
 }>;
 
 /** It scrolls sideways within itself. For thousands of rows there is `VirtualList`. */
-export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>): ReactNode {
+export function Table<Row>({ label, columns, rows, keyOf, detail }: TableProps<Row>): ReactNode {
   const looks = ({ align, wide }: Column<Row>): string =>
     classNames(
       "px-2 py-2 first:pl-4 last:pr-4 [&_bdi]:wrap-break-word", // a narrow table is scrolled before a name is broken
@@ -31,22 +36,38 @@ export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>): Re
         <thead>
           <tr className="border-b border-line text-ink-3">
             {columns.map((column) => (
-              <th key={column.name} scope="col" className={classNames(looks(column), "font-medium whitespace-nowrap")}>
-                {column.name}
+              <th
+                key={column.id ?? column.name}
+                scope="col"
+                className={classNames(looks(column), "font-medium whitespace-nowrap")}
+              >
+                <Text>{column.name}</Text>
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
-            <tr key={keyOf(row)} className="border-b border-line align-top last:border-0">
-              {columns.map((column) => (
-                <td key={column.name} className={looks(column)}>
-                  {column.cell(row)}
-                </td>
-              ))}
-            </tr>
-          ))}
+          {rows.map((row) => {
+            const more = detail?.(row) ?? false;
+            return (
+              <Fragment key={keyOf(row)}>
+                <tr className="border-b border-line align-top last:border-0">
+                  {columns.map((column) => (
+                    <td key={column.id ?? column.name} className={looks(column)}>
+                      {column.cell(row)}
+                    </td>
+                  ))}
+                </tr>
+                {more !== false && (
+                  <tr className="border-b border-line last:border-0">
+                    <td colSpan={columns.length} className="px-4 pb-3">
+                      <div className="sticky left-4 max-w-[calc(100vw-4rem)]">{more}</div>
+                    </td>
+                  </tr>
+                )}
+              </Fragment>
+            );
+          })}
         </tbody>
       </table>
     </section>

@@ -1,7 +1,7 @@
 import { type ReactNode, useSyncExternalStore } from "react";
 import { serverNow } from "../api/server-time.ts";
 import { classNames } from "./class-names.ts";
-import { coarse, relative } from "./format.ts";
+import { coarse, exactTime, relative } from "./format.ts";
 
 /** One tick a second for all who show time, and none while nothing does or the page is hidden. */
 const listeners = new Set<() => void>();
@@ -39,15 +39,25 @@ export function useIsOver(until: string): boolean {
   return useSyncExternalStore(subscribe, () => Date.parse(until) <= nowMs);
 }
 
+type TimeProps = Readonly<{
+  at: string | number | undefined;
+  /** Not relative: date, time and zone are in sight. */
+  isExact?: boolean;
+}>;
+
 /** Relative in sight; exact on hover and for screen readers, in the reader's zone and in UTC. */
-export function Time({ at }: { readonly at: string | number | undefined }): ReactNode {
+export function Time({ at, isExact = false }: TimeProps): ReactNode {
   const nowMs = useNow();
   if (at === undefined) return <span className="text-ink-3">–</span>;
   const date = new Date(at);
-  const exact = `${date.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" })} (${date.toISOString()})`;
+  const exact = exactTime(date);
   return (
-    <time dateTime={date.toISOString()} title={exact} className="tabular whitespace-nowrap">
-      {relative(date.getTime(), nowMs)}
+    <time
+      dateTime={date.toISOString()}
+      title={`${exact} (${date.toISOString()})`}
+      className="tabular whitespace-nowrap"
+    >
+      {isExact ? exact : relative(date.getTime(), nowMs)}
     </time>
   );
 }
@@ -59,7 +69,7 @@ export function TimeLeft({ until }: { readonly until: string | number }): ReactN
   return (
     <time
       dateTime={new Date(until).toISOString()}
-      title={`Until ${new Date(until).toLocaleString("en-GB")}`}
+      title={`Until ${exactTime(new Date(until))}`}
       className={classNames("tabular whitespace-nowrap", look)}
     >
       {leftMs <= 0 ? "expired" : coarse(Math.max(1_000, leftMs))}

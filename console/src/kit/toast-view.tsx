@@ -9,6 +9,7 @@ import { Text } from "./text.tsx";
 /** The library calls it a dialog, but nothing in it must be answered. */
 const asGroup = { role: "group", "aria-modal": undefined, "aria-label": "Message" } as const;
 const shownMs = { good: 5_000, bad: 10_000 };
+const withMoreMs = 15_000;
 
 export function ToastView(): ReactNode {
   return (
@@ -30,12 +31,12 @@ function Messages(): ReactNode {
     for (const message of waiting)
       add({
         data: message,
-        timeout: shownMs[message.tone],
+        timeout: message.more === undefined ? shownMs[message.tone] : withMoreMs,
         priority: message.tone === "bad" ? "high" : "low",
       });
   }, [waiting, add]);
   return toasts.map((one) => {
-    const { text, tone, action } = one.data ?? { text: "", tone: "good", action: undefined };
+    const { text, tone, more } = one.data ?? { text: "", tone: "good", more: undefined };
     const isGood = tone === "good";
     return (
       <Toast.Root
@@ -54,19 +55,8 @@ function Messages(): ReactNode {
           </span>
           <Toast.Description className="min-w-0 flex-1">
             <Text>{text}</Text>
+            {more}
           </Toast.Description>
-          {action !== undefined && (
-            <button
-              type="button"
-              className="rounded-md px-2 font-medium text-accent hover:bg-hover max-sm:min-h-11"
-              onClick={() => {
-                close(one.id);
-                action.act();
-              }}
-            >
-              {action.word}
-            </button>
-          )}
           {/* The library hides its own from screen readers until the list has the focus. */}
           <button
             type="button"

@@ -1,7 +1,52 @@
 import type { CallView, OutcomeView, TimelineCall } from "@postern/core/contract";
 import type { ReactNode } from "react";
-import { refusalText, useAnswer } from "../api/index.ts";
-import { Copy, duration, Json, mostInControl, NotYet, Part, Preformatted, Text, TextActions } from "../kit/index.ts";
+import { refusalText, useAnswer, useMay } from "../api/index.ts";
+import {
+  Copy,
+  duration,
+  Json,
+  mostInControl,
+  NotYet,
+  Part,
+  Preformatted,
+  Text,
+  TextActions,
+  TextLink,
+} from "../kit/index.ts";
+
+/** As a call is named on all screens. */
+export function callStateOf({ state, outcome, durations }: CallView): string {
+  if (state === "held" && durations.waiting_ms !== undefined) return "ready"; // a person has decided
+  return outcome?.refusal?.code === "timed_out" ? "timeout" : state;
+}
+
+type CallLinksProps = Readonly<{
+  call: Pick<CallView, "call_id" | "tool" | "action"> & { readonly key?: string | undefined };
+}>;
+
+/** Where a recorded call leads. */
+export function CallLinks({ call: { call_id: id, key = id, tool, action } }: CallLinksProps): ReactNode {
+  const may = useMay();
+  return (
+    <>
+      {may("audit:read") && (
+        <TextLink to="/audit/{-$event}" params={{ event: undefined }} search={{ call_id: key }}>
+          Its events in the audit log
+        </TextLink>
+      )}
+      {may("policy:read") && (
+        <TextLink to="/policy/{-$tab}" params={{ tab: undefined }} search={{ call: id }}>
+          Explain it by today's policy
+        </TextLink>
+      )}
+      {may("calls:make") && (
+        <TextLink to="/tools/{-$tool}" params={{ tool }} search={{ tab: "try", action, again: id }}>
+          Call again with these
+        </TextLink>
+      )}
+    </>
+  );
+}
 
 type CallContentProps = Readonly<{
   /** Id or key. */

@@ -1,7 +1,7 @@
 /** Dialogs that end with a choice, and how a change is sent to the server. */
 import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useId, useRef, useState } from "react";
-import { sentenceOf } from "../api/index.ts";
+import { Problem, sentenceOf } from "../api/index.ts";
 import { Button, type ButtonProps, Dialog, ErrorNotice, TextField, toast } from "../kit/index.ts";
 
 /** One of the buttons that end the dialog. */
@@ -10,7 +10,7 @@ export interface Choice extends Pick<ButtonProps, "look" | "icon" | "title"> {
   readonly isReady?: boolean;
   /** Whether a press made at that time counts. */
   readonly takes?: (press: Pick<Event, "timeStamp">) => boolean;
-  /** Returns why it was refused: then the dialog stays, with what was written in it. */
+  /** Returns why it was refused, empty when a field says it: then the dialog stays, with what was written in it. */
   readonly send: () => Promise<string | undefined>;
 }
 
@@ -72,7 +72,7 @@ export function ChoiceDialog(props: ChoiceDialogProps): ReactNode {
   return (
     <Dialog title={title} open wide={wide} onClose={onClose} footer={footer}>
       <form id={formId} onSubmit={submit} className="grid gap-4">
-        <ErrorNotice>{problem}</ErrorNotice>
+        <ErrorNotice>{problem || undefined}</ErrorNotice>
         {children}
       </form>
     </Dialog>
@@ -119,6 +119,7 @@ export function ReasonDialog(props: ReasonDialogProps): ReactNode {
         label={label}
         hint="Kept in the audit log, with your name."
         rows={2}
+        first={needsReason === true}
         value={reason}
         onChange={setReason}
       />
@@ -144,6 +145,36 @@ export function useChange(): (change: () => Promise<unknown>) => Promise<string 
       void client.invalidateQueries({ queryKey: ["live"] });
     }
   };
+}
+
+/** For a form: a refusal stands at the field that it is about, or under the empty name. @param fields as the route has them */
+export function useFields(fields: readonly string[]): {
+  readonly errors: Readonly<Record<string, string>>;
+  /** For `Choice`. */
+  readonly send: (change: () => Promise<unknown>) => Promise<string | undefined>;
+} {
+  const change = useChange();
+  const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
+  const send = async (made: () => Promise<unknown>): Promise<string | undefined> => {
+    let field = "";
+    const refused = await change(() =>
+      made().catch((error: unknown) => {
+        field = fields.find((name) => name === fieldOf(error)) ?? "";
+        throw error;
+      }),
+    );
+    setErrors(refused === undefined ? {} : { [field]: refused });
+    return field === "" ? refused : "";
+  };
+  return { errors, send };
+}
+
+/** The path of what does not fit, or the name that the sentence begins with. */
+function fieldOf(error: unknown): string | undefined {
+  if (!(error instanceof Problem)) return undefined;
+  if (error.code === "account_exists") return "name";
+  const [, path] = /"path":"(\w+)/.exec(JSON.stringify(error.body)) ?? [];
+  return path ?? /^(?:“|A (?=password))(\w+)/.exec(error.message)?.[1];
 }
 
 /** One change at a time, outside of a dialog. `send` returns whether it was accepted. */

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { classNames, Skeleton, TypedSearch, VirtualList, type VirtualListProps } from "../kit/index.ts";
+import { Button, classNames } from "../kit/index.ts";
 
 type SplitViewProps = Readonly<{
   list: ReactNode;
@@ -16,7 +16,12 @@ export function SplitView({ list, detail, back, nothing }: SplitViewProps): Reac
   const isChosen = detail !== undefined;
   return (
     <div className="grid h-full min-h-0 grid-cols-1 grid-rows-1 lg:grid-cols-[minmax(18rem,22rem)_minmax(0,1fr)]">
-      <div className={classNames("min-h-0 min-w-0 border-line bg-surface lg:border-r", isChosen && "max-lg:hidden")}>
+      <div
+        className={classNames(
+          "flex min-h-0 min-w-0 flex-col border-line bg-surface lg:border-r",
+          isChosen && "max-lg:hidden",
+        )}
+      >
         {list}
       </div>
       <div className={classNames("flex min-h-0 min-w-0 flex-col", !isChosen && "max-lg:hidden")}>
@@ -27,37 +32,21 @@ export function SplitView({ list, detail, back, nothing }: SplitViewProps): Reac
   );
 }
 
-interface SearchListProps<Row> extends VirtualListProps<Row> {
-  readonly placeholder: string;
-  readonly words: string | undefined;
-  readonly onWords: (words: string | undefined) => void;
-  /** Pages that may hold a match are being read. */
-  readonly isReading?: boolean;
-  /** Shown when there is no row. */
-  readonly nothing: ReactNode;
-}
+type SidePanelProps = Readonly<{ label: string; title: ReactNode; onClose: () => void; children: ReactNode }>;
 
-/** A list under a field that searches it. */
-export function SearchList<Row>(props: SearchListProps<Row>): ReactNode {
-  const { placeholder, words, onWords, isReading = false, nothing, ...list } = props;
+/** The open entry of a table that fills the screen: beside it, or over it on a phone. */
+export function SidePanel({ label, title, onClose, children }: SidePanelProps): ReactNode {
   return (
-    <div className="flex h-full min-h-0 flex-col">
-      <div className="border-b border-line p-3">
-        <TypedSearch
-          label={`Search ${list.label.toLowerCase()}`}
-          placeholder={placeholder}
-          words={words}
-          onWords={onWords}
-        />
-      </div>
-      {isReading && <Skeleton rows={8} />}
-      {!isReading && list.rows.length === 0 && nothing}
-      {list.rows.length > 0 && (
-        <div className="min-h-0 flex-1">
-          <VirtualList {...list} />
-        </div>
-      )}
-    </div>
+    <aside
+      aria-label={label}
+      className="min-h-0 overflow-y-auto border-line bg-canvas max-lg:fixed max-lg:inset-0 max-lg:z-30 lg:w-md lg:shrink-0 lg:border-l"
+    >
+      <header className="sticky top-0 z-10 flex items-center justify-between gap-2 border-b border-line bg-surface px-4 py-2">
+        <h2 className="tabular min-w-0 truncate font-semibold">{title}</h2>
+        <Button look="plain" size="small" icon="cross" aria-label="Close" onClick={onClose} />
+      </header>
+      {children}
+    </aside>
   );
 }
 

@@ -1,13 +1,16 @@
 import { Outlet } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useState } from "react";
 import { useSession } from "../api/index.ts";
-import { ErrorState, Icon, Toasts } from "../kit/index.ts";
+import { ErrorState, Icon, Notice, Text, TextLink, Toasts } from "../kit/index.ts";
 import { useLiveState } from "../live/feed.ts";
 import { useFreshness } from "../live/freshness.ts";
 import { useNotifications } from "../live/notifications.ts";
 import { useProgressKept } from "../live/progress.ts";
+import { StoppedBar } from "../screens/brakes.tsx";
+import { useNeeds } from "../screens/needs/use-needs.ts";
 import { SignInAgain, SignInScreen, WithoutRoles } from "../screens/sign-in/sign-in-screen.tsx";
 import { Navigation } from "./navigation.tsx";
+import { Shortcuts } from "./shortcuts.tsx";
 import { TopBar } from "./top-bar.tsx";
 
 /** The frame of all screens. A person who was signed in keeps the page while they sign in again. */
@@ -42,10 +45,13 @@ function Page({ userId }: { readonly userId: string | undefined }): ReactNode {
       <div className="flex min-h-0 min-w-0 flex-1 flex-col">
         <TopBar />
         <NotConnected />
+        <StoppedBar />
+        <NotNotified />
         <main id="content" tabIndex={-1} className="min-h-0 flex-1 overflow-y-auto outline-none">
           <Outlet />
         </main>
       </div>
+      <Shortcuts />
       <Toasts />
       {!isSignedIn && <SignInAgain />}
     </div>
@@ -76,5 +82,17 @@ function NotConnected(): ReactNode {
         </p>
       )}
     </div>
+  );
+}
+
+/** Above every screen while notices were given up. */
+function NotNotified(): ReactNode {
+  const failed = useNeeds().data?.needs.find(({ kind }) => kind === "channels");
+  if (failed === undefined) return null;
+  return (
+    <Notice tone="medium">
+      Notifications of <Text>{failed.items.map(({ name }) => name).join(", ")}</Text> fail: people may not know what
+      waits. <TextLink to="/needs">See why</TextLink>
+    </Notice>
   );
 }

@@ -1,13 +1,26 @@
 import { useLocation } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useState } from "react";
-import { useControls, useMay, useSession, useSignIn } from "../api/index.ts";
-import { Badge, Button, Dialog, Icon, type IconName, late, number, Text, TextLink, toast } from "../kit/index.ts";
+import { useMay, useSession, useSignIn } from "../api/index.ts";
+import {
+  Button,
+  Dialog,
+  Hint,
+  Icon,
+  type IconName,
+  late,
+  number,
+  Text,
+  TextLink,
+  toast,
+  useShared,
+} from "../kit/index.ts";
 import { type LiveState, useLiveState } from "../live/feed.ts";
 import { useNotifying } from "../live/notifications.ts";
 import { screens, unlisted } from "../routes.ts";
 import { useAlarms } from "../screens/alarms/use-alarms.ts";
 import { usePendingCount } from "../screens/approvals/requests.ts";
-import { chooseTheme, chosenTheme, type Theme } from "./theme.ts";
+import { overlay } from "./overlay.ts";
+import { changeTheme, shownTheme } from "./theme.ts";
 
 const AlarmList = late(async () => (await import("../screens/alarms/alarms.tsx")).AlarmList);
 const PasswordDialog = late(async () => (await import("./password-dialog.tsx")).PasswordDialog);
@@ -25,10 +38,16 @@ export function TopBar(): ReactNode {
       <div className="flex items-center gap-3">
         <h1 className="text-[1.0714rem] font-semibold">{here?.label ?? "Postern"}</h1>
         <Live />
-        <PausedBadge />
       </div>
       <div className="flex items-center gap-1">
+        <IconButton
+          icon="search"
+          title="Go to, or do (Ctrl K)"
+          label="Go to, or do"
+          onClick={() => overlay.set("menu")}
+        />
         <AlarmsButton />
+        <IconButton icon="help" title="Help (?)" label="Help" onClick={() => overlay.set("help")} />
         <ThemeButton />
         <Account />
       </div>
@@ -38,7 +57,7 @@ export function TopBar(): ReactNode {
 
 const words: Readonly<Record<LiveState, readonly [word: string, more: string]>> = {
   connecting: ["Connecting", "The connection to Postern is being opened."],
-  live: ["Live", "What happens is shown as it happens."],
+  live: ["Live", ""],
   reconnecting: [
     "Reconnecting",
     "Postern does not answer. What you see may be old. Decisions are neither lost nor made twice.",
@@ -51,26 +70,10 @@ function Live(): ReactNode {
   const [word, more] = words[state];
   const look = state === "live" ? "size-1.5 rounded-full bg-safe" : "size-1.5 animate-breathe rounded-full bg-medium";
   return (
-    <span
-      role="status"
-      title={more}
-      data-live={state}
-      className="inline-flex items-center gap-1.5 text-[0.8571rem] text-ink-2"
-    >
+    <span role="status" data-live={state} className="inline-flex items-center gap-1.5 text-[0.8571rem] text-ink-2">
       <span aria-hidden="true" className={look} />
-      {word}
+      {state === "live" ? word : <Hint hint={more}>{word}</Hint>}
     </span>
-  );
-}
-
-/** Shown on every screen while calls are stopped. */
-function PausedBadge(): ReactNode {
-  const { paused = false, paused_by: by } = useControls() ?? {};
-  if (!paused) return null;
-  return (
-    <Badge tone="critical" title={by && `By ${by.by}${by.reason === undefined ? "" : `: ${by.reason}`}`}>
-      Paused
-    </Badge>
   );
 }
 
@@ -124,17 +127,12 @@ function AlarmsButton(): ReactNode {
   );
 }
 
-const nextTheme: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
 const themeIcons = { system: "contrast", light: "sun", dark: "moon" } as const;
 
 function ThemeButton(): ReactNode {
-  const [theme, setTheme] = useState(chosenTheme);
-  const change = (): void => {
-    chooseTheme(nextTheme[theme]);
-    setTheme(nextTheme[theme]);
-  };
+  const theme = useShared(shownTheme, (one) => one);
   const title = `Theme: ${theme}`;
-  return <IconButton icon={themeIcons[theme]} title={title} label={`${title}. Change it.`} onClick={change} />;
+  return <IconButton icon={themeIcons[theme]} title={title} label={`${title}. Change it.`} onClick={changeTheme} />;
 }
 
 /** The browser's own popover: Escape and a press outside close it. */
@@ -183,6 +181,15 @@ function Account(): ReactNode {
             onClick={() => document.getElementById("account")?.hidePopover()}
           >
             Your connections
+          </TextLink>
+        )}
+        {may("tokens:own") && (
+          <TextLink
+            to="/people/{-$tab}"
+            params={{ tab: undefined }}
+            onClick={() => document.getElementById("account")?.hidePopover()}
+          >
+            {may("accounts:admin") ? "People, groups and tokens" : "Your tokens"}
           </TextLink>
         )}
         <Button onClick={() => setIsChanging(true)}>Change your password…</Button>

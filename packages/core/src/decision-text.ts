@@ -3,6 +3,9 @@
 /** The most requests that one decision may name. */
 export const largestBatch = 200;
 
+/** Characters of what a person writes to the agent about its request. */
+export const longestComment = 1_000;
+
 export interface DecidedRequest {
   readonly status: string;
   readonly what: NamedTarget;

@@ -164,6 +164,9 @@ export function storedEventIn(body: string): JsonObject | undefined {
   }
 }
 
+/** The event of a comment on a request (`noted`). */
+export const commentedType = "gate.commented";
+
 /** The name of each moment in hooks, the audit log, run folders and progress. */
 export const momentNames = {
   arrived: { hook: "TOOL_START" },
@@ -205,13 +208,14 @@ endEvents satisfies Record<EndName, { audit: string; archive: string; record: st
  */
 export interface AgentProgress {
   readonly agentId: string;
-  readonly step: "TOOL_CALL" | "TOOL_PROGRESS" | "TOOL_RESULT";
-  /** The name of the tool, the text of its progress, or the text of the outcome. */
+  /** `TOOL_COMMENT`: a person wrote to the agent about the request that the call waits for. */
+  readonly step: "TOOL_CALL" | "TOOL_PROGRESS" | "TOOL_RESULT" | "TOOL_COMMENT";
+  /** The name of the tool, the text of its progress, the text of the outcome, or who wrote and what. */
   readonly content: string;
   readonly runId: string;
   /** How far the tool is, if it says so. */
   readonly count?: ProgressCount;
-  /** Number of the call among those of its run that have progress, from 1; the same for all steps of one call. */
+  /** Number of the call among those of its run that have progress, from 1; the same for all steps of one call. 0 for a comment. */
   readonly seq: number;
 }
 

@@ -15,9 +15,18 @@ export type { CamelCased, OpaqueFields, SnakeCased, SnakeName } from "./case.ts"
 export { camelName, noOpaqueFields, opaqueFields, snakeName, toCamelCase, toSnakeCase } from "./case.ts";
 export type { Kind, LimitTable } from "./checked-members.ts";
 export { checkedLimits, checkId, checkMember, checkMembers } from "./checked-members.ts";
+export type { ClientEdit, ClientServer } from "./clients.ts";
+export { clientFileText, clientServers, editFor, ownServer, tokenVariable } from "./clients.ts";
 export type { Clock } from "./clock.ts";
 export { SystemClock } from "./clock.ts";
-export { actionText, decidedWords, decisionsText, decisionText, largestBatch } from "./decision-text.ts";
+export {
+  actionText,
+  decidedWords,
+  decisionsText,
+  decisionText,
+  largestBatch,
+  longestComment,
+} from "./decision-text.ts";
 export type {
   AgentProgress,
   Announce,
@@ -32,7 +41,7 @@ export type {
   Watcher,
   Weighing,
 } from "./event.ts";
-export { endEvents, momentNames, storedEventIn } from "./event.ts";
+export { commentedType, endEvents, momentNames, storedEventIn } from "./event.ts";
 export type { FaultCode } from "./fault.ts";
 export { faultStatus, messageOf, RuntimeFault } from "./fault.ts";
 export { arrivedAtOf, isRunOfTheDay, newCallId, newId, newTraceId } from "./ids.ts";
@@ -60,6 +69,7 @@ export type {
   Addressees,
   AgentRunId,
   AgentRuns,
+  ApprovalComment,
   ApprovalRecord,
   ApprovalState,
   CallRecord,
@@ -104,6 +114,6 @@ export {
 } from "./roles.ts";
 export { isData, mapKeywords, pointedTo, unescaped } from "./schema-walk.ts";
 export type { ChainEngine, ChainScript, ChainSummary } from "./scripts.ts";
-export { asSentence, counted, nearest, shortened, shown, visible } from "./shown.ts";
+export { asSentence, counted, duration, nearest, shortened, shown, visible } from "./shown.ts";
 export { parseStrict } from "./strict-json.ts";
 export { hostMatcher, hostOf, hostPatternProblem } from "./url-host.ts";

@@ -108,6 +108,12 @@ export interface Vote extends DecisionAuthor {
   readonly reason?: string;
 }
 
+/** What a person wrote to the agent about its request, without deciding it. Secrets are masked. */
+export interface ApprovalComment extends DecisionAuthor {
+  readonly at: number;
+  readonly text: string;
+}
+
 /** An artifact that the arguments of a call name, as it was read when the call was judged. */
 export interface ReferencedArtifact {
   /** Where the arguments name it: `$.to`, `$.files[0]`. */
@@ -162,6 +168,8 @@ export interface ApprovalRecord {
   readonly votes?: readonly Vote[];
   /** The last edit of a request that other persons must still agree to. */
   readonly edited?: { readonly by: string; readonly via: string; readonly at: number };
+  /** Oldest first. */
+  readonly comments?: readonly ApprovalComment[];
   /** The agent's own reason for the call. It is not checked. */
   readonly reason?: string;
   /** Calls its session had made when it asked, itself included. */

@@ -22,6 +22,16 @@ export function counted(number: number, one: string, several = `${one}s`): strin
   return `${number} ${number === 1 ? one : several}`;
 }
 
+/** In one unit: `850 ms`, `12 s`, `4 min`, `3 h`, `2 d`. */
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 90) return `${seconds} s`;
+  if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 36 * 3600) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86_400)} d`;
+}
+
 /** A name that is safe to show: everything but printable ASCII is escaped. */
 export function visible(name: unknown): string {
   if (typeof name !== "string") return `A ${name === null ? "null" : typeof name}`;

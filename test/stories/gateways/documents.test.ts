@@ -25,6 +25,15 @@ it("holds a switch on every gateway, whichever one an operator used", async () =
   expect((await g.b.invoke(echo, asker)).status).toBe("error");
 });
 
+it("holds the pause of an agent on every gateway, until any of them resumes it", async () => {
+  await using g = await twoGateways(postgres.newStore());
+  const one = { kind: "agent", name: asker.principal.agent } as const;
+  await g.a.controls.pauseOne(one, ada, "it loops");
+  await expect.poll(async () => (await g.b.invoke(echo, asker)).refusal?.code).toBe("paused");
+  await g.b.controls.resumeOne(one, ada);
+  await expect.poll(async () => (await g.a.invoke(echo, asker)).status).toBe("ok");
+});
+
 it("uses a grant that was given on another gateway, until it is revoked on any", async () => {
   await using g = await twoGateways(postgres.newStore());
   const { approvalId = "" } = await g.a.invoke(mail("one"), inRun);

@@ -1,10 +1,11 @@
 /** Problems that an operator should look at: the list, in a dialog of the top bar and on a page of its own. */
 
-import type { AlarmChangeView, AlarmPageView, AlarmView } from "@postern/core/contract";
+import type { AlarmPageView, AlarmView } from "@postern/core/contract";
+import type { LinkProps } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
+import type { AuditAddress } from "../../address.ts";
 import { ask, type Pages, plainSentence, useMay } from "../../api/index.ts";
 import {
-  actorText,
   Badge,
   Button,
   classNames,
@@ -13,10 +14,12 @@ import {
   Facts,
   Json,
   NotYet,
+  number,
   Text,
   TextLink,
   Time,
 } from "../../kit/index.ts";
+import { BrakeButton, ChangedBy } from "../brakes.tsx";
 import { ReasonDialog } from "../dialogs.tsx";
 import { useAlarms } from "./use-alarms.ts";
 
@@ -57,7 +60,7 @@ export function AlarmList({ alarms: { rows, error, again, more, hasMore }, onClo
       </ul>
       {past.length > 0 && !showsPast && (
         <Button look="plain" className="justify-self-center" onClick={() => setShowsPast(true)}>
-          Show {hasMore ? "" : `${past.length} `}resolved
+          Show {hasMore ? "" : `${number(past.length)} `}resolved
         </Button>
       )}
       {hasMore && (showsPast || past.length === 0) && (
@@ -77,7 +80,7 @@ const meanings = new Map(
     auth_failed:
       "The service behind it refuses its credential: missing, wrong or expired. Set a new one. The alarm is resolved when a call of it succeeds.",
     server_down:
-      "Its tools cannot be called. Postern connects again by itself, and the alarm is resolved then. Its last words are below and under Tools.",
+      "Its tools cannot be called. Postern connects again by itself, and the alarm is resolved then. Its last words are below and on its page.",
     outcome_unknown:
       "It may have happened or not, and the same call is refused. Look where it should have had its effect, then settle it. The alarm is resolved when each such call of the run is settled.",
     token_expiring:
@@ -91,7 +94,7 @@ const meanings = new Map(
     audit_not_intact:
       "Something other than Postern changed the log. Keep a copy of the data folder as it is, then check the log under Audit.",
     approval_storm:
-      "An agent may be asking in a loop. Look at its run; a rule or a remembered approval may be missing.",
+      "An agent may be asking in a loop. Look at its run; a rule or a remembered approval may be missing. While the agent is paused, its requests stay and can be decided together.",
     notification_storm:
       "More notifications were sent in an hour than are allowed, and the rest were stopped. Look at the run that sends them.",
     sign_in_failures:
@@ -134,7 +137,16 @@ function AlarmItem({ alarm, onLeave }: AlarmItemProps): ReactNode {
         </span>
       </div>
       {meaning !== undefined && !isOver && <p className="text-ink-2">{meaning}</p>}
-      <Places alarm={alarm} onLeave={onLeave} />
+      <div className="flex flex-wrap items-center gap-4 empty:hidden">
+        {placesOf(alarm)
+          .filter(([, { to }]) => may("audit:read") || to !== "/audit/{-$event}")
+          .map(([label, link]) => (
+            <TextLink key={label} {...link} onClick={onLeave}>
+              {label}
+            </TextLink>
+          ))}
+        {alarm.kind === "approval_storm" && <BrakeButton kind="agent" name={String(alarm.data["agent"])} />}
+      </div>
       <About alarm={alarm} />
       {may("alarms:write") && !isOver && (
         <div className="flex flex-wrap gap-2">
@@ -147,25 +159,40 @@ function AlarmItem({ alarm, onLeave }: AlarmItemProps): ReactNode {
   );
 }
 
+type Place = readonly [label: string, link: LinkProps];
+
 /** Where its cause is seen. */
-function Places({ alarm: { kind, data }, onLeave }: AlarmItemProps): ReactNode {
-  const { run, server } = data;
-  const call = kind === "outcome_unknown" && typeof data["call"] === "string" ? data["call"] : undefined;
-  return (
-    <p className="flex flex-wrap gap-4 empty:hidden">
-      {typeof run === "string" && (
-        <TextLink to="/runs/{-$run}" params={{ run }} search={{ call }} onClick={onLeave}>
-          {call === undefined ? "Look at its run" : "Look at the call"}
-        </TextLink>
-      )}
-      {typeof server === "string" && server !== "" && (
-        <TextLink to="/tools/{-$tool}" params={{ tool: undefined }} search={{ search: server }} onClick={onLeave}>
-          Look at the server
-        </TextLink>
-      )}
-    </p>
-  );
+function placesOf({ kind, data }: AlarmView): readonly Place[] {
+  const { run, tool, server, call, token } = data;
+  const places: Place[] = [];
+  const add = (label: string, link: LinkProps): void => void places.push([label, link]);
+  const isUnknown = kind === "outcome_unknown";
+  if (kind === "approval_storm")
+    add("Look at the requests", {
+      ...{ to: "/approvals/{-$request}", params: { request: undefined }, search: { run_id: String(run) } },
+    });
+  if (typeof tool === "string" && kind === "tool_changed")
+    add("Compare the definitions", { to: "/tools/{-$tool}", params: { tool }, search: { tab: "definition" } });
+  else if (typeof tool === "string" && !isUnknown) add("Look at the tool", { to: "/tools/{-$tool}", params: { tool } });
+  if (typeof run === "string")
+    add(isUnknown ? "Look at the call" : "Look at its run", {
+      ...{ to: "/runs/{-$run}", params: { run }, search: { call: isUnknown ? String(call) : undefined } },
+    });
+  if (typeof server === "string") add("Look at the server", { to: "/servers/{-$server}", params: { server } });
+  if (kind === "channel_failed") add("Look at the channel", { to: "/needs" });
+  const events = kind === "token_expiring" ? { text: String(token) } : logged.get(kind);
+  if (events !== undefined)
+    add("Look at the audit log", { to: "/audit/{-$event}", params: { event: undefined }, search: events });
+  return places;
 }
+
+/** Whose cause the log has. */
+const logged = new Map<string, AuditAddress>([
+  ["sign_in_failures", { type: "operator.action.sign_in_failed" }],
+  ["secret_in_payload", { type: "alarm.secret_in_payload" }],
+  ["notification_storm", { type: "gate.storm_block" }],
+  ["audit_not_intact", {}],
+]);
 
 function About({ alarm }: { readonly alarm: AlarmView }): ReactNode {
   const { kind, count, first_seen, last_seen, acked, resolved, data } = alarm;
@@ -178,22 +205,13 @@ function About({ alarm }: { readonly alarm: AlarmView }): ReactNode {
         <Facts
           rows={{
             First: <Time at={first_seen} />,
-            Acknowledged: acked && <Change change={acked} />,
-            Resolved: resolved && <Change change={resolved} />,
+            Acknowledged: acked && <ChangedBy change={acked} />,
+            Resolved: resolved && <ChangedBy change={resolved} />,
           }}
         />
         {Object.keys(data).length > 0 && <Json value={data} />}
       </div>
     </details>
-  );
-}
-
-function Change({ change: { by, via, at, reason } }: { readonly change: AlarmChangeView }): ReactNode {
-  return (
-    <>
-      <Time at={at} /> {by === undefined ? "by itself" : <Text>{`by ${actorText(by, via)}`}</Text>}
-      {reason !== undefined && <Text className="text-ink-2">{`: “${reason}”`}</Text>}
-    </>
   );
 }
 

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useRef } from "react";
-import { type ApprovalView, mismatchText, namesOf, Problem, useAnswer, useMay } from "../../api/index.ts";
+import { type ApprovalView, mismatchText, namesOf, Problem, stateOf, useAnswer, useMay } from "../../api/index.ts";
 import {
   Button,
   Card,
@@ -15,7 +15,9 @@ import {
   ToolName,
   useIsOver,
 } from "../../kit/index.ts";
+import { AboutCall, SubAgent } from "./about-call.tsx";
 import { ChangedNotice, Fingerprints, Votes, WhyAsked } from "./card-parts.tsx";
+import { Comments } from "./comments.tsx";
 import { DecideBar } from "./decide-bar.tsx";
 import { useAcknowledged, useMismatches } from "./deciding.ts";
 import { useKeepRequest, useRequest } from "./requests.ts";
@@ -66,9 +68,12 @@ export function ApprovalCard({ id, isNext, onDecided, onBack }: ApprovalCardProp
       )}
       <div className="min-h-0 flex-1 overflow-y-auto">
         <div className="mx-auto grid w-full max-w-4xl gap-4 p-4 lg:p-6">
+          <AboutCall approval={data} />
           <PreviewPart approval={data} />
           <ExactArguments approval={data} mismatches={mismatches} />
+          <SubAgent approval={data} />
           <CameOfIt approval={data} />
+          <Comments approval={data} />
           <WhyAsked approval={data} />
           <Votes approval={data} />
           <RunSoFar approval={data} />
@@ -120,8 +125,7 @@ function Header({ approval, onBack }: Readonly<{ approval: ApprovalView; onBack:
           <ToolName tool={name} action={what.action} />
         </h2>
         <RiskBadge risk={approval.risk_level} />
-        {status !== "pending" && <StateBadge state={status} />}
-        {status === "used" && <Outcome callKey={approval.refs.key} />}
+        {status !== "pending" && <StateBadge state={stateOf(approval)} />}
       </div>
       <p className="text-ink-2">
         <Text className="font-medium text-ink">{requested_by.agent}</Text>
@@ -150,7 +154,7 @@ function CameOfIt({ approval: { status, refs } }: { readonly approval: ApprovalV
     <Card
       title="What came of it"
       actions={
-        <TextLink to="/runs/{-$run}" params={{ run: data.run_id }} search={{ call: data.call_id }}>
+        <TextLink to="/calls/{-$call}" params={{ call: data.call_id }}>
           Open the call
         </TextLink>
       }
@@ -163,12 +167,6 @@ function CameOfIt({ approval: { status, refs } }: { readonly approval: ApprovalV
 
 const CallContent = late(async () => (await import("../call-content.tsx")).CallContent);
 const stay = (): void => undefined;
-
-/** What became of the approved call. */
-function Outcome({ callKey }: { readonly callKey: string }): ReactNode {
-  const { data } = useAnswer("GET /v1/calls/{id}", { id: callKey }, { enabled: useMay()("calls:read") });
-  return data !== undefined && <StateBadge state={data.state} />;
-}
 
 function Expiry({ until }: { readonly until: string }): ReactNode {
   if (useIsOver(until)) return " It has expired: it cannot be approved any more, and the tool does not run.";

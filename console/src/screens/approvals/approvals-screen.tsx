@@ -1,13 +1,14 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { type PointerEvent, type ReactNode, useCallback, useEffect, useState, useSyncExternalStore } from "react";
 import type { ApprovalsAddress } from "../../address.ts";
-import { idOf, useMay } from "../../api/index.ts";
-import { Button, classNames, Dialog, late, Text } from "../../kit/index.ts";
+import { idOf, useAnswer, useMay } from "../../api/index.ts";
+import { Button, Card, classNames, Dialog, late, number, Text, useKeys } from "../../kit/index.ts";
 import { ApprovalCard } from "./approval-card.tsx";
-import { useKeys } from "./deciding.ts";
+import { RequestGroups } from "./groups.tsx";
 import { ListHead, RequestList } from "./lists.tsx";
 import { isNew, lookedAt, type Steady, useRequests, useSteady } from "./requests.ts";
 
+const ConnectAgent = late(async () => (await import("../connect/connect-agent.tsx")).ConnectAgent);
 const Grants = late(async () => (await import("./grants.tsx")).Grants);
 const route = getRouteApi("/approvals/{-$request}");
 
@@ -50,6 +51,7 @@ export function ApprovalsScreen(): ReactNode {
   useKeys(isDecided ? {} : { j: () => step(1), k: () => step(-1) });
   // A finger moves the list and then lies on it: only a mouse holds it.
   const hold = (isIn: boolean) => (event: PointerEvent) => setIsHeld(isIn && event.pointerType === "mouse");
+  if (useIsUnused(wanted, requests.rows)) return <FirstMinute />;
   return (
     <div className="flex h-full min-h-0">
       <div
@@ -59,6 +61,7 @@ export function ApprovalsScreen(): ReactNode {
         )}
       >
         <ListHead wanted={wanted} mayDecide={decides} onChange={want} />
+        <RequestGroups wanted={wanted} isHeld={isHeld} />
         {id !== undefined && (
           <a
             href="#request"
@@ -67,7 +70,7 @@ export function ApprovalsScreen(): ReactNode {
             Skip the list
           </a>
         )}
-        <div className="relative min-h-0 flex-1" onPointerEnter={hold(true)} onPointerLeave={hold(false)}>
+        <div className="relative flex min-h-0 flex-1 flex-col" onPointerEnter={hold(true)} onPointerLeave={hold(false)}>
           <RequestList requests={requests} steady={steady} open={id} wanted={wanted} />
           {!isDecided && <Arrived steady={steady} open={id} onOpen={(one) => go(one, wanted)} />}
         </div>
@@ -90,6 +93,25 @@ export function ApprovalsScreen(): ReactNode {
           />
         )}
       </div>
+    </div>
+  );
+}
+
+/** Whether no call was ever made. It is asked only where nothing waits. */
+function useIsUnused(wanted: ApprovalsAddress, rows: readonly unknown[] | undefined): boolean {
+  const mayBe = useMay()("calls:read") && rows?.length === 0 && Object.keys(wanted).length === 0;
+  const { data } = useAnswer("GET /v1/calls", { limit: 1 }, { enabled: mayBe });
+  return mayBe && data?.calls.length === 0;
+}
+
+/** Instead of empty lists. */
+function FirstMinute(): ReactNode {
+  return (
+    <div className="mx-auto grid w-full max-w-3xl gap-4 p-4 lg:p-6">
+      <p className="text-ink-2">No agent has called a tool yet. Requests that need approval will be shown here.</p>
+      <Card title="Connect an agent" body="">
+        <ConnectAgent onClose={() => undefined} />
+      </Card>
     </div>
   );
 }
@@ -124,14 +146,14 @@ function Arrived({ steady: { shown, arrived }, open, onOpen }: ArrivedProps): Re
           onClick={() => onOpen(idOf(first))}
         >
           <span className="truncate">
-            {critical.length === 1 ? "New and critical: " : `${critical.length} new and critical: `}
+            {critical.length === 1 ? "New and critical: " : `${number(critical.length)} new and critical: `}
             <Text>{first.what.tool}</Text>
           </span>
         </Button>
       )}
       {arrived.length > 0 && (
         <span className="rounded-full border border-line bg-raised px-3 py-1 text-ink-2 shadow-over">
-          {arrived.length} new above: shown when the pointer leaves the list
+          {number(arrived.length)} new above: shown when the pointer leaves the list
         </span>
       )}
     </div>

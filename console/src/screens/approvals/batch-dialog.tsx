@@ -1,17 +1,9 @@
 import { decisionsText } from "@postern/core";
-import { type ReactNode, useState } from "react";
-import {
-  type ApprovalView,
-  decideMany,
-  denyAll,
-  idOf,
-  markOf,
-  mayDecide,
-  namesOf,
-  serverNow,
-} from "../../api/index.ts";
-import { Button, Json, Notice, number, RiskBadge, Text, toast } from "../../kit/index.ts";
+import { type ReactNode, useMemo, useState } from "react";
+import { type ApprovalView, decideMany, idOf, markOf, mayDecide, namesOf } from "../../api/index.ts";
+import { Button, type Column, Json, Notice, number, RiskBadge, Table, Text, toast } from "../../kit/index.ts";
 import { type Choice, textIn, useChange } from "../dialogs.tsx";
+import { batchColumns } from "./batch-columns.ts";
 import { WhyAsked } from "./card-parts.tsx";
 import { tooEarly, useArmed } from "./deciding.ts";
 import { DecisionDialog, Reason } from "./dialogs.tsx";
@@ -27,15 +19,14 @@ type BatchDialogProps = Readonly<{
   alike: readonly ApprovalView[];
   /** How many there are of them, as the server counts. */
   waiting: number;
-  where: Parameters<typeof denyAll>[0];
+  tool: string;
   onClose: () => void;
 }>;
 
 /** Decides many requests at once, each as it was when the dialog opened. Each has its own record. */
-export function BatchDialog({ alike, waiting, where, onClose }: BatchDialogProps): ReactNode {
+export function BatchDialog({ alike, waiting, tool, onClose }: BatchDialogProps): ReactNode {
   // A request that arrives later is not added: the person has not seen it.
   const [shown, setShown] = useState(() => alike.slice(0, pageSize));
-  const [openedMs] = useState(serverNow);
   const now = shown.map((one) => alike.find((other) => idOf(other) === idOf(one)) ?? one);
   const changedCount = now.filter((one, at) => markOf(one) !== markOf(shown[at] ?? one)).length;
   // The button that opened the dialog may be under one of its buttons: a double-click must not press it.
@@ -54,33 +45,11 @@ export function BatchDialog({ alike, waiting, where, onClose }: BatchDialogProps
       if (failed === undefined) toast(message);
       else toast(`${message} ${failed.error?.message ?? ""}`, "bad");
     });
-  const denyEach = (): Promise<string | undefined> =>
-    change(async () => {
-      const { denied, problem } = await denyAll(where, openedMs, textIn(reason));
-      toast(
-        `${number(denied)} denied.${problem === undefined ? "" : ` ${problem}`}`,
-        problem === undefined ? "good" : "bad",
-      );
-    });
   const toggle = (id: string, isIn: boolean): void =>
     setChosen(new Set(isIn ? [...chosen, id] : [...chosen].filter((one) => one !== id)));
   const ready = { isReady: chosen.size > 0 && armed.isArmed, takes: armed.takes };
   const approve = { look: "primary", icon: "check", ...ready, send: decide("approve") } as const;
-  const all: readonly Choice[] =
-    waiting > shown.length
-      ? [
-          {
-            word: `Deny all ${number(waiting)}`,
-            look: "danger",
-            title: "Also those that are not shown here; none that comes later",
-            isReady: armed.isArmed,
-            takes: armed.takes,
-            send: denyEach,
-          },
-        ]
-      : [];
   const choices: readonly Choice[] = [
-    ...all,
     { word: `Skip ${chosen.size}`, title: "The agent continues without them", ...ready, send: decide("skip") },
     { word: `Deny ${chosen.size}`, look: "danger", icon: "cross", ...ready, send: decide("deny") },
     ...(shown.every((one) => mayDecide(one, "approve"))
@@ -97,7 +66,7 @@ export function BatchDialog({ alike, waiting, where, onClose }: BatchDialogProps
   );
   return (
     <DecisionDialog
-      title={`${chosen.size} of ${number(Math.max(waiting, shown.length))} requests for ${namesOf(where.tool).name}`}
+      title={`${chosen.size} of ${number(Math.max(waiting, shown.length))} requests for ${namesOf(tool).name}`}
       choices={choices}
       wide
       changed={changed || undefined}
@@ -106,78 +75,113 @@ export function BatchDialog({ alike, waiting, where, onClose }: BatchDialogProps
       <p role="status" className="sr-only">
         {!armed.isArmed && tooEarly}
       </p>
-      {waiting > shown.length && (
+      {shown.length === 0 && <p>Each of these is approved alone.</p>}
+      {shown.length > 0 && waiting > shown.length && (
         <p className="text-ink-2">
           The first {shown.length} of {number(waiting)} are shown. What you approve is what is shown; open this again
           for the next ones.
         </p>
       )}
       {closed > 0 && (
-        <p className="text-medium">
+        <p className="flex flex-wrap items-center gap-2 text-medium">
           {closed === 1 ? "One preview is" : `${closed} previews are`} not open yet: open each to see all that you
           decide.
+          <Button size="small" onClick={() => setOpened(new Set(shown.map(markOf)))}>
+            Open all
+          </Button>
         </p>
       )}
-      <ul className="grid gap-2">
-        {shown.map((one) => (
-          <BatchLine
-            key={idOf(one)}
-            approval={one}
-            isChosen={chosen.has(idOf(one))}
-            onChoose={(isIn) => toggle(idOf(one), isIn)}
-            onOpen={() => setOpened((before) => new Set([...before, markOf(one)]))}
-          />
-        ))}
-      </ul>
+      <BatchTable
+        approvals={shown}
+        chosen={chosen}
+        opened={opened}
+        onChoose={toggle}
+        onOpen={(mark) => setOpened(new Set([...opened, mark]))}
+      />
       <Reason value={reason} onChange={setReason} hint="If you deny or skip, the agent reads it." />
     </DecisionDialog>
   );
 }
 
-type BatchLineProps = Readonly<{
-  approval: ApprovalView;
-  isChosen: boolean;
-  onChoose: (isChosen: boolean) => void;
-  onOpen: () => void;
+type BatchTableProps = Readonly<{
+  approvals: readonly ApprovalView[];
+  /** Their ids. */
+  chosen: ReadonlySet<string>;
+  onChoose: (id: string, isChosen: boolean) => void;
+  /** Their marks. */
+  opened: ReadonlySet<string>;
+  onOpen: (mark: string) => void;
 }>;
 
-/** Shows the arguments at once, and everything else that an approval covers when it is opened. */
-function BatchLine({ approval, isChosen, onChoose, onOpen }: BatchLineProps): ReactNode {
-  const [isOpen, setIsOpen] = useState(false);
-  const toggle = (isIn: boolean): void => {
-    setIsOpen(isIn);
-    if (isIn) onOpen();
-  };
-  const { approval_id: id, what, preview, summary, risk_level: risk } = approval;
-  return (
-    <li className="grid gap-1 border-b border-line pb-2 last:border-0">
-      <div className="flex items-start gap-2.5">
+/** If more differ, all arguments are in one column. */
+const mostColumns = 6;
+/** Longer texts, and values of other kinds, are shown as JSON. */
+const mostPlain = 200;
+
+/** A column for each argument that differs. What else an approval covers opens under its row. */
+function BatchTable({ approvals, chosen, opened, onChoose, onOpen }: BatchTableProps): ReactNode {
+  const { shared, differing } = useMemo(() => batchColumns(approvals.map(({ what }) => what.arguments)), [approvals]);
+  const columns: readonly Column<ApprovalView>[] = [
+    {
+      name: "Decide",
+      cell: ({ approval_id: id }) => (
         <input
-          id={`batch-${id}`}
           type="checkbox"
           aria-label={`Decide ${id} with the others`}
-          className="mt-1 accent-accent"
-          checked={isChosen}
-          onChange={({ target }) => onChoose(target.checked)}
+          className="accent-accent"
+          checked={chosen.has(id)}
+          onChange={({ target }) => onChoose(id, target.checked)}
         />
-        <label htmlFor={`batch-${id}`} className="grid min-w-0 flex-1 gap-1">
-          <span className="flex flex-wrap items-baseline gap-2">
-            <RiskBadge risk={risk} />
-            {preview !== undefined && <Text>{preview.summary}</Text>}
-          </span>
-          {summary !== undefined && summary !== preview?.summary && <Text className="text-high">{summary}</Text>}
-          <Json value={what.arguments} />
-        </label>
-      </div>
-      <details className="pl-6" onToggle={({ currentTarget }) => toggle(currentTarget.open)}>
-        <summary className="cursor-pointer text-ink-2">Preview and reasons</summary>
-        {isOpen && (
-          <div className="mt-2 grid gap-2">
-            <PreviewPart approval={approval} label={`What changes with ${id}`} />
-            <WhyAsked approval={approval} />
-          </div>
-        )}
-      </details>
-    </li>
+      ),
+    },
+    ...(differing.length > mostColumns
+      ? [{ name: "Arguments", cell: ({ what }: ApprovalView) => <Json value={what.arguments} /> }]
+      : differing.map((name) => ({
+          name,
+          id: `argument ${name}`,
+          cell: ({ what }: ApprovalView) => Object.hasOwn(what.arguments, name) && cellOf(what.arguments[name]),
+        }))),
+    {
+      name: "What will happen",
+      cell: ({ preview, summary }) => (
+        <Text lines>{[...new Set([preview?.summary, summary])].filter((text) => text !== undefined).join("\n")}</Text>
+      ),
+    },
+    {
+      name: "More",
+      cell: (one) =>
+        !opened.has(markOf(one)) && (
+          <Button size="small" onClick={() => onOpen(markOf(one))}>
+            Preview and reasons
+          </Button>
+        ),
+    },
+  ];
+  return (
+    <>
+      <p className="flex items-center gap-2">
+        {approvals[0] !== undefined && <RiskBadge risk={approvals[0].risk_level} />} The same in each:
+      </p>
+      <Json value={shared} />
+      <Table
+        label="What differs between the requests"
+        columns={columns}
+        rows={approvals}
+        keyOf={idOf}
+        detail={(one) =>
+          opened.has(markOf(one)) && (
+            <div className="grid gap-2">
+              <PreviewPart approval={one} label={`What changes with ${idOf(one)}`} />
+              <WhyAsked approval={one} />
+            </div>
+          )
+        }
+      />
+    </>
   );
+}
+
+function cellOf(value: unknown): ReactNode {
+  const isPlain = typeof value === "string" && value !== "" && value.length <= mostPlain;
+  return isPlain ? <Text lines>{value}</Text> : <Json value={value} />;
 }

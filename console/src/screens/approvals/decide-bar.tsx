@@ -1,18 +1,20 @@
 import { type ReactNode, useState } from "react";
-import { type ApprovalView, markOf, mayDecide, plainSentence } from "../../api/index.ts";
+import { type ApprovalView, markOf, mayDecide, plainSentence, stateOf } from "../../api/index.ts";
 import {
   actorText,
   Button,
   classNames,
   ErrorNotice,
   late,
+  type Press,
   StateBadge,
   stateWord,
   Text,
   Time,
   useIsOver,
+  useKeys,
 } from "../../kit/index.ts";
-import { type DecidingOptions, type Press, tooEarly, useArmed, useDeciding, useKeys } from "./deciding.ts";
+import { type DecidingOptions, tooEarly, useArmed, useDeciding } from "./deciding.ts";
 import { ApproveDialog, DenyDialog } from "./dialogs.tsx";
 
 const dialogs = {
@@ -134,7 +136,8 @@ function DecideButtons(props: DecideButtonsProps): ReactNode {
   const { approval, isBusy, needsName, isReady, mayApproveNow, press, withdraw } = props;
   const mayApprove = mayDecide(approval, "approve");
   const remembers = mayApprove && approval.remembers_allowed && !needsName;
-  const message = approval.viewer?.message;
+  const { viewer } = approval;
+  const message = viewer?.message;
   const propsOf = (what: DialogName) => ({
     disabled: isBusy,
     "aria-disabled": what === "deny" ? !isReady || undefined : !mayApproveNow || undefined,
@@ -145,7 +148,7 @@ function DecideButtons(props: DecideButtonsProps): ReactNode {
     <div className="flex flex-wrap items-center gap-2 max-sm:grid max-sm:grid-cols-2">
       {!mayApprove && message !== undefined && (
         <p className="w-full text-ink-2 max-sm:col-span-2">
-          <Text>{plainSentence(message)}</Text>
+          <Text>{viewer?.why_not === "voted" ? votesText(approval) : plainSentence(message)}</Text>
         </p>
       )}
       {mayDecide(approval, "deny") && (
@@ -168,7 +171,7 @@ function DecideButtons(props: DecideButtonsProps): ReactNode {
           className="max-sm:h-12 sm:order-4"
           busy={isBusy}
         >
-          {needsName ? "Approve…" : "Approve once"}
+          {approveWords(approval, needsName)}
         </Button>
       )}
       {mayDecide(approval, "modify") && (
@@ -195,6 +198,16 @@ function DecideButtons(props: DecideButtonsProps): ReactNode {
   );
 }
 
+function votesText({ routed: { quorum }, quorum_left: left }: ApprovalView): string {
+  return `Approved by ${quorum - left} of ${quorum}: ${left} more ${left === 1 ? "person" : "people"} must approve.`;
+}
+
+/** With a quorum: which of the approvals it would be. */
+function approveWords({ routed: { quorum }, quorum_left: left }: ApprovalView, needsName: boolean): string {
+  const words = quorum > 1 ? `Approve · ${quorum - left + 1} of ${quorum}` : needsName ? "Approve" : "Approve once";
+  return needsName ? `${words}…` : words;
+}
+
 type ClosedProps = Readonly<{ approval: ApprovalView; isExpired: boolean; children: ReactNode }>;
 
 /** It is decided, or this person cannot decide it. */
@@ -217,7 +230,7 @@ function Closed({ approval, isExpired, children }: ClosedProps): ReactNode {
     );
   return (
     <p className="flex flex-wrap items-center gap-2" role="status">
-      {decision?.as !== status && <StateBadge state={status} />}
+      {decision?.as !== status && <StateBadge state={stateOf(approval)} />}
       {decision !== undefined && (
         <span className="inline-block first-letter:uppercase">
           {stateWord(decision.as)} by <Text className="font-medium">{actorText(decision.by, decision.via)}</Text>{" "}

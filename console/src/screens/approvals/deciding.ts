@@ -1,7 +1,7 @@
 /** The rules of the bar and the dialogs that decide a request: what a press counts for, and what is sent. */
 
 import { decisionText } from "@postern/core";
-import { useEffect, useLayoutEffect, useRef, useState } from "react";
+import { createElement, useEffect, useRef, useState } from "react";
 import {
   type ApprovalView,
   type Decision,
@@ -14,14 +14,13 @@ import {
   sentenceOf,
   useMay,
 } from "../../api/index.ts";
-import { toast } from "../../kit/index.ts";
+import { type Press, toast } from "../../kit/index.ts";
+import { AfterApproval } from "./after-approval.tsx";
+import { approvedText } from "./call-sentence.ts";
 
 /** Longer than a slow double-click. */
 const quietMs = 1_000;
 export const tooEarly = "This has just appeared: its buttons and keys work in a second.";
-
-/** The time of the press. A busy page may handle it much later. */
-export type Press = Pick<Event, "timeStamp">;
 
 interface Armed {
   readonly isArmed: boolean;
@@ -52,31 +51,6 @@ export function useArmed(what: string): Armed {
     round,
     tooEarly: () => setTries((count) => count + 1),
   };
-}
-
-/**
- * Single keys. They do nothing while a person types, while a dialog is open, with a modifier, or when held down. They
- * change together with what is drawn: an effect would run later, and a press would act on what was there before.
- */
-export function useKeys(keys: Readonly<Record<string, ((press: Press) => void) | undefined>>): void {
-  const latest = useRef(keys);
-  useLayoutEffect(() => {
-    latest.current = keys;
-  });
-  useLayoutEffect(() => {
-    const press = (event: KeyboardEvent): void => {
-      if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-      const target = event.target instanceof Element ? event.target : undefined;
-      const isTyping = target?.closest("input, textarea, select, [contenteditable], dialog");
-      if (isTyping || document.querySelector("dialog[open]")) return;
-      const act = Object.hasOwn(latest.current, event.key) ? latest.current[event.key] : undefined;
-      if (act === undefined) return;
-      event.preventDefault();
-      act(event);
-    };
-    document.addEventListener("keydown", press);
-    return () => document.removeEventListener("keydown", press);
-  }, []);
 }
 
 export interface Acknowledged {
@@ -150,7 +124,9 @@ export function useDeciding({ meant, hasChanged, onDecided, ...options }: Decidi
     try {
       const fresh = await decide(meant, decision);
       onDecided(fresh);
-      toast(decisionText(decision.verb, fresh), "good", fresh.status === "approved" ? undoOf(fresh) : undefined);
+      if (fresh.status === "approved")
+        toast(approvedText(fresh), "good", createElement(AfterApproval, { approval: fresh }));
+      else toast(decisionText(decision.verb, fresh));
       return undefined;
     } catch (error) {
       if (error instanceof Problem && error.code === "confirmation_needed") {
@@ -165,18 +141,6 @@ export function useDeciding({ meant, hasChanged, onDecided, ...options }: Decidi
   };
   const needsName = needsTyping(meant) || nameFor === meant.approval_id;
   return { mayRevoke: may("approvals:decide"), busy, needsName, send };
-}
-
-/** Takes the approval back while it is not used. */
-function undoOf(approved: ApprovalView) {
-  const undo = async (): Promise<void> => {
-    try {
-      toast(decisionText("revoke", await decide(approved, { verb: "revoke" })));
-    } catch (error) {
-      toast(`Not undone: ${sentenceOf(error)}`, "bad");
-    }
-  };
-  return { word: "Undo", act: () => void undo() };
 }
 
 function refused(error: unknown, { onFresh, onStale }: Pick<DecidingOptions, "onFresh" | "onStale">): string {

@@ -3,6 +3,7 @@ import { type ComponentProps, type ReactNode, useState } from "react";
 import type { ApprovalView } from "../../api/index.ts";
 import { Button, Text, TextField } from "../../kit/index.ts";
 import { type Choice, ChoiceDialog, textIn } from "../dialogs.tsx";
+import { CallSentence } from "./about-call.tsx";
 import type { Deciding } from "./deciding.ts";
 
 export interface DecideDialogProps {
@@ -46,7 +47,7 @@ export function TypedName({ tool, ...rest }: TextProps & { readonly tool: string
 /** For a request that needs the tool's name typed. */
 export function ApproveDialog({ approval, deciding, changed, onClose }: DecideDialogProps): ReactNode {
   const [typed, setTyped] = useState("");
-  const { what, routed, quorum_left } = approval;
+  const { what, routed, quorum_left, preview } = approval;
   const approve = {
     word: "Approve once",
     look: "primary",
@@ -57,8 +58,19 @@ export function ApproveDialog({ approval, deciding, changed, onClose }: DecideDi
   const title = `Approve a call of ${approval.risk_level} risk`;
   return (
     <DecisionDialog title={title} choices={[approve]} byEnter changed={changed} onClose={onClose}>
-      <p>
-        <Text className="font-semibold">{what.tool}</Text> runs once, with exactly the arguments on the card.
+      <p className="font-medium">
+        <CallSentence approval={approval} />
+      </p>
+      {preview?.supported === true && (
+        <p>
+          As the tool describes it:{" "}
+          <Text lines limit={1_000}>
+            {preview.summary}
+          </Text>
+        </p>
+      )}
+      <p className="text-ink-2">
+        It runs once, with exactly the arguments on the card.
         {routed.quorum > 1 && ` ${quorum_left} of ${routed.quorum} people must still approve.`}
       </p>
       <TypedName tool={what.tool} value={typed} onChange={setTyped} first />

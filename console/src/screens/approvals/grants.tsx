@@ -12,6 +12,7 @@ import {
   Json,
   Notice,
   NotYet,
+  number,
   RiskBadge,
   StateBadge,
   Text,
@@ -38,7 +39,7 @@ export function Grants(): ReactNode {
       </ul>
       {past.length > 0 && !isAll && (
         <Button look="plain" className="justify-self-center" onClick={() => setIsAll(true)}>
-          Show {past.length} that {past.length === 1 ? "has" : "have"} ended
+          Show {number(past.length)} that {past.length === 1 ? "has" : "have"} ended
         </Button>
       )}
     </>

@@ -64,6 +64,12 @@ export function useRequest(id: string) {
   return { data: data ?? listed, error, refetch };
 }
 
+/** The tool of a request as it is offered now. Undefined until it is known, and if it is not offered any more. */
+export function useTool({ what }: Pick<ApprovalView, "what">) {
+  const { data } = useAnswer("GET /v1/tools/{name}", { name: what.tool });
+  return data?.actions.find(({ action }) => action === what.action);
+}
+
 function listedIn(client: QueryClient, id: string): ApprovalView | undefined {
   const lists = client.getQueriesData<InfiniteData<ApprovalPageView>>({ queryKey: listKey });
   for (const [, list] of lists)

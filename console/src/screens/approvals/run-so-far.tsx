@@ -2,6 +2,7 @@ import type { TimelineCall } from "@postern/core/contract";
 import type { ReactNode } from "react";
 import { type ApprovalView, useAnswer } from "../../api/index.ts";
 import { Card, NotYet, number, RiskBadge, StateBadge, TextLink, Time, ToolName } from "../../kit/index.ts";
+import { BrakeButton } from "../brakes.tsx";
 import { ProgressLine } from "../progress-line.tsx";
 import { pastOf } from "./past-calls.ts";
 
@@ -16,9 +17,13 @@ export function RunSoFar({ approval }: { readonly approval: ApprovalView }): Rea
     <Card
       title="What this run did before"
       actions={
-        <TextLink to="/runs/{-$run}" params={{ run: id }}>
-          Open the run
-        </TextLink>
+        <span className="flex flex-wrap items-center justify-end gap-2">
+          <BrakeButton kind="agent" name={approval.requested_by.agent} />
+          <BrakeButton kind="run" name={id} />
+          <TextLink to="/runs/{-$run}" params={{ run: id }}>
+            Open the run
+          </TextLink>
+        </span>
       }
     >
       {data === undefined ? (
@@ -55,7 +60,7 @@ function PastCalls({ past: { shown, more }, run, isAll }: PastCallsProps): React
           <div className="flex items-center justify-between gap-3">
             <span className="min-w-0 truncate">
               <ToolName tool={tool} action={action} />
-              {times > 1 && <span className="tabular text-ink-2"> {times} times</span>}
+              {times > 1 && <span className="tabular text-ink-2"> {number(times)} times</span>}
             </span>
             <span className="flex shrink-0 items-center gap-2 text-ink-3">
               {risk !== undefined && risk !== "safe" && <RiskBadge risk={risk} />}

@@ -1,27 +1,31 @@
 import type { AuditEventView, CheckedView } from "@postern/core/contract";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { memo, type ReactNode, useState } from "react";
-import type { AuditAddress } from "../../address.ts";
-import { type Answer, ask, type Sent, useMay, usePages, useReadOn } from "../../api/index.ts";
+import { type ReactNode, useState } from "react";
+import { type Answer, ask, plainSentence, type Sent, useAnswer, useMay, usePages, useReadOn } from "../../api/index.ts";
 import {
   Button,
+  type Column,
   EmptyState,
+  type Filter,
+  FilterBar,
+  type FilterOption,
+  FilterTable,
   Hash,
   Icon,
-  NotYet,
   number,
   RiskBadge,
   StateBadge,
   save,
   Text,
+  TextLink,
   Time,
   toast,
-  VirtualList,
+  useFilters,
 } from "../../kit/index.ts";
 import { useFeed } from "../../live/feed.ts";
+import { SidePanel } from "../split-view.tsx";
 import { EventDetail } from "./event-detail.tsx";
-import { FilterBar } from "./filter.tsx";
 
 const route = getRouteApi("/audit/{-$event}");
 
@@ -37,13 +41,38 @@ export function AuditScreen(): ReactNode {
   return <Explorer seq={/^\d+$/.test(id) ? Number(id) : undefined} />;
 }
 
+const kinds: readonly FilterOption[] = [
+  ["", "Everything"],
+  ["tool_call.", "Calls"],
+  ["gate.,approval.,grant.", "Gate and approvals"],
+  ["operator.", "Actions of operators"],
+  ["alarm.", "Alarms"],
+  ["mcp.", "Servers"],
+  ["runtime.", "Postern itself"],
+];
+const outcomes = ["success", "failure", "suppressed", "info"].map((one) => [one, one] as const);
+const filters: readonly Filter[] = [
+  { name: "text", label: "Text", placeholder: "Exact text in an event", look: "wide" },
+  { name: "type", label: "Kind", options: kinds },
+  { name: "outcome", label: "Outcome", options: [["", "Any outcome"], ...outcomes] },
+  { name: "tool", label: "Tool", place: "more" },
+  { name: "by", label: "Decided or done by", place: "more" },
+  { name: "agent", label: "Agent", place: "more" },
+  { name: "run_id", label: "Run", place: "more" },
+  { name: "trace_id", label: "Trace", place: "more" },
+  { name: "call_id", label: "Call", place: "more" },
+  { name: "since", label: "From", place: "more", look: "time" },
+  { name: "until", label: "To", place: "more", look: "time" },
+];
+
 function Explorer({ seq }: { readonly seq: number | undefined }): ReactNode {
   const filter = route.useSearch();
   const navigate = route.useNavigate();
-  const sent = { ...filter, limit: 200 } as Sent<"GET /v1/audit/latest">; // the server refuses a wrong outcome
+  const where = filter as Sent<"GET /v1/audit/count">; // the server refuses a wrong outcome
+  const sent = { ...where, limit: 200 };
   // Written events never change; new ones are offered by a button.
   const pages = usePages("GET /v1/audit/latest", sent, { rowsOf: eventsOf, keyOf: idOf, isFixed: true });
-  const { rows, first, last, error, again, more, hasMore, isReading } = pages;
+  const { rows, first, again, hasMore } = pages;
   const [hasNew, setHasNew] = useState(false);
   useFeed(
     ({ id }) => {
@@ -53,42 +82,43 @@ function Explorer({ seq }: { readonly seq: number | undefined }): ReactNode {
   );
   // A rare event may be far back: pages are read until the screen is full.
   useReadOn(rows !== undefined && rows.length < 50, pages);
-  const show = (search: AuditAddress, event?: number | undefined): void =>
-    void navigate({ to: "/audit/{-$event}", params: { event: event?.toString() }, search });
-  const open = (event: number | undefined): void => show(filter, event);
+  const isFull = rows !== undefined && (rows.length >= 50 || !hasMore);
   const readLatest = (): void => {
     setHasNew(false);
     again();
   };
   return (
     <div className="flex h-full min-h-0 flex-col">
-      <FilterBar filter={filter} onChange={show} />
-      <Integrity size={first?.size} checked={first?.checked} isNew={hasNew} onLatest={readLatest} />
-      <div className="grid min-h-0 flex-1 grid-rows-1 lg:grid-cols-[minmax(0,1fr)_minmax(0,28rem)]">
-        <div className="min-h-0 min-w-0 bg-surface">
-          {rows === undefined && <NotYet error={error} again={again} rows={12} />}
-          {rows?.length === 0 && !hasMore && <EmptyState icon="search" title="No event matches" />}
-          {rows !== undefined && (rows.length > 0 || hasMore) && (
-            <VirtualList
-              label="Events, new to old"
-              rows={rows}
-              keyOf={idOf}
-              estimate={52}
-              selected={seq === undefined ? undefined : rows.findIndex((event) => event.seq === seq)}
-              onEnd={more}
-              row={(event) => <EventRow event={event} isChosen={event.seq === seq} onChoose={open} />}
-              after={
-                <Foot
-                  isFiltered={Object.keys(filter).length > 0}
-                  isReading={isReading}
-                  next={last?.next_before}
-                  onMore={more}
-                />
-              }
-            />
-          )}
-        </div>
-        <EventDetail key={seq} seq={seq} onClose={() => open(undefined)} />
+      <FilterBar {...useFilters()} filters={filters} />
+      <Integrity
+        size={first?.size}
+        checked={first?.checked}
+        where={where}
+        found={isFull ? { count: rows.length, more: hasMore } : undefined}
+        isNew={hasNew}
+        onLatest={readLatest}
+      />
+      {filter.text !== undefined && isFull && <ByArguments words={filter.text} />}
+      <div className="flex min-h-0 flex-1 bg-surface">
+        <FilterTable
+          label="Events, new to old"
+          pages={pages}
+          keyOf={idOf}
+          estimate={44}
+          chosen={rows?.find((event) => event.seq === seq)?.audit_id}
+          link={({ seq }) => ({ to: "/audit/{-$event}", params: { event: String(seq) }, search: filter })}
+          row={{ columns, layout }}
+          nothing={<EmptyState icon="search" title="No event matches" />}
+        />
+        {seq !== undefined && (
+          <SidePanel
+            label={`Event ${seq}`}
+            title={`Event #${seq}`}
+            onClose={() => void navigate({ to: "/audit/{-$event}", params: { event: undefined }, search: filter })}
+          >
+            <EventDetail key={seq} seq={seq} />
+          </SidePanel>
+        )}
       </div>
     </div>
   );
@@ -97,79 +127,73 @@ function Explorer({ seq }: { readonly seq: number | undefined }): ReactNode {
 const eventsOf = ({ events }: Answer<"GET /v1/audit/latest">): readonly AuditEventView[] => events;
 const idOf = ({ audit_id }: AuditEventView): string => audit_id;
 
-type FootProps = Readonly<{ isFiltered: boolean; isReading: boolean; next: number | undefined; onMore: () => void }>;
+/** The person who acted or decided, else the agent. */
+function whoOf({ decided_by, principal }: AuditEventView): string | undefined {
+  return decided_by ?? principal?.agent;
+}
 
-function Foot({ isFiltered, isReading, next, onMore }: FootProps): ReactNode {
-  if (next === undefined)
-    return (
-      <p className="px-4 py-3 text-ink-3">
-        {isFiltered ? "No earlier event matches." : "This is where the log begins."}
-      </p>
-    );
+const columns: readonly Column<AuditEventView>[] = [
+  { name: "Event", cell: ({ seq }) => <span className="tabular text-ink-3">#{seq}</span> },
+  { name: "When", cell: ({ timestamp }) => <Time at={timestamp} isExact /> },
+  { name: "Who", cell: (event) => <Text>{whoOf(event)}</Text> },
+  {
+    name: "What",
+    cell: ({ type, risk_level, outcome }) => (
+      <span className="flex flex-wrap items-center gap-x-2">
+        <Text className="mono font-medium">{type}</Text>
+        {risk_level !== undefined && <RiskBadge risk={risk_level} />}
+        {outcome !== "info" && <StateBadge state={outcome} />}
+      </span>
+    ),
+  },
+  { name: "Target", wide: true, cell: ({ tool_name, refs }) => <Text>{tool_name ?? refs.run}</Text> },
+  { name: "Summary", cell: ({ summary }) => <Text limit={300}>{plainSentence(summary)}</Text> },
+];
+const layout = "@5xl:grid-cols-[3.5rem_14rem_minmax(5rem,8rem)_minmax(10rem,18rem)_minmax(5rem,10rem)_minmax(0,1fr)]";
+
+/** Arguments are not in the log: the search of the calls finds them. */
+function ByArguments({ words }: { readonly words: string }): ReactNode {
+  const { data } = useAnswer("GET /v1/calls", { search: words, limit: 3 });
+  if (data === undefined) return null;
   return (
-    <p role="status" className="flex items-center gap-3 px-4 py-3 text-ink-3">
-      {isReading ? `Reading back from event ${number(next)} …` : <Button onClick={onMore}>Read on</Button>}
+    <p className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line bg-surface px-4 py-2 text-ink-2">
+      Arguments are not in the log.
+      {data.calls.length === 0 ? " No call has these words in its names or arguments." : " Calls with these words:"}
+      {data.calls.map(({ call_id, tool, arrived_at }) => (
+        <TextLink key={call_id} to="/calls/{-$call}" params={{ call: call_id }} search={{ search: words }}>
+          <Text>{tool}</Text>, <Time at={arrived_at} />
+        </TextLink>
+      ))}
+      {data.calls.length > 0 && (
+        <TextLink to="/calls/{-$call}" params={{ call: undefined }} search={{ search: words }}>
+          All of them
+        </TextLink>
+      )}
     </p>
   );
 }
-
-interface EventRowProps {
-  readonly event: AuditEventView;
-  readonly isChosen: boolean;
-  readonly onChoose: (seq: number) => void;
-}
-
-/** `onChoose` differs at every render and always does the same for an event, so it does not count as a change. */
-const EventRow = memo(
-  function EventRow({ event, isChosen, onChoose }: EventRowProps): ReactNode {
-    const { seq, type, decided_by, principal, risk_level, outcome, summary, timestamp } = event;
-    const operator = type.startsWith("operator.") ? decided_by : undefined;
-    const who = operator ?? principal?.agent;
-    return (
-      <button
-        type="button"
-        aria-current={isChosen ? "true" : undefined}
-        onClick={() => onChoose(seq)}
-        className="grid w-full grid-cols-[minmax(0,1fr)_auto] gap-x-3 gap-y-0.5 border-b border-line px-4 py-2 text-left -outline-offset-2 hover:bg-hover aria-[current=true]:bg-accent-tint sm:grid-cols-[4.5rem_minmax(0,1fr)_auto]"
-      >
-        <span className="tabular text-ink-3">#{seq}</span>
-        <span className="min-w-0 max-sm:order-last max-sm:col-span-2">
-          <span className="flex min-w-0 flex-wrap items-center gap-x-2">
-            <Text className="mono font-medium">{type}</Text>
-            {risk_level !== undefined && <RiskBadge risk={risk_level} />}
-            {outcome !== "info" && <StateBadge state={outcome} />}
-          </span>
-          <span className="block truncate text-ink-2">
-            <Text limit={300}>{summary}</Text>
-          </span>
-        </span>
-        <span className="flex min-w-0 text-ink-3 max-sm:max-w-[65vw] max-sm:gap-2 sm:flex-col sm:items-end">
-          {who !== undefined && (
-            <span className="min-w-0 truncate sm:order-last sm:max-w-36">
-              <Text>{who}</Text>
-            </span>
-          )}
-          <span className="shrink-0">
-            <Time at={timestamp} />
-          </span>
-        </span>
-      </button>
-    );
-  },
-  (one, other) => one.event === other.event && one.isChosen === other.isChosen,
-);
 
 type IntegrityProps = Readonly<{
   size: number | undefined;
   /** The last check that Postern made by itself. */
   checked: CheckedView | undefined;
+  where: Sent<"GET /v1/audit/count">;
+  /** So many were read; undefined until the screen is full. */
+  found: Answer<"GET /v1/audit/count"> | undefined;
   isNew: boolean;
   onLatest: () => void;
 }>;
 
-/** How long the log is, whether it is intact, and its export. */
-function Integrity({ size, checked, isNew, onLatest }: IntegrityProps): ReactNode {
+/** How long the log is, how much of it matches, whether it is intact, and its export. */
+function Integrity({ size, checked, where, found, isNew, onLatest }: IntegrityProps): ReactNode {
   const may = useMay();
+  const isFiltered = Object.keys(where).length > 0;
+  const { data: counted } = useQuery({
+    queryKey: ["fixed", "GET /v1/audit/count", where, size],
+    queryFn: ({ signal }) => ask("GET /v1/audit/count", where, signal),
+    enabled: isFiltered && found?.more === true, // else all were read
+  });
+  const matching = found?.more === true ? counted : found;
   const { data: last, refetch } = useQuery<CheckedView>({
     queryKey: ["audit-verified"],
     queryFn: async () => ({ ...(await ask("GET /v1/audit/verify")), at: new Date().toISOString() }),
@@ -178,14 +202,27 @@ function Integrity({ size, checked, isNew, onLatest }: IntegrityProps): ReactNod
     gcTime: Number.POSITIVE_INFINITY, // shown until the page is closed
   });
   const check = useMutation({ mutationFn: () => refetch({ throwOnError: true }) });
-  const download = useMutation({
-    mutationFn: () => save("/v1/audit/export", "audit.log"),
-    onError: ({ message }) => toast(message, "bad"),
-  });
   const shown = last !== undefined && (checked === undefined || checked.at < last.at) ? last : checked;
   return (
     <div className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line bg-surface px-4 py-2">
       {size !== undefined && <span className="tabular text-ink-2">{number(size)} events in the log</span>}
+      {isFiltered && matching !== undefined && (
+        <span className="tabular font-medium" role="status">
+          {matching.more ? "at least " : ""}
+          {number(matching.count)} {matching.count === 1 && !matching.more ? "matches" : "match"}
+        </span>
+      )}
+      {isFiltered &&
+        may("audit:export") &&
+        (["jsonl", "csv"] as const).map((format) => (
+          <Export
+            key={format}
+            word={format.toUpperCase()}
+            label={`Export what matches as ${format.toUpperCase()}`}
+            path={`/v1/audit/export?${new URLSearchParams({ ...(where as Record<string, string>), format })}`} // all are texts
+            fileName={`audit.${format}`}
+          />
+        ))}
       {isNew && (
         <Button size="small" onClick={onLatest}>
           Show new events
@@ -198,13 +235,23 @@ function Integrity({ size, checked, isNew, onLatest }: IntegrityProps): ReactNod
         <Button size="small" busy={check.isPending} onClick={() => check.mutate()}>
           Check the whole log
         </Button>
-        {may("audit:export") && (
-          <Button size="small" icon="download" busy={download.isPending} onClick={() => download.mutate()}>
-            Export
-          </Button>
-        )}
+        {may("audit:export") && <Export word="Export" path="/v1/audit/export" fileName="audit.log" />}
       </span>
     </div>
+  );
+}
+
+type ExportProps = Readonly<{ word: string; label?: string; path: string; fileName: string }>;
+
+function Export({ word, label, path, fileName }: ExportProps): ReactNode {
+  const download = useMutation({
+    mutationFn: () => save(path, fileName),
+    onError: ({ message }) => toast(message, "bad"),
+  });
+  return (
+    <Button size="small" icon="download" aria-label={label} busy={download.isPending} onClick={() => download.mutate()}>
+      {word}
+    </Button>
   );
 }
 

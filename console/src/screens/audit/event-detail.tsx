@@ -5,9 +5,7 @@ import type { ReactNode } from "react";
 import { ask } from "../../api/index.ts";
 import {
   actorText,
-  Button,
   Copy,
-  EmptyState,
   Facts,
   Hash,
   Icon,
@@ -25,30 +23,7 @@ import {
 import { type Checked, checkProof } from "./proof.ts";
 
 /** One event: what it says, where it is in the log, and whether it is what was signed. */
-export function EventDetail({ seq, onClose }: Readonly<{ seq: number | undefined; onClose: () => void }>): ReactNode {
-  if (seq === undefined)
-    return (
-      <aside aria-label="Event" className="border-line max-lg:hidden lg:border-l">
-        <EmptyState icon="audit" title="Choose an event">
-          Its text as it is kept, and the proof that it is in the log.
-        </EmptyState>
-      </aside>
-    );
-  return (
-    <aside
-      aria-label={`Event ${seq}`}
-      className="min-h-0 overflow-y-auto border-line bg-canvas max-lg:fixed max-lg:inset-0 max-lg:z-30 lg:border-l"
-    >
-      <header className="sticky top-0 flex items-center justify-between border-b border-line bg-surface px-4 py-2">
-        <h2 className="tabular font-semibold">Event #{seq}</h2>
-        <Button look="plain" size="small" icon="cross" aria-label="Close" onClick={onClose} />
-      </header>
-      <Event seq={seq} />
-    </aside>
-  );
-}
-
-function Event({ seq }: { readonly seq: number }): ReactNode {
+export function EventDetail({ seq }: { readonly seq: number }): ReactNode {
   const { data, error, refetch } = useQuery({
     queryKey: ["audit-proof", seq],
     queryFn: async () => {

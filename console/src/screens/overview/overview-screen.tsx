@@ -1,45 +1,19 @@
-import { autonomies, risks } from "@postern/core";
-import type { EffectiveLineView, StatisticsView } from "@postern/core/contract";
+import { autonomies } from "@postern/core";
+import type { EffectiveLineView } from "@postern/core/contract";
 import { useQueries } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
-import { type RangeName, rangeNames } from "../../address.ts";
-import { type ApprovalView, ask, type Sent, serverNow, useControls, useMay } from "../../api/index.ts";
-import {
-  type Bar,
-  Bars,
-  Button,
-  Card,
-  type Column,
-  duration,
-  EmptyState,
-  maybeDuration,
-  NotYet,
-  number,
-  RiskBadge,
-  type Series,
-  stateWord,
-  Table,
-  Text,
-  TextLink,
-  Time,
-  TimeLeft,
-  Toggle,
-  useIsOver,
-} from "../../kit/index.ts";
+import { rangeNames } from "../../address.ts";
+import { type ApprovalView, ask, type Sent, useControls, useMay } from "../../api/index.ts";
+import { Card, NotYet, number, Text, TextLink, TimeLeft, Toggle, useIsOver } from "../../kit/index.ts";
 import { useLiveState } from "../../live/feed.ts";
+import { ByRisk } from "../approvals/by-risk.tsx";
 import { totalOf, useRequests, useWaiting } from "../approvals/requests.ts";
-import { ReasonDialog, type WithReason } from "../dialogs.tsx";
+import { BrakeButton } from "../brakes.tsx";
+import { ReasonDialog } from "../dialogs.tsx";
 import { ranges, useStatistics } from "../tools/use-tools.ts";
+import { CallsOverTime, Decisions, LineTable } from "./figures.tsx";
 
-const outcomes = ["ok", "refused", "asked", "previewed", "unknown", "failed"] as const;
-const tones = ["safe", "high", "accent", "neutral", "medium", "critical"] as const;
-const words = { asked: "needs approval", previewed: "preview" } as const;
-const series: readonly Series[] = outcomes.map((name, at) => ({
-  name: name === "asked" || name === "previewed" ? words[name] : stateWord(name),
-  tone: tones[at] ?? "neutral",
-}));
-const worstFirst = risks.toReversed();
 const route = getRouteApi("/overview");
 
 export function OverviewScreen(): ReactNode {
@@ -75,18 +49,20 @@ export function OverviewScreen(): ReactNode {
             <CallsOverTime statistics={data} range={range} />
           </Card>
           <Card title={`Tools by calls ${during}`} className="lg:col-span-2">
-            <CallTable
+            <LineTable
+              of="Tool"
+              label="Tools, the busiest first"
               lines={data.tools}
-              nameOf={({ tool }) => tool}
-              first="Tool"
+              since={data.from}
               nothing={`No tool has been called ${during}`}
             />
           </Card>
           <Card title={`Agents by calls ${during}`} className="lg:col-span-2">
-            <CallTable
+            <LineTable
+              of="Agent"
+              label="Agents, the busiest first"
               lines={data.agents}
-              nameOf={({ agent }) => agent}
-              first="Agent"
+              since={data.from}
               nothing={`No agent has called a tool ${during}`}
             />
           </Card>
@@ -107,20 +83,16 @@ function Waiting(): ReactNode {
   return (
     <Card title="Waiting for approval" body="grid gap-3">
       <p className="flex items-baseline gap-2">
-        <span className="tabular text-[2.2857rem] leading-none font-semibold tracking-tight">
+        <Link
+          to="/approvals/{-$request}"
+          params={{ request: undefined }}
+          className="tabular text-[2.2857rem] leading-none font-semibold tracking-tight hover:underline"
+        >
           {total === undefined ? "…" : number(total)}
-        </span>
+        </Link>
         <span className="text-ink-2">{total === 1 ? "request" : "requests"}</span>
       </p>
-      <ul aria-label="By risk" className="flex flex-wrap gap-x-4 gap-y-1.5 empty:hidden">
-        {worstFirst
-          .filter((risk) => waiting !== undefined && waiting[risk] > 0)
-          .map((risk) => (
-            <li key={risk} className="flex items-center gap-1.5">
-              <RiskBadge risk={risk} /> <span className="tabular text-ink-2">{number(waiting?.[risk] ?? 0)}</span>
-            </li>
-          ))}
-      </ul>
+      <ByRisk counts={waiting} />
       <p className="text-ink-2">
         {first !== undefined && <First approval={first} />}
         {first === undefined && (isAway ? "What waits now is not known." : "Nothing waits for you.")}
@@ -138,104 +110,6 @@ function First({ approval: { approval_id, what, expires_at } }: { readonly appro
       </TextLink>{" "}
       is next: {isOver ? "it has expired" : "it expires in "}
       {!isOver && <TimeLeft until={expires_at} />}.
-    </>
-  );
-}
-
-type CallsOverTimeProps = Readonly<{ statistics: StatisticsView; range: RangeName }>;
-
-function CallsOverTime({ statistics, range }: CallsOverTimeProps): ReactNode {
-  const bars = barsOf(statistics, range);
-  const { unit, word } = ranges[range];
-  const total = bars.flatMap(({ values }) => values).reduce((sum, one) => sum + one, 0);
-  if (total === 0) return <EmptyState icon="overview" title={`No call in the ${word}`} />;
-  return <Bars label={`Calls ${unit} by outcome: ${number(total)} in the ${word}`} series={series} bars={bars} />;
-}
-
-/** Every period of the range, those without a call too. */
-function barsOf({ minutes, periods }: StatisticsView, range: RangeName): readonly Bar[] {
-  const { count, eachMs } = ranges[range];
-  const found = new Map(
-    (range === "hour" ? minutes : periods).map((one) => [Math.floor(Date.parse(one.at) / eachMs), one]),
-  );
-  const last = Math.floor(serverNow() / eachMs);
-  const format: Intl.DateTimeFormatOptions =
-    eachMs < 86_400_000
-      ? { hour: "2-digit", minute: "2-digit", ...(range === "day" && { weekday: "short" }) }
-      : { day: "numeric", month: "short", timeZone: "UTC" };
-  return Array.from({ length: count }, (_, at) => {
-    const period = last - count + 1 + at;
-    const name = new Date(period * eachMs).toLocaleString("en-GB", format);
-    return { name, values: outcomes.map((outcome) => found.get(period)?.[outcome] ?? 0) };
-  });
-}
-
-type CallLine = Omit<StatisticsView["agents"][number], "agent">;
-
-const count = (value: number, look: string): ReactNode =>
-  value === 0 ? "–" : <span className={look}>{number(value)}</span>;
-const callColumns: readonly Column<CallLine>[] = [
-  { name: "Ran", align: "right", cell: ({ calls }) => number(calls) },
-  { name: "Needed approval", align: "right", wide: true, cell: ({ asked }) => count(asked, "") },
-  { name: "Failed", align: "right", cell: ({ errors }) => count(errors, "text-critical") },
-  { name: "Unknown", align: "right", wide: true, cell: ({ unknown }) => count(unknown, "text-medium") },
-  { name: "Blocked", align: "right", wide: true, cell: ({ refused }) => count(refused, "text-high") },
-  { name: "p95", align: "right", cell: ({ p95_ms }) => maybeDuration(p95_ms) },
-];
-
-const arrivals = ({ calls, refused, asked }: CallLine): number => calls + refused + asked;
-
-type CallTableProps<Line extends CallLine> = Readonly<{
-  lines: readonly Line[];
-  nameOf: (line: Line) => string;
-  /** The heading of the names. */
-  first: string;
-  nothing: string;
-}>;
-
-function CallTable<Line extends CallLine>({ lines, nameOf, first, nothing }: CallTableProps<Line>): ReactNode {
-  if (lines.length === 0) return <EmptyState icon="tools" title={nothing} />;
-  const busiest = [...lines].sort((a, b) => arrivals(b) - arrivals(a)).slice(0, 10);
-  const columns: readonly Column<Line>[] = [
-    { name: first, cell: (line) => <Text>{nameOf(line)}</Text> },
-    ...callColumns,
-  ];
-  const keyOf = (line: Line): string => ("action" in line ? `${nameOf(line)} ${line.action}` : nameOf(line));
-  return <Table label={`${first}s, the busiest first`} rows={busiest} keyOf={keyOf} columns={columns} />;
-}
-
-type DeciderLine = StatisticsView["deciders"][number];
-
-const deciderColumns: readonly Column<DeciderLine>[] = [
-  { name: "By", cell: ({ decider }) => <Text>{decider}</Text> },
-  { name: "Approved", align: "right", cell: ({ approved }) => count(approved, "") },
-  { name: "Denied", align: "right", cell: ({ denied }) => count(denied, "") },
-  { name: "Skipped", align: "right", wide: true, cell: ({ skipped }) => count(skipped, "") },
-  { name: "Half within", align: "right", cell: ({ p50_ms }) => maybeDuration(p50_ms) },
-];
-
-/** How requests ended, and how long agents waited for a person. */
-function Decisions({ statistics, during }: Readonly<{ statistics: StatisticsView; during: string }>): ReactNode {
-  const { decisions, deciders } = statistics;
-  const ends = ["approved", "denied", "skipped", "expired", "withdrawn"] as const;
-  const given = ends.filter((end) => decisions[end] > 0);
-  if (given.length === 0) return <EmptyState icon="clock" title={`No decision ${during}`} />;
-  return (
-    <>
-      <p>
-        {given.map((end) => `${number(decisions[end])} ${end}`).join(", ")}.
-        {decisions.p50_ms !== undefined && (
-          <>
-            {" "}
-            Half of the decisions came within{" "}
-            <strong className="tabular font-semibold">{duration(decisions.p50_ms)}</strong>, 95 % within{" "}
-            {maybeDuration(decisions.p95_ms)}.
-          </>
-        )}
-      </p>
-      {deciders.length > 0 && (
-        <Table label="Who decided" rows={deciders} keyOf={({ decider }) => decider} columns={deciderColumns} />
-      )}
     </>
   );
 }
@@ -277,67 +151,17 @@ function meaningOf(lines: readonly EffectiveLineView[]): string {
   return counted.join(", ");
 }
 
-/** A change that applies to all agents, and the words of its dialog. */
-interface Change {
-  readonly title: string;
-  readonly word: string;
-  readonly look?: "danger";
-  readonly text: string;
-  readonly onSend: (reason: WithReason) => Promise<unknown>;
-  readonly done: string;
-}
-
-const pause: Change = {
-  title: "Stop all calls?",
-  word: "Stop all calls",
-  look: "danger",
-  text: "Every call of every agent is refused at once; those that run now finish. Requests stay and can be decided.",
-  onSend: (reason) => ask("POST /v1/controls/pause", reason),
-  done: "Every call is refused now.",
-};
-const resume: Change = {
-  title: "Resume calls?",
-  word: "Resume calls",
-  text: "The policy decides about calls again.",
-  onSend: (reason) => ask("POST /v1/controls/resume", reason),
-  done: "The policy decides about calls again.",
-};
-const setLevel = (level: Level): Change => ({
-  title: `Autonomy ${level} for all agents?`,
-  word: `Set ${level}`,
-  text: "It applies to new calls. A lower level also applies to calls that wait and to approved ones; a higher level does not release them.",
-  onSend: (reason) => ask("POST /v1/controls/autonomy", { level, ...reason }),
-  done: `Autonomy is ${level} from the next call on.`,
-});
-
 /** The autonomy of all agents, and the pause. */
 function ControlsCard(): ReactNode {
   const controls = useControls();
   const may = useMay();
-  const [change, setChange] = useState<Change>();
+  const [chosen, setChosen] = useState<Level>();
   const meanings = useMeanings();
   if (controls === undefined) return null;
-  const { paused, paused_by: by, autonomy } = controls;
+  const { autonomy } = controls;
   const isOperator = may("controls:write");
-  const pauseButton = isOperator && (
-    <Button
-      look={paused ? "primary" : "danger"}
-      size="small"
-      icon={paused ? "play" : "pause"}
-      onClick={() => setChange(paused ? resume : pause)}
-    >
-      {paused ? "Resume calls…" : "Stop all calls…"}
-    </Button>
-  );
   return (
-    <Card title="What agents may do" actions={pauseButton} body="grid gap-3">
-      {paused && <p className="font-medium text-critical">Paused: every call is refused until calls are resumed.</p>}
-      {by !== undefined && (
-        <p className="text-ink-2">
-          By <Text>{by.by}</Text>, <Time at={by.at} />
-          {by.reason !== undefined && <Text>{`: ${by.reason}`}</Text>}
-        </p>
-      )}
+    <Card title="What agents may do" actions={<BrakeButton kind="all" name="" />} body="grid gap-3">
       <fieldset className="grid gap-1">
         <legend className="sr-only">Autonomy</legend>
         {meanings.size > 0 && (
@@ -349,7 +173,7 @@ function ControlsCard(): ReactNode {
             type="button"
             aria-pressed={level === autonomy}
             disabled={!isOperator || level === autonomy}
-            onClick={() => setChange(setLevel(level))}
+            onClick={() => setChosen(level)}
             className="flex items-center gap-3 rounded-md px-2 py-1 text-left text-ink-2 enabled:hover:bg-hover aria-pressed:bg-accent-tint aria-pressed:font-medium aria-pressed:text-accent"
           >
             <span className="tabular w-6">{level}</span> {meanings.get(level)}
@@ -357,9 +181,18 @@ function ControlsCard(): ReactNode {
         ))}
       </fieldset>
       {autonomy === null && <p className="text-ink-2">No level is set: each agent's own threshold decides.</p>}
-      {change !== undefined && (
-        <ReasonDialog {...change} onClose={() => setChange(undefined)}>
-          <p>{change.text}</p>
+      {chosen !== undefined && (
+        <ReasonDialog
+          title={`Autonomy ${chosen} for all agents?`}
+          word={`Set ${chosen}`}
+          onSend={(reason) => ask("POST /v1/controls/autonomy", { level: chosen, ...reason })}
+          done={`Autonomy is ${chosen} from the next call on.`}
+          onClose={() => setChosen(undefined)}
+        >
+          <p>
+            It applies to new calls. A lower level also applies to calls that wait and to approved ones; a higher level
+            does not release them.
+          </p>
         </ReasonDialog>
       )}
     </Card>

@@ -1,7 +1,7 @@
 import type { PolicyTextView } from "@postern/core/contract";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { ask, Problem, useMay } from "../../api/index.ts";
+import { ask, Problem, plainSentence, useMay } from "../../api/index.ts";
 import {
   Button,
   Card,
@@ -14,17 +14,27 @@ import {
   TextActions,
   toast,
   Unseen,
+  useFirst,
 } from "../../kit/index.ts";
+import { useFeed } from "../../live/feed.ts";
 import { ReasonDialog, type WithReason } from "../dialogs.tsx";
+import { type Checked, check } from "./checked.ts";
 import { draftOf, keepDraft } from "./draft.ts";
+import { Editor } from "./editor.tsx";
+import { asInFile, type Mistake } from "./mistakes.ts";
 import { AskBar, type Asked, AskedResult } from "./simulation.tsx";
+import { Verdict } from "./verdict.tsx";
 
 export function ChangeTab(): ReactNode {
   const { data, error, refetch } = useQuery({
     queryKey: ["policy-text"],
     queryFn: ({ signal }) => ask("GET /v1/policy/text", {}, signal),
-    staleTime: Number.POSITIVE_INFINITY, // what is being edited must not change
+    staleTime: 0,
   });
+  useFeed(
+    ({ type }) => type.startsWith("operator.action.policy_") && void refetch(),
+    () => void refetch(),
+  );
   if (error instanceof Problem && error.code === "policy_file_off")
     return (
       <EmptyState icon="policy" title="This policy comes from code, not from a file">
@@ -37,7 +47,18 @@ export function ChangeTab(): ReactNode {
     keepDraft(undefined);
     void refetch();
   };
-  return <Change key={document.digest} document={document} isOld={document.digest !== data.digest} again={again} />;
+  return (
+    <div className="grid gap-3">
+      <InForce document={data} onActivated={() => void refetch()} />
+      <Change
+        key={document.digest}
+        document={document}
+        isOld={document.digest !== data.digest}
+        again={again}
+        readAgain={() => void refetch()}
+      />
+    </div>
+  );
 }
 
 type ChangeProps = Readonly<{
@@ -46,14 +67,23 @@ type ChangeProps = Readonly<{
   isOld: boolean;
   /** Discards what was typed and reads the file again. */
   again: () => void;
+  readAgain: () => void;
 }>;
 
 /** The text, what it would have decided about recorded calls, and the button that writes it into the file. */
-function Change({ document, isOld, again }: ChangeProps): ReactNode {
+function Change({ document, isOld, again, readAgain }: ChangeProps): ReactNode {
   const may = useMay();
   const [text, setText] = useState(draftOf()?.text ?? document.text);
   const [asked, setAsked] = useState<Asked>();
   const [isSaving, setIsSaving] = useState(false);
+  const [checked, setChecked] = useState<Checked>();
+  const lastTyped = useRef("");
+  const mistakesIn = async (typed: string): Promise<readonly Mistake[]> => {
+    lastTyped.current = typed;
+    const found = await check(asInFile(document, typed));
+    if (lastTyped.current === typed) setChecked(found); // an older answer may come later
+    return found.mistakes;
+  };
   const isChanged = text.trimEnd() !== document.text.trimEnd();
   useEffect(() => keepDraft(isChanged ? { document, text } : undefined), [isChanged, document, text]);
   const undo = (): void => {
@@ -75,8 +105,16 @@ function Change({ document, isOld, again }: ChangeProps): ReactNode {
           </Notice>
         )}
         <Card title={<span className="mono">{document.name}</span>} actions={actions}>
-          <Editor value={text} first={document.line} onChange={setText} />
+          <Editor
+            label="The policy, as YAML"
+            value={text}
+            first={document.line}
+            onChange={setText}
+            mistakesIn={mistakesIn}
+          />
         </Card>
+        <Unseen text={text} />
+        {checked !== undefined && <CheckedText checked={checked} />}
         <AskBar document={document} text={text} onAsked={setAsked}>
           {isChanged && (
             <Button look="plain" onClick={undo}>
@@ -91,7 +129,7 @@ function Change({ document, isOld, again }: ChangeProps): ReactNode {
         </AskBar>
         {document.why_not !== undefined && (
           <p className="text-ink-2">
-            <Text>{document.why_not}</Text> You can copy or download the text.
+            <Text>{plainSentence(document.why_not)}</Text> You can copy or download the text.
           </p>
         )}
       </div>
@@ -103,49 +141,106 @@ function Change({ document, isOld, again }: ChangeProps): ReactNode {
           </Card>
         )}
       </div>
-      {isSaving && <SaveDialog document={document} text={text} onClose={() => setIsSaving(false)} onSaved={again} />}
+      {isSaving && (
+        <SaveDialog
+          document={document}
+          text={text}
+          onClose={() => setIsSaving(false)}
+          onSaved={again}
+          onRefused={readAgain}
+        />
+      )}
     </div>
   );
 }
 
-type EditorProps = Readonly<{
-  value: string;
-  /** The number of the first line. */
-  first: number;
-  onChange: (value: string) => void;
-}>;
-
-/** Plain text with its lines numbered as in the file. */
-function Editor({ value, first, onChange }: EditorProps): ReactNode {
-  const numbers = useRef<HTMLPreElement>(null);
-  const lines = value.split("\n").length;
+/** Its mistakes, which are marked in the text too (F8 goes to the next one), and its own tests. */
+function CheckedText({ checked: { mistakes, tests } }: { readonly checked: Checked }): ReactNode {
+  const [shown, more] = useFirst(mistakes, { noun: "mistakes and warnings", first: 5 });
+  const failed = tests.filter(({ passed }) => !passed);
   return (
     <>
-      <div className="mono flex h-[28rem] leading-6">
-        <pre
-          ref={numbers}
-          aria-hidden="true"
-          className="min-w-10 overflow-hidden border-r border-line bg-sunken py-2 pr-2 text-right text-ink-3 select-none"
-        >
-          {Array.from({ length: lines }, (_, at) => `${first + at}\n`).join("")}
-        </pre>
-        <textarea
-          aria-label="The policy, as YAML"
-          wrap="off"
-          spellCheck={false}
-          autoCapitalize="off"
-          autoCorrect="off"
-          className="min-w-0 flex-1 resize-none overflow-auto bg-surface px-3 py-2 text-ink outline-offset-[-2px]"
-          value={value}
-          onChange={({ target }) => onChange(target.value)}
-          onScroll={({ currentTarget }) => {
-            if (numbers.current !== null) numbers.current.scrollTop = currentTarget.scrollTop;
-          }}
-        />
-      </div>
-      <Unseen text={value} />
+      {mistakes.length > 0 && (
+        <Notice tone={mistakes.some(({ severity }) => severity === "error") ? "critical" : "medium"}>
+          <ul aria-label="Mistakes and warnings" className="grid gap-1">
+            {shown.map(({ line, message }, at) => (
+              <li key={at}>
+                {line !== undefined && <span className="tabular font-medium">Line {line}: </span>}
+                <Text lines>{plainSentence(message)}</Text>
+              </li>
+            ))}
+          </ul>
+          {more}
+        </Notice>
+      )}
+      {tests.length > 0 && (
+        <Notice tone={failed.length === 0 ? "safe" : "critical"}>
+          {failed.length === 0 ? `All ${tests.length} tests pass` : `${failed.length} of ${tests.length} tests fail`}
+          <ul className="mt-1 grid gap-1 empty:hidden">
+            {failed.map(({ name, expected, decision, problem = "", where = "" }) => (
+              <li key={`${where} ${name}`} className="flex flex-wrap items-center gap-2">
+                <Text>{name}</Text>
+                {decision === undefined || decision.verdict === expected ? (
+                  <Text>{plainSentence(problem)}</Text>
+                ) : (
+                  <>
+                    is <Verdict verdict={decision.verdict} /> and should be <Verdict verdict={expected} />
+                  </>
+                )}
+              </li>
+            ))}
+          </ul>
+        </Notice>
+      )}
     </>
   );
+}
+
+type InForceProps = Readonly<{ document: PolicyTextView; onActivated: () => void }>;
+
+/** Whether the file is what decides now; if not, what would change, or what is wrong with it. */
+function InForce({ document: { name, differs, editable }, onActivated }: InForceProps): ReactNode {
+  const [isAsking, setIsAsking] = useState(false);
+  const may = useMay();
+  const [shown, more] = useFirst(differs, { noun: "differences", first: 5 });
+  if (differs.length === 0) return <p className="text-ink-2">The file is in force.</p>;
+  const activate = async (reason: WithReason): Promise<void> => {
+    const { restart } = await ask("POST /v1/policy/reload", reason);
+    toast(`${name} is in force.${restartNeeded(restart)}`);
+    onActivated();
+  };
+  return (
+    <Notice tone="medium">
+      <p className="font-medium">The file is not what is in force. How it differs, or what is wrong with it:</p>
+      <ul className="list-disc pl-5">
+        {shown.map((sentence) => (
+          <li key={sentence}>
+            <Text>{plainSentence(sentence)}</Text>
+          </li>
+        ))}
+      </ul>
+      {more}
+      {editable && may("policy:write") && (
+        <Button className="mt-2" onClick={() => setIsAsking(true)}>
+          Put the file in force …
+        </Button>
+      )}
+      {isAsking && (
+        <ReasonDialog
+          title="Put the file in force?"
+          word="Put in force"
+          onSend={activate}
+          onClose={() => setIsAsking(false)}
+        >
+          <p className="text-ink-2">Calls that run go on, and all others are judged by it.</p>
+        </ReasonDialog>
+      )}
+    </Notice>
+  );
+}
+
+function restartNeeded(sections: readonly string[]): string {
+  return sections.length === 0 ? "" : ` A restart is needed for ${sections.join(", ")}.`;
 }
 
 type SaveDialogProps = Readonly<{
@@ -153,16 +248,20 @@ type SaveDialogProps = Readonly<{
   text: string;
   onClose: () => void;
   onSaved: () => void;
+  /** It may be another file now. */
+  onRefused: () => void;
 }>;
 
 /** Shows what is written. The server refuses it when the file has changed meanwhile. */
-function SaveDialog({ document, text, onClose, onSaved }: SaveDialogProps): ReactNode {
+function SaveDialog({ document, text, onClose, onSaved, onRefused }: SaveDialogProps): ReactNode {
   const save = async (reason: WithReason): Promise<void> => {
     const sent = { text, expected_digest: document.digest, activate: true, ...reason };
-    const { kept, in_force: { restart } = { restart: [] } } = await ask("POST /v1/policy/save", sent);
-    const waits = restart.length === 0 ? "" : ` A restart is needed for ${restart.join(", ")}.`;
-    const before = kept === undefined ? "" : ` The old file is kept as ${kept}.`;
-    toast(`Saved and in force.${before}${waits}`);
+    const saved = await ask("POST /v1/policy/save", sent).catch((error: unknown) => {
+      onRefused();
+      throw error;
+    });
+    const before = saved.kept === undefined ? "" : ` The old file is kept as ${saved.kept}.`;
+    toast(`Saved and in force.${before}${restartNeeded(saved.in_force?.restart ?? [])}`);
     onSaved();
   };
   return (

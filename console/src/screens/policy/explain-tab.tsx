@@ -1,4 +1,4 @@
-import { autonomies, withHiddenShown } from "@postern/core";
+import { autonomies } from "@postern/core";
 import type { CallView, ExplanationView } from "@postern/core/contract";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useEffect, useState } from "react";
@@ -59,17 +59,15 @@ type Asked = { readonly callId: string } | { readonly typed: TypedCall };
 export function ExplainTab({ pastCall }: { readonly pastCall: string | undefined }): ReactNode {
   const [typed, setTyped] = useState(emptyCall);
   const [asked, setAsked] = useState<Asked>();
-  const choose = (call: CallView): void => {
-    setTyped(typedFrom(call));
-    setAsked({ callId: call.call_id });
-  };
   const { data, error } = useQuery({
     queryKey: ["call", pastCall],
     queryFn: ({ signal }) => ask("GET /v1/calls/{id}", { id: pastCall ?? "" }, signal),
     enabled: pastCall !== undefined,
   });
   useEffect(() => {
-    if (data !== undefined) choose(data);
+    if (data === undefined) return;
+    setTyped(typedFrom(data));
+    setAsked({ callId: data.call_id });
   }, [data]); // once, when it comes: what is typed later stays
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -80,7 +78,6 @@ export function ExplainTab({ pastCall }: { readonly pastCall: string | undefined
     <div className="grid items-start gap-4 xl:grid-cols-2">
       <Card title="The call">
         <form className="grid gap-3 p-4" onSubmit={submit}>
-          <PastCalls onChoose={choose} />
           <ErrorNotice>{error?.message}</ErrorNotice>
           <CallFields typed={typed} onChange={setTyped} />
           <div>
@@ -92,8 +89,8 @@ export function ExplainTab({ pastCall }: { readonly pastCall: string | undefined
       </Card>
       <Card title="What is decided, and why">
         {asked === undefined ? (
-          <EmptyState icon="policy" title="Choose or type a call">
-            Every rule that applies is shown in its order, with its line.
+          <EmptyState icon="policy" title="Type a call">
+            Every rule that applies is shown in its order, with its line. A call of the past has a link to here.
           </EmptyState>
         ) : (
           <Explained asked={asked} />
@@ -101,30 +98,6 @@ export function ExplainTab({ pastCall }: { readonly pastCall: string | undefined
       </Card>
     </div>
   );
-}
-
-function PastCalls({ onChoose }: { readonly onChoose: (call: CallView) => void }): ReactNode {
-  const { data } = useAnswer("GET /v1/calls", { limit: 50 });
-  const calls = data?.calls ?? [];
-  if (calls.length === 0) return null;
-  const options = calls.map((call) => [call.call_id, optionOf(call)] as const);
-  const choose = (id: string): void => calls.filter(({ call_id }) => call_id === id).forEach(onChoose);
-  return (
-    <SelectField
-      label="A past call"
-      value=""
-      options={[["", `Choose one of the last ${calls.length}`], ...options]}
-      onChange={choose}
-    />
-  );
-}
-
-/** An option cannot mark characters as `Text` does, so they are replaced. */
-function optionOf({ tool, action, state, arrived_at, requested_by }: CallView): string {
-  const plain = (text: string): string => withHiddenShown(text.slice(0, 60), () => "�");
-  const at = new Date(arrived_at).toLocaleTimeString("en-GB");
-  const name = action === "default" ? plain(tool) : `${plain(tool)} ${plain(action)}`;
-  return `${at}  ${name}, ${state}, ${plain(requested_by.agent)}`;
 }
 
 const fields = [

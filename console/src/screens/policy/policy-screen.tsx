@@ -2,7 +2,7 @@ import { autonomies } from "@postern/core";
 import type { EffectiveLineView } from "@postern/core/contract";
 import { keepPreviousData } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import type { PolicyAddress } from "../../address.ts";
 import { useAnswer } from "../../api/index.ts";
 import {
@@ -10,16 +10,22 @@ import {
   type Column,
   EmptyState,
   Field,
+  Hint,
+  lazyScreen,
   NotYet,
   RiskBadge,
   Table,
   Tabs,
   Text,
   ToolName,
+  TypedSearch,
 } from "../../kit/index.ts";
-import { ChangeTab } from "./change-tab.tsx";
 import { AutonomyField, ExplainTab } from "./explain-tab.tsx";
 import { Verdict, Warnings } from "./verdict.tsx";
+
+/** With the editor, which only this tab needs. It comes when the browser is idle, as the screens do. */
+const ChangeTab = lazyScreen(async () => (await import("./change-tab.tsx")).ChangeTab);
+void ChangeTab.preload();
 
 const route = getRouteApi("/policy/{-$tab}");
 const tabs = [
@@ -61,8 +67,16 @@ const columns: readonly Column<EffectiveLineView>[] = [
       <span className="inline-flex items-center gap-1.5">
         <Verdict verdict={verdict} />
         {depends.length > 0 && (
-          <span className="text-ink-3" title={depends.map(({ rule }) => rule).join("\n")}>
-            or by its arguments
+          <span className="text-ink-3">
+            <Hint
+              hint={depends.map((reason, at) => (
+                <p key={at}>
+                  <By by={reason} />
+                </p>
+              ))}
+            >
+              or by its arguments
+            </Hint>
           </span>
         )}
       </span>
@@ -79,27 +93,6 @@ function By({ by: { rule, where } }: Pick<EffectiveLineView, "by">): ReactNode {
   );
 }
 
-type AgentFieldProps = Readonly<{ agent: string; onChange: (agent: string | undefined) => void }>;
-
-/** What is typed is asked for when the field is left. */
-function AgentField({ agent, onChange }: AgentFieldProps): ReactNode {
-  const [typed, setTyped] = useState(agent);
-  return (
-    <Field label="Agent">
-      {(attributes) => (
-        <input
-          {...attributes}
-          autoComplete="off"
-          className="input"
-          value={typed}
-          onChange={({ target }) => setTyped(target.value)}
-          onBlur={() => onChange(typed.trim() || undefined)}
-        />
-      )}
-    </Field>
-  );
-}
-
 /** The verdict on each tool for one agent, and the rule that gives it. */
 function EffectiveTab(): ReactNode {
   const { agent = "local-agent", autonomy } = route.useSearch();
@@ -112,7 +105,9 @@ function EffectiveTab(): ReactNode {
   return (
     <div className="grid gap-4">
       <div className="grid max-w-xl gap-3 sm:grid-cols-2">
-        <AgentField agent={agent} onChange={(name) => show({ agent: name })} />
+        <Field label="Agent">
+          {({ id }) => <TypedSearch id={id} words={agent} onWords={(name) => show({ agent: name })} />}
+        </Field>
         <AutonomyField
           value={autonomy ?? ""}
           onChange={(level) => show({ autonomy: autonomies.find((one) => one === level) })}

@@ -1,7 +1,7 @@
-/** What a policy text decides about recorded calls, and the results of its own tests. Nothing is run or written. */
+/** What a policy text decides about recorded calls and requests that wait. Nothing is run or written. */
 
-import type { PolicyTest, PolicyTextView, SimulationView, VerdictChangeView } from "@postern/core/contract";
-import { type ReactNode, useMemo, useState } from "react";
+import type { PolicyTextView, SimulationView, VerdictGroupView } from "@postern/core/contract";
+import { type ReactNode, useState } from "react";
 import { ask, sentenceOf } from "../../api/index.ts";
 import {
   Button,
@@ -15,16 +15,16 @@ import {
   RunLink,
   Select,
   Text,
+  TextLink,
   Time,
   ToolName,
-  VirtualList,
 } from "../../kit/index.ts";
-import { Decision, Verdict, Warnings } from "./verdict.tsx";
+import { asInFile } from "./mistakes.ts";
+import { Decision, Verdict } from "./verdict.tsx";
 
 /** The text that was asked about, and the answer. */
 export type Asked = { readonly text: string } & (
   | { readonly simulation: SimulationView }
-  | { readonly test: PolicyTest }
   | { readonly problem: string }
 );
 
@@ -37,34 +37,29 @@ type AskBarProps = Readonly<{
   children: ReactNode;
 }>;
 
-export function AskBar({ document: { name, line }, text, onAsked, children }: AskBarProps): ReactNode {
+export function AskBar({ document, text, onAsked, children }: AskBarProps): ReactNode {
   const [limit, setLimit] = useState("1000");
   const [isBusy, setIsBusy] = useState(false);
-  // As many lines before it as in the file: rules and mistakes are named by their line.
-  const configuration = { name, text: "\n".repeat(line - 1) + text };
-  const run = async (question: () => Promise<object>): Promise<void> => {
+  const simulate = async (): Promise<void> => {
     setIsBusy(true);
-    const answer = await question().catch((error: unknown) => ({ problem: sentenceOf(error) }));
-    onAsked({ text, ...answer } as Asked); // each question makes one of the three
+    const sent = { configuration: asInFile(document, text), limit: Number(limit) };
+    const answer = await ask("POST /v1/policy/simulate", sent).then(
+      (simulation) => ({ simulation }),
+      (error: unknown) => ({ problem: sentenceOf(error) }),
+    );
+    onAsked({ text, ...answer });
     setIsBusy(false);
   };
-  const simulate = async (): Promise<object> => ({
-    simulation: await ask("POST /v1/policy/simulate", { configuration, limit: Number(limit) }),
-  });
-  const test = async (): Promise<object> => ({ test: await ask("POST /v1/policy/test", { configuration }) });
   return (
     <div className="flex flex-wrap items-center gap-2">
-      <Button look="primary" icon="play" busy={isBusy} onClick={() => void run(simulate)}>
+      <Button look="primary" icon="play" busy={isBusy} onClick={() => void simulate()}>
         Simulate
       </Button>
       <span className="flex items-center gap-2 text-ink-2">
-        on the last
+        on what waits, and the last
         <Select aria-label="How many calls" className="w-auto" value={limit} options={limits} onChange={setLimit} />
         calls
       </span>
-      <Button busy={isBusy} onClick={() => void run(test)}>
-        Run its tests
-      </Button>
       <span className="ml-auto flex gap-2">{children}</span>
     </div>
   );
@@ -84,11 +79,10 @@ export function AskedResult({ asked, text }: AskedResultProps): ReactNode {
       )}
       {asked === undefined && (
         <EmptyState icon="policy" title="Not simulated yet">
-          This text decides about recorded calls. Nothing runs and nothing is written.
+          This text decides about recorded calls and requests that wait. Nothing runs and nothing is written.
         </EmptyState>
       )}
       {asked !== undefined && "simulation" in asked && <Simulated simulation={asked.simulation} />}
-      {asked !== undefined && "test" in asked && <Tested test={asked.test} />}
       {asked !== undefined && "problem" in asked && (
         <div className="p-4">
           <ErrorNotice>{asked.problem}</ErrorNotice>
@@ -99,77 +93,61 @@ export function AskedResult({ asked, text }: AskedResultProps): ReactNode {
 }
 
 function Simulated({ simulation }: { readonly simulation: SimulationView }): ReactNode {
-  const { replayed, changes, unknown_tools, past_is_cut, warnings } = simulation;
+  const { replayed, changes, groups, waiting, unknown_tools, past_is_cut } = simulation;
   const unknown = Object.entries(unknown_tools).map(([tool, count]) => `${tool} (${count})`);
-  const newFirst = useMemo(() => changes.toReversed(), [changes]);
+  const ofWaiting = waiting.groups.reduce((sum, { count }) => sum + count, 0);
   return (
-    <div className="grid gap-3 py-3">
-      <div className="grid gap-2 px-4">
-        {changes.length === 0 ? (
-          <p role="status">
-            <b>No verdict would change</b>: {number(replayed)} recorded calls would be decided as they are now.
-          </p>
-        ) : (
-          <p role="status">
-            <b>
-              {number(changes.length)} of {number(replayed)} verdicts would change
-            </b>
-          </p>
-        )}
-        <Moves changes={changes} />
-        {unknown.length > 0 && (
-          <p className="text-ink-2">
-            Not replayed, because the tool is not offered any more: <Text>{unknown.join(", ")}</Text>
-          </p>
-        )}
-        {past_is_cut && <p className="text-ink-2">Rules that look far back were given only a part of the past.</p>}
-        <Warnings warnings={warnings} />
-      </div>
-      {changes.length > 0 && (
-        <div className="h-[32rem] border-t border-line">
-          <VirtualList
-            label="Verdicts that would change"
-            rows={newFirst}
-            keyOf={callIdOf}
-            estimate={56}
-            row={(change) => <Change change={change} />}
-          />
-        </div>
+    <div className="grid gap-4 py-3">
+      {waiting.requests > 0 && (
+        <Part title="Requests that wait" changed={ofWaiting} of={waiting.requests} groups={waiting.groups}>
+          They stay open. One that would be denied does not run, even if it is approved.
+          {waiting.is_cut && " More wait than were simulated."}
+        </Part>
       )}
+      <Part title="Recorded calls" changed={changes.length} of={replayed} groups={groups}>
+        {unknown.length > 0 && (
+          <>
+            Not simulated, because the tool is not offered any more: <Text>{unknown.join(", ")}</Text>.
+          </>
+        )}
+        {past_is_cut && " Rules that look far back were given only a part of the past."}
+      </Part>
     </div>
   );
 }
 
-const callIdOf = ({ call_id }: VerdictChangeView): string => call_id;
+type PartProps = Readonly<{
+  title: string;
+  changed: number;
+  of: number;
+  groups: readonly VerdictGroupView[];
+  children: ReactNode;
+}>;
 
-/** How many change from which verdict to which. */
-function Moves({ changes }: { readonly changes: readonly VerdictChangeView[] }): ReactNode {
-  const moves = Map.groupBy(changes, ({ before, after }) => `${before.verdict} ${after.verdict}`);
+function Part({ title, changed, of, groups, children }: PartProps): ReactNode {
   return (
-    <ul className="flex flex-wrap gap-x-5 gap-y-1 empty:hidden">
-      {[...moves].map(([move, made]) => {
-        const [before = "", after = ""] = move.split(" ");
-        return (
-          <li key={move} className="tabular inline-flex items-center gap-1.5">
-            <b>{number(made.length)}</b> <Move before={before} after={after} />
+    <section className="grid gap-2">
+      <div className="grid gap-1 px-4">
+        <h3 className="label">{title}</h3>
+        <p role="status" className="font-semibold">
+          {changed === 0 ? `None of ${number(of)}` : `${number(changed)} of ${number(of)}`} verdicts would change
+        </p>
+        <p className="text-ink-2 empty:hidden">{children}</p>
+      </div>
+      <ul aria-label={title} className="border-t border-line empty:hidden">
+        {groups.map((group) => (
+          <li key={[group.tool, group.action, group.before, group.after].join(" ")}>
+            <Group group={group} />
           </li>
-        );
-      })}
-    </ul>
+        ))}
+      </ul>
+    </section>
   );
 }
 
-function Move({ before, after }: { readonly before: string; readonly after: string }): ReactNode {
-  return (
-    <span className="inline-flex items-center gap-1.5">
-      <Verdict verdict={before} /> <Icon name="right" size={12} />
-      <span className="sr-only">to</span> <Verdict verdict={after} />
-    </span>
-  );
-}
-
-function Change({ change }: { readonly change: VerdictChangeView }): ReactNode {
-  const { tool, action, before, after, at, requested_by, run_id, call_id } = change;
+/** Calls of one tool with the same change of verdict: how many, and why for the newest of them. */
+function Group({ group: { count, before, after, example } }: { readonly group: VerdictGroupView }): ReactNode {
+  const { tool, action, requested_by, run_id, at, approval_id } = example;
   return (
     <Disclosure
       className="border-b border-line"
@@ -178,58 +156,30 @@ function Change({ change }: { readonly change: VerdictChangeView }): ReactNode {
           <span className="min-w-0 flex-1">
             <ToolName tool={tool} action={action} className="font-medium" />
           </span>
-          <Move before={before.verdict} after={after.verdict} />
-          <span className="text-ink-3">
-            <Time at={at} />
+          <b className="tabular">{number(count)} ×</b>
+          <span className="inline-flex items-center gap-1.5">
+            <Verdict verdict={before} /> <Icon name="right" size={12} />
+            <span className="sr-only">to</span> <Verdict verdict={after} />
           </span>
         </>
       }
     >
       <div className="grid gap-3 bg-sunken px-4 pt-1 pb-4">
         <p className="text-ink-2">
-          <Text>{requested_by.agent}</Text> in <RunLink id={run_id} />, <span className="mono">{call_id}</span>
+          The newest: <Time at={at} /> by <Text>{requested_by.agent}</Text> in <RunLink id={run_id} />
+          {approval_id !== undefined && (
+            <>
+              {" · "}
+              <TextLink to="/approvals/{-$request}" params={{ request: approval_id }}>
+                Open the request
+              </TextLink>
+            </>
+          )}
         </p>
-        {change.edited && <p className="text-ink-2">A person edited the arguments: these are the ones that ran.</p>}
-        <Json value={change.arguments} />
-        <Decision decision={after} />
+        {example.edited && <p className="text-ink-2">A person edited the arguments: these are the ones that ran.</p>}
+        <Json value={example.arguments} />
+        <Decision decision={example.after} />
       </div>
     </Disclosure>
-  );
-}
-
-function Tested({ test: { results, warnings } }: { readonly test: PolicyTest }): ReactNode {
-  const failed = results.filter(({ passed }) => !passed).length;
-  return (
-    <div className="grid gap-3 p-4">
-      <p role="status">
-        {results.length === 0 && (
-          <>
-            The text is valid. It has no tests of its own: write them under <code className="mono">tests:</code>.
-          </>
-        )}
-        {results.length > 0 && (
-          <b>{failed === 0 ? `All ${results.length} tests pass` : `${failed} of ${results.length} tests fail`}</b>
-        )}
-      </p>
-      <Warnings warnings={warnings} />
-      <ul className="grid gap-1">
-        {results.map(({ name, passed, expected, decision, problem, where }) => (
-          <li key={`${where ?? ""} ${name}`} className="flex flex-wrap items-center gap-2">
-            <span className={passed ? "text-safe" : "text-critical"}>
-              <Icon name={passed ? "check" : "cross"} size={14} />
-            </span>
-            <Text className="min-w-0">{name}</Text>
-            {!passed && (
-              <span className="inline-flex items-center gap-1.5 text-ink-2">
-                expected <Verdict verdict={expected} />
-                {decision !== undefined && "it is "}
-                {decision !== undefined && <Verdict verdict={decision.verdict} />}
-                {problem !== undefined && <Text>{problem}</Text>}
-              </span>
-            )}
-          </li>
-        ))}
-      </ul>
-    </div>
   );
 }

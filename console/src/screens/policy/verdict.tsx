@@ -9,11 +9,10 @@ const meanings = new Map([
   ["PREVIEW", "It only shows what it would do."],
   ["BLOCK", refused],
   ["DENY", refused],
-  ["depends", "It depends on the action or its arguments: the Policy screen explains a call."],
 ]);
 
 export function Verdict({ verdict }: { readonly verdict: string }): ReactNode {
-  return <StateBadge state={verdict} title={meanings.get(verdict)} />;
+  return <StateBadge state={verdict} />;
 }
 
 /** A decision and its reasons in order; those that gave the verdict are marked. */

@@ -17,7 +17,7 @@ import {
   toast,
   useRowStop,
 } from "../../kit/index.ts";
-import { CallContent, Durations, RefusalLine } from "../call-content.tsx";
+import { CallContent, CallLinks, Durations, RefusalLine } from "../call-content.tsx";
 import { ProgressLine } from "../progress-line.tsx";
 import { Script, WaitsAt } from "./script.tsx";
 import { Unknown } from "./unknown.tsx";
@@ -67,7 +67,7 @@ export const CallRow = memo(function CallRow(props: CallRowProps): ReactNode {
           </span>
           <span className="ml-auto flex shrink-0 items-center gap-2">
             {call.artifacts.length > 0 && (
-              <span className="tabular inline-flex items-center gap-1 text-ink-3" title="Its artifacts">
+              <span className="tabular inline-flex items-center gap-1 text-ink-3">
                 <Icon name="download" size={12} /> {call.artifacts.length}
                 <span className="sr-only">{call.artifacts.length === 1 ? "artifact" : "artifacts"}</span>
               </span>
@@ -168,13 +168,12 @@ function Details({ row, chain, maySettle }: DetailsProps): ReactNode {
       <CallFacts row={row} />
       <Artifacts call={call} />
       <p className="flex flex-wrap gap-4">
-        <TextLink to="/audit/{-$event}" params={{ event: undefined }} search={{ call_id: call.key ?? call.call_id }}>
-          Its events in the audit log
-        </TextLink>
-        {call.state !== "refused" && ( // its arguments are not kept
-          <TextLink to="/policy/{-$tab}" params={{ tab: undefined }} search={{ call: call.call_id }}>
-            Explain it by today's policy
+        {call.state === "refused" ? ( // its arguments are not kept
+          <TextLink to="/audit/{-$event}" params={{ event: undefined }} search={{ call_id: call.call_id }}>
+            Its events in the audit log
           </TextLink>
+        ) : (
+          <CallLinks call={call} />
         )}
       </p>
     </div>
@@ -232,7 +231,6 @@ function Artifacts({ call }: { readonly call: TimelineCall }): ReactNode {
           <button
             type="button"
             onClick={() => download(digest, name)}
-            title={digest}
             className="inline-flex max-w-72 items-center gap-1.5 rounded-full border border-line-strong bg-surface px-2.5 py-1 hover:bg-hover"
           >
             <Icon name="download" size={13} />

@@ -1,20 +1,22 @@
 import type { RunPageView, RunView } from "@postern/core/contract";
 import { getRouteApi } from "@tanstack/react-router";
 import { type ReactNode, useMemo } from "react";
-import { Problem, useAnswer, usePages, useReadOn } from "../../api/index.ts";
+import { Problem, usePages, useReadOn } from "../../api/index.ts";
 import {
   BackLink,
   Badge,
   EmptyState,
-  NotYet,
+  type Filter,
+  FilterBar,
+  FilterTable,
   number,
-  RowLink,
   StateBadge,
   stateWord,
   Text,
   Time,
+  useFilters,
 } from "../../kit/index.ts";
-import { hasWords, SearchList, SplitView } from "../split-view.tsx";
+import { hasWords, SplitView } from "../split-view.tsx";
 import { Timeline } from "./timeline.tsx";
 
 const route = getRouteApi("/runs/{-$run}");
@@ -43,69 +45,48 @@ export function RunsScreen(): ReactNode {
 const runsOf = ({ runs }: RunPageView): readonly RunView[] => runs;
 const idOf = ({ run_id }: RunView): string => run_id;
 
+const filters: readonly Filter[] = [{ name: "search", label: "Search runs", placeholder: "Run, agent, task or state" }];
+
 function RunList({ chosen }: { readonly chosen: string | undefined }): ReactNode {
   const pages = usePages("GET /v1/runs", { limit: 250 }, { rowsOf: runsOf, keyOf: idOf });
-  const { rows, error, again, more } = pages;
+  const { rows, error } = pages;
   const { search: words } = route.useSearch();
-  const navigate = route.useNavigate();
-  const unknown = useUnknown();
   const found = useMemo(() => rows?.filter((run) => isFound(run, words)), [rows, words]);
-  const isSearching = useReadOn(found?.length === 0, pages);
+  useReadOn(found?.length === 0, pages);
   if (error instanceof Problem && error.code === "runs_off")
     return (
       <EmptyState icon="runs" title="Run folders are off">
         Set <code className="mono">runs.enabled: true</code> in the configuration: each run then has a folder.
       </EmptyState>
     );
-  if (rows === undefined || found === undefined) return <NotYet error={error} again={again} rows={8} />;
   return (
-    <SearchList
-      label="Runs"
-      placeholder="Run, agent, task or state"
-      words={words}
-      onWords={(search) => void navigate({ to: ".", search: (now) => ({ ...now, search }), replace: true })}
-      isReading={isSearching}
-      nothing={
-        <EmptyState icon="runs" title={rows.length === 0 ? "No runs yet" : "No run matches"}>
-          {rows.length === 0 && "The first call of an agent begins one."}
-        </EmptyState>
-      }
-      rows={found}
-      keyOf={idOf}
-      estimate={72}
-      selected={found.findIndex((run) => idOf(run) === chosen)}
-      onEnd={more}
-      row={(run) => (
-        <RunRow run={run} unknown={unknown.get(idOf(run)) ?? 0} words={words} isChosen={idOf(run) === chosen} />
-      )}
-    />
+    <>
+      <FilterBar {...useFilters()} filters={filters} />
+      <FilterTable
+        label="Runs"
+        pages={{ ...pages, rows: found }}
+        keyOf={idOf}
+        estimate={72}
+        chosen={chosen}
+        link={(run) => ({ to: "/runs/{-$run}", params: { run: idOf(run) }, search: { search: words } })}
+        row={(run) => <RunRow run={run} />}
+        nothing={
+          <EmptyState icon="runs" title={rows?.length === 0 ? "No runs yet" : "No run matches"}>
+            {rows?.length === 0 && "The first call of an agent begins one."}
+          </EmptyState>
+        }
+      />
+    </>
   );
-}
-
-/** The counts of a run have its unknown calls among the failed ones. */
-function useUnknown(): ReadonlyMap<string, number> {
-  const { data } = useAnswer("GET /v1/calls", { state: "unknown", limit: 1_000 });
-  return useMemo(() => {
-    const found = new Map<string, number>();
-    for (const { run_id } of data?.calls ?? []) found.set(run_id, (found.get(run_id) ?? 0) + 1);
-    return found;
-  }, [data]);
 }
 
 function isFound({ run_id, principal, task_id, state }: RunView, words: string | undefined): boolean {
   return hasWords([run_id, principal?.agent, principal?.user, task_id, state], words);
 }
 
-type RunRowProps = Readonly<{
-  run: RunView;
-  /** So many of its calls have an unknown outcome. */
-  unknown: number;
-  words: string | undefined;
-  isChosen: boolean;
-}>;
-
-function RunRow({ run, unknown, words, isChosen }: RunRowProps): ReactNode {
+function RunRow({ run }: { readonly run: RunView }): ReactNode {
   const { counts, governance } = run;
+  const { unknown = 0 } = counts; // among the failed ones
   const outcomes: readonly (readonly [count: number, word: string])[] = [
     [Math.max(0, counts.started - counts.completed - counts.failed), stateWord("attempted")],
     [counts.completed, stateWord("ok")],
@@ -115,7 +96,7 @@ function RunRow({ run, unknown, words, isChosen }: RunRowProps): ReactNode {
     [counts.previewed, "previewed"],
   ];
   return (
-    <RowLink to="/runs/{-$run}" params={{ run: run.run_id }} search={{ search: words }} isChosen={isChosen}>
+    <>
       <span className="flex items-baseline justify-between gap-2">
         <Text className="mono truncate font-medium">{run.run_id}</Text>
         <span className="text-ink-3">
@@ -135,6 +116,6 @@ function RunRow({ run, unknown, words, isChosen }: RunRowProps): ReactNode {
           <StateBadge state={run.state} title={governance.reasons.map(({ message }) => message).join(" ")} />
         )}
       </span>
-    </RowLink>
+    </>
   );
 }

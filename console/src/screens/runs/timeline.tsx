@@ -9,11 +9,13 @@ import {
   duration,
   EmptyState,
   NotYet,
+  number,
   Text,
   Toggle,
   useNow,
   VirtualList,
 } from "../../kit/index.ts";
+import { BrakeButton } from "../brakes.tsx";
 import { CallRow, chainTool, hatched } from "./call-row.tsx";
 import { compressedScale, ended, type Row, rowsOf, trueScale, wallTime } from "./waterfall.ts";
 
@@ -123,6 +125,7 @@ function Head({ runId, rows, isAll, isTrue, onScale }: HeadProps): ReactNode {
   const runningMs = rows.reduce((total, row) => total + (row.isScript ? 0 : row.runningMs), 0);
   const waitingMs = wallTime(rows, "person");
   const unknown = rows.filter(({ call }) => call.state === "unknown").length;
+  const { data: run } = useAnswer("GET /v1/runs/{id}", { id: runId });
   return (
     <header className="grid gap-2 border-b border-line bg-surface px-4 py-3">
       <div className="flex flex-wrap items-center justify-between gap-2">
@@ -131,14 +134,10 @@ function Head({ runId, rows, isAll, isTrue, onScale }: HeadProps): ReactNode {
         </h2>
         <fieldset className="flex rounded-md border border-line-strong p-0.5">
           <legend className="sr-only">Scale of time</legend>
-          <Toggle
-            isOn={!isTrue}
-            title="Long times are drawn short; the numbers are exact"
-            onClick={() => onScale(false)}
-          >
+          <Toggle isOn={!isTrue} onClick={() => onScale(false)}>
             Compressed
           </Toggle>
-          <Toggle isOn={isTrue} title="An hour is as wide as sixty minutes" onClick={() => onScale(true)}>
+          <Toggle isOn={isTrue} onClick={() => onScale(true)}>
             True time
           </Toggle>
         </fieldset>
@@ -150,7 +149,11 @@ function Head({ runId, rows, isAll, isTrue, onScale }: HeadProps): ReactNode {
         </span>
         <Legend look="bg-ink-2" word={`executing ${duration(runningMs)}`} />
         {waitingMs > 0 && <Legend look={hatched} word={`waiting for approval ${duration(waitingMs)}`} />}
-        {unknown > 0 && <span className="font-medium text-medium">{unknown} with unknown outcome</span>}
+        {unknown > 0 && <span className="font-medium text-medium">{number(unknown)} with unknown outcome</span>}
+        <span className="ml-auto flex gap-1.5">
+          {run?.principal !== undefined && <BrakeButton kind="agent" name={run.principal.agent} />}
+          <BrakeButton kind="run" name={runId} />
+        </span>
       </div>
     </header>
   );

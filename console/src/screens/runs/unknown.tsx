@@ -12,8 +12,10 @@ const choices: readonly (readonly [outcome: Outcome, label: string, more: string
   ["retry", "Run it when asked again", "The next time the same call is sent, it runs."],
 ];
 
+type UnknownProps = Readonly<{ call: Pick<TimelineCall, "call_id" | "tool" | "action">; maySettle: boolean }>;
+
 /** The outcome of the call is not known: says what to do, and takes the answer of a person who has looked. */
-export function Unknown({ call, maySettle }: Readonly<{ call: TimelineCall; maySettle: boolean }>): ReactNode {
+export function Unknown({ call, maySettle }: UnknownProps): ReactNode {
   const { call_id: callId, tool, action } = call;
   const { data } = useAnswer("GET /v1/tools/{name}", { name: tool }, { enabled: maySettle });
   const knows = data?.actions.find((one) => one.action === action)?.reconciles === true;

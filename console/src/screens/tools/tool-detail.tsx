@@ -1,18 +1,15 @@
 import type { ActionStatisticsView, ToolView as ToolAction } from "@postern/core/contract";
 import { getRouteApi } from "@tanstack/react-router";
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import type { ToolsAddress } from "../../address.ts";
-import { ask, useMay, withCommandName } from "../../api/index.ts";
+import { useMay, withCommandName } from "../../api/index.ts";
 import {
-  Button,
   Card,
-  classNames,
   duration,
   ErrorNotice,
   Facts,
   Hash,
   Json,
-  maybeDuration,
   number,
   Part,
   RiskBadge,
@@ -20,12 +17,12 @@ import {
   Tabs,
   Text,
   Time,
-  useRowStop,
 } from "../../kit/index.ts";
-import { ReasonDialog } from "../dialogs.tsx";
+import { BrakeButton } from "../brakes.tsx";
+import { LineTable } from "../overview/figures.tsx";
 import { DefinitionTab, PageDefinition } from "./definition-tab.tsx";
 import { TryTab } from "./try-tab.tsx";
-import type { Tool } from "./use-tools.ts";
+import { type Tool, useStatistics } from "./use-tools.ts";
 
 const route = getRouteApi("/tools/{-$tool}");
 
@@ -56,7 +53,7 @@ export function ToolDetail({ tool }: Readonly<{ tool: Tool }>): ReactNode {
             </h2>
             {action.title !== undefined && <Text className="text-ink-2">{action.title}</Text>}
           </div>
-          <ToolSwitch kind="tools" name={tool.name} isOff={tool.isOff} />
+          <BrakeButton kind="tool" name={tool.name} />
         </div>
         {tool.actions.length > 1 && (
           <SelectField
@@ -98,7 +95,7 @@ function About({ tool, action }: AboutProps): ReactNode {
           {action.description}
         </Text>
       </Card>
-      <Figures statistics={statistics} />
+      <Figures tool={tool} />
       <Health action={action} statistics={statistics} />
       <Card title="Details" body="">
         <Facts
@@ -150,31 +147,19 @@ function riskSource({ risk, risk_source: source, guess }: ToolAction): string {
   return `not stated: ${risk} until you do; by its name and description it would be ${guess.risk}`;
 }
 
-type FiguresProps = Readonly<{ statistics: ActionStatisticsView | undefined }>;
-
-function Figures({ statistics }: FiguresProps): ReactNode {
-  if (statistics === undefined) return <p className="text-ink-2">It has not been called in the last 24 hours.</p>;
-  const { calls, errors, refused, asked, p50_ms, p95_ms } = statistics;
-  const share = calls > 0 && errors > 0 ? ` (${((errors / calls) * 100).toFixed(1)} %)` : "";
-  const figures: readonly (readonly [name: string, value: string, isBad?: boolean])[] = [
-    ["calls", number(calls)],
-    ["failed", `${errors}${share}`, errors > 0],
-    ["needed approval", number(asked)],
-    ["refused", number(refused)],
-    ["half within", maybeDuration(p50_ms)],
-    ["95 % within", maybeDuration(p95_ms)],
-  ];
+function Figures({ tool }: { readonly tool: Tool }): ReactNode {
+  const { data } = useStatistics("day", useMay()("controls:read"));
+  if (data === undefined) return null;
   return (
-    <Part label="Calls in the last 24 hours">
-      <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-lg border border-line bg-line sm:grid-cols-6">
-        {figures.map(([name, value, isBad = false]) => (
-          <div key={name} className="flex flex-col-reverse justify-end bg-surface px-3 py-2.5">
-            <dt className="text-ink-3">{name}</dt>
-            <dd className={classNames("tabular text-[1.2857rem] font-semibold", isBad && "text-critical")}>{value}</dd>
-          </div>
-        ))}
-      </dl>
-    </Part>
+    <Card title="Calls in the last 24 hours">
+      <LineTable
+        of="Tool"
+        label="Its calls"
+        lines={tool.statistics}
+        since={data.from}
+        nothing="It has not been called"
+      />
+    </Card>
   );
 }
 
@@ -214,46 +199,5 @@ function Schemas({ action }: { readonly action: ToolAction }): ReactNode {
         </Part>
       )}
     </div>
-  );
-}
-
-type ToolSwitchProps = Readonly<{ kind: "tools" | "servers"; name: string; isOff: boolean }>;
-
-/** Switches a tool or a server off for all callers, with a reason for the audit log. */
-export function ToolSwitch({ kind, name, isOff }: ToolSwitchProps): ReactNode {
-  const may = useMay();
-  const [isOpen, setIsOpen] = useState(false);
-  const word = isOff ? "Switch on" : "Switch off";
-  const stop = useRowStop();
-  if (!may("tools:switch")) return isOff ? <span className="text-critical">off</span> : null;
-  return (
-    <>
-      <Button
-        {...stop}
-        size="small"
-        look={isOff ? "primary" : "quiet"}
-        onClick={() => setIsOpen(true)}
-        aria-label={`${word}: ${name}`}
-      >
-        {word}
-      </Button>
-      {isOpen && (
-        <ReasonDialog
-          title={`${word} ${kind === "tools" ? "this tool" : "this server with all its tools"}?`}
-          word={word}
-          look={isOff ? "primary" : "danger"}
-          onSend={(reason) => ask(`POST /v1/controls/${kind}/{name}`, { name, enabled: isOff, ...reason })}
-          done={isOff ? "It can be called again." : "It cannot be called now."}
-          onClose={() => setIsOpen(false)}
-        >
-          <p>
-            <Text className="mono font-medium">{name}</Text>{" "}
-            {isOff
-              ? "can be called again, as the policy says."
-              : "is refused to all callers at once; calls that run now finish."}
-          </p>
-        </ReasonDialog>
-      )}
-    </>
   );
 }

@@ -8,15 +8,21 @@ import {
   counted,
   duration,
   EmptyState,
+  type Filter,
+  FilterBar,
+  FilterTable,
   NotYet,
   number,
   RiskBadge,
-  RowLink,
   Text,
+  TextLink,
+  useFilters,
+  useRowStop,
 } from "../../kit/index.ts";
+import { BrakeButton } from "../brakes.tsx";
 import { Verdict } from "../policy/verdict.tsx";
-import { hasWords, SearchList, SplitView } from "../split-view.tsx";
-import { ToolDetail, ToolSwitch } from "./tool-detail.tsx";
+import { hasWords, SplitView } from "../split-view.tsx";
+import { ToolDetail } from "./tool-detail.tsx";
 import { type Group, riskOf, type Tool, useTools } from "./use-tools.ts";
 
 const route = getRouteApi("/tools/{-$tool}");
@@ -24,7 +30,8 @@ const route = getRouteApi("/tools/{-$tool}");
 export function ToolsScreen(): ReactNode {
   const { tool: id } = route.useParams();
   const { search } = route.useSearch();
-  const { groups, error, again } = useTools();
+  const tools = useTools();
+  const { groups, error, again } = tools;
   if (groups === undefined) return <NotYet error={error} again={again} rows={10} />;
   const chosen = groups.flatMap(({ tools }) => tools).find(({ name }) => name === id);
   return (
@@ -39,7 +46,7 @@ export function ToolsScreen(): ReactNode {
           Its risk and its source, its health, its definition, and a way to try it.
         </EmptyState>
       }
-      list={<ToolList groups={groups} chosen={id} />}
+      list={<ToolList tools={tools} chosen={id} />}
       detail={
         id &&
         (chosen === undefined ? (
@@ -73,44 +80,56 @@ function rowsOf(groups: readonly Group[], words: string | undefined): readonly R
   });
 }
 
-function ToolList({ groups, chosen }: Readonly<{ groups: readonly Group[]; chosen: string | undefined }>): ReactNode {
+const filters: readonly Filter[] = [
+  { name: "search", label: "Search tools", placeholder: "Name, server or description" },
+];
+
+type ToolListProps = Readonly<{ tools: ReturnType<typeof useTools>; chosen: string | undefined }>;
+
+function ToolList({ tools, chosen }: ToolListProps): ReactNode {
+  const { groups, error, again } = tools;
   const { search: words } = route.useSearch();
-  const navigate = route.useNavigate();
-  const rows = useMemo(() => rowsOf(groups, words), [groups, words]);
+  const rows = useMemo(() => groups && rowsOf(groups, words), [groups, words]);
+  const total = groups?.reduce((sum, { tools }) => sum + tools.length, 0);
   return (
-    <SearchList
-      label="Tools"
-      placeholder="Name, server or description"
-      words={words}
-      onWords={(search) => void navigate({ to: ".", search: (now) => ({ ...now, search }), replace: true })}
-      nothing={<EmptyState icon="tools" title={words === undefined ? "No tools yet" : "No tool matches"} />}
-      rows={rows}
-      keyOf={keyOf}
-      isHead={isHead}
-      estimate={60}
-      selected={rows.findIndex(({ tool }) => tool !== undefined && tool.name === chosen)}
-      row={({ group, tool }) =>
-        tool === undefined ? (
-          <GroupHead group={group} />
-        ) : (
-          <ToolRow tool={tool} words={words} isChosen={tool.name === chosen} />
-        )
-      }
-    />
+    <>
+      <FilterBar {...useFilters()} filters={filters} />
+      <FilterTable
+        label="Tools"
+        pages={{ rows, error, again }}
+        total={total}
+        keyOf={keyOf}
+        isHead={isHead}
+        estimate={60}
+        chosen={chosen}
+        link={({ tool }) => tool && { to: "/tools/{-$tool}", params: { tool: tool.name }, search: { search: words } }}
+        row={({ group, tool }) => (tool === undefined ? <GroupHead group={group} /> : <ToolRow tool={tool} />)}
+        nothing={<EmptyState icon="tools" title={words === undefined ? "No tools yet" : "No tool matches"} />}
+      />
+    </>
   );
 }
 
-function GroupHead({ group: { server, health, tools, isOff } }: { readonly group: Group }): ReactNode {
+function GroupHead({ group: { server, health, tools } }: { readonly group: Group }): ReactNode {
+  const stop = useRowStop();
   return (
     <>
       <header className="flex min-h-10 items-center gap-2 border-b border-line bg-sunken px-4 py-1.5">
-        <h2 className="min-w-0 truncate font-semibold">{server === undefined ? "Own tools" : <Text>{server}</Text>}</h2>
+        <h2 className="min-w-0 truncate font-semibold">
+          {server === undefined ? (
+            "Own tools"
+          ) : (
+            <TextLink {...stop} to="/servers/{-$server}" params={{ server }}>
+              <Text>{server}</Text>
+            </TextLink>
+          )}
+        </h2>
         <span className="tabular text-ink-3">{number(tools.length)}</span>
         <span className="ml-auto flex items-center gap-2">
           {health !== undefined && health.status !== "connected" && (
             <Badge tone={serverTones[health.status]}>{health.status}</Badge>
           )}
-          {server !== undefined && <ToolSwitch kind="servers" name={server} isOff={isOff} />}
+          {server !== undefined && <BrakeButton kind="server" name={server} />}
         </span>
       </header>
       {health?.problem !== undefined && (
@@ -133,18 +152,16 @@ function problemOf({ isOff, actions: [first] }: Tool): string | undefined {
   return first?.health?.status === "degraded" ? "degraded" : undefined;
 }
 
-type ToolRowProps = Readonly<{ tool: Tool; words: string | undefined; isChosen: boolean }>;
-
-function ToolRow({ tool, words, isChosen }: ToolRowProps): ReactNode {
+function ToolRow({ tool }: { readonly tool: Tool }): ReactNode {
   const { name, server, statistics, verdict } = tool;
   const problem = problemOf(tool);
-  const sum = (count: "calls" | "errors" | "refused" | "asked"): number =>
+  const sum = (count: "calls" | "errors" | "unknown" | "refused" | "asked"): number =>
     statistics.reduce((total, one) => total + one[count], 0);
-  const [calls, errors, refused, asked] = [sum("calls"), sum("errors"), sum("refused"), sum("asked")];
+  const [calls, errors, refused, asked] = [sum("calls"), sum("errors") - sum("unknown"), sum("refused"), sum("asked")];
   const p95 = Math.max(0, ...statistics.map(({ p95_ms }) => p95_ms ?? 0));
   const prefix = `${server ?? ""}__`;
   return (
-    <RowLink to="/tools/{-$tool}" params={{ tool: name }} search={{ search: words }} isChosen={isChosen}>
+    <>
       <span className="flex items-center gap-2">
         <Text className={classNames("min-w-0 truncate font-medium", tool.isOff && "text-ink-3 line-through")}>
           {name.startsWith(prefix) ? name.slice(prefix.length) : name}
@@ -167,6 +184,6 @@ function ToolRow({ tool, words, isChosen }: ToolRowProps): ReactNode {
           </span>
         )}
       </span>
-    </RowLink>
+    </>
   );
 }

@@ -1,7 +1,8 @@
 import type { JsonObject } from "@postern/core";
 import type { OutcomeView, ToolView as ToolAction } from "@postern/core/contract";
+import { getRouteApi } from "@tanstack/react-router";
 import { type ReactNode, useRef, useState } from "react";
-import { ask, Problem, sentenceOf } from "../../api/index.ts";
+import { ask, Problem, sentenceOf, useAnswer } from "../../api/index.ts";
 import {
   ArgumentsForm,
   Button,
@@ -10,6 +11,7 @@ import {
   Hash,
   hex,
   Notice,
+  NotYet,
   Part,
   readEntered,
   StateBadge,
@@ -19,9 +21,30 @@ import { useFeed } from "../../live/feed.ts";
 import { RefusalLine, Result } from "../call-content.tsx";
 import { ProgressLine } from "../progress-line.tsx";
 
+const route = getRouteApi("/tools/{-$tool}");
+
 /** A real call by the person who is signed in: it passes every gate, and is in the log like any other. */
 export function TryTab({ action }: { readonly action: ToolAction }): ReactNode {
-  const [entered, setEntered] = useState(() => enteredOf({}));
+  const { again: id } = route.useSearch();
+  const { data, error, refetch } = useAnswer("GET /v1/calls/{id}", { id: id ?? "" }, { enabled: id !== undefined });
+  if (id === undefined) return <Try action={action} given={{}} />;
+  if (data === undefined) return <NotYet error={error} again={refetch} rows={3} />;
+  return (
+    <div className="grid gap-3">
+      <p>
+        Filled in with the input of{" "}
+        <TextLink to="/calls/{-$call}" params={{ call: data.call_id }}>
+          an earlier call
+        </TextLink>
+        . Known secrets are not in it.
+      </p>
+      <Try key={id} action={action} given={data.arguments} />
+    </div>
+  );
+}
+
+function Try({ action, given }: Readonly<{ action: ToolAction; given: JsonObject }>): ReactNode {
+  const [entered, setEntered] = useState(() => enteredOf(given));
   const [outcome, setOutcome] = useState<OutcomeView | string>();
   const [isBusy, setIsBusy] = useState(false);
   const { callId, follow } = useFollowed();
@@ -84,7 +107,10 @@ function Outcome({ outcome }: { readonly outcome: OutcomeView }): ReactNode {
       )}
       <Result outcome={outcome} />
       <p className="text-ink-3">
-        Call <Hash value={call_id} label="call id" />
+        <TextLink to="/calls/{-$call}" params={{ call: call_id }}>
+          The call
+        </TextLink>{" "}
+        <Hash value={call_id} label="call id" />
       </p>
     </Part>
   );

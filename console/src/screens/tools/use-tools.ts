@@ -27,7 +27,6 @@ export interface Tool {
 export interface Group {
   readonly server: string | undefined;
   readonly health: ServerHealth | undefined;
-  readonly isOff: boolean;
   readonly tools: readonly Tool[];
 }
 
@@ -99,7 +98,6 @@ function groupsOf(
     .map((server) => ({
       server,
       health: servers.find(({ name }) => name === server),
-      isOff: server !== undefined && controls?.off_servers.includes(server) === true,
       tools: [...Map.groupBy(actionsOf.get(server) ?? [], ({ tool }) => tool)].map(([name, own]) => ({
         name,
         server,

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { largestBatch } from "../decision-text.ts";
-import { approvalStates } from "../records.ts";
+import { largestBatch, longestComment } from "../decision-text.ts";
+import { approvalStates, callStates } from "../records.ts";
 import {
   author,
   component,
@@ -70,9 +70,16 @@ const routed = z.object({
   ...optional({ remind_at: when, escalate_at: when, escalate_to: addressees }),
 });
 
+const subAgent = z.object({
+  scopes: texts,
+  ...optional({ autonomy_level: text, max_risk_unapproved: risk }),
+  tools: texts.optional().describe("Without it: every tool that its caller may use."),
+});
+
 export const approval = component("Approval", {
   approval_id: text,
   status: state,
+  call_state: z.enum(callStates).optional().describe("Of a used approval: the state of the call that used it."),
   created_at: when,
   expires_at: when,
   trace_id: text,
@@ -99,12 +106,19 @@ export const approval = component("Approval", {
   digest: text.describe("SHA-256 over the RFC 8785 text of `what.arguments`."),
   shown_digest: text.describe("Of all that is shown of what would run; a decision carries it as `expected_digest`."),
   input_schema: jsonObject.optional().meta({ description: "Of the tool as it is now. Not in lists." }),
+  sub_agent: subAgent
+    .optional()
+    .describe("Of a tool of the type `A2A`: what its sub-agent may do at most. Not in lists."),
   routed: routed.describe("What a decision needs."),
   votes: z.array(vote),
   quorum_left: whole.describe("How many different people must still approve."),
   remembers_allowed: flag,
   run_calls: whole.optional(),
   reason: text.optional().describe("The agent's own reason. It is not checked."),
+  comments: z
+    .array(z.object({ ...author, text }))
+    .optional()
+    .describe("What people wrote to the agent without deciding, oldest first."),
   ...optional({ edited: z.object(author), reminded_at: when, escalated_at: when }),
   on_expiry: z.literal("denied"),
   how_to_approve: text,
@@ -229,6 +243,17 @@ export const approvals = {
       ...optional({ reason, expected_digests: z.record(name, digest) }),
     }),
     answer: z.object({ answers: z.array(batchAnswer) }),
+  }),
+  comment: route("post", "/v1/approvals/{id}/comments", "approvals:decide", {
+    summary: "Write to the agent about its request, without deciding it. It reads that with its next `pending` answer.",
+    body: z.strictObject({
+      text: z
+        .string()
+        .min(1, "must not be empty")
+        .max(longestComment, `is longer than ${longestComment} characters`)
+        .describe("Shown to all who see the request, and to the agent as the words of a person."),
+    }),
+    answer: approval,
   }),
   withdraw: route("post", "/v1/approvals/{id}/withdraw", "approvals:read", {
     summary: "Withdraw the request: by its requester, by an operator, or by a person whose agent asked.",

@@ -4,6 +4,7 @@ import {
   digest,
   each,
   eventTypes,
+  flag,
   json,
   limit,
   name,
@@ -84,7 +85,7 @@ export const checked = z
   .meta({ id: "Checked" });
 export type CheckedView = View<typeof checked>;
 
-const filter = {
+const filtered = {
   trace_id: traceId,
   type: eventTypes,
   tool: name,
@@ -93,8 +94,9 @@ const filter = {
   call_id: name,
   since: time,
   until: time,
-  limit,
 };
+const filter = { ...filtered, limit };
+const latestFilter = { ...filtered, agent: name, run_id: runId, text: name };
 
 const events = z.array(auditEvent);
 const latest = component("LatestEvents", { events, size: whole, ...optional({ next_before: whole, checked }) });
@@ -139,8 +141,13 @@ export const audit = {
   latest: route("get", "/v1/audit/latest", "audit:read", {
     summary:
       "Events of the audit log, new to old. A page may hold fewer than `limit`, even none: go on at `next_before` while there is one.",
-    query: search({ ...filter, agent: name, run_id: runId, text: name, before: position }),
+    query: search({ ...latestFilter, limit, before: position }),
     answer: latest,
+  }),
+  count: route("get", "/v1/audit/count", "audit:read", {
+    summary: "How many events match, up to 1,000, among the latest 200,000 entries.",
+    query: search(latestFilter),
+    answer: z.object({ count: whole, more: flag.describe("There may be more of them.") }),
   }),
   observed: route("get", "/v1/audit/observed", "audit:read", {
     summary:
@@ -158,7 +165,9 @@ export const audit = {
     answer: verification,
   }),
   export: route("get", "/v1/audit/export", "audit:export", {
-    summary: "The whole log as lines that an outsider can verify.",
+    summary:
+      "The whole log as lines that an outsider can verify. With `format`, the events that match, old to new; no signature is with them.",
+    query: search({ ...latestFilter, format: z.enum(["jsonl", "csv"]) }),
     answer: "text/plain",
   }),
   checkpoint: route("post", "/v1/audit/checkpoint", "audit:sign", {

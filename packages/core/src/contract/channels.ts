@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { component, each, flag, text, when, whole } from "./fields.ts";
+import { component, each, flag, optional, text, when, whole } from "./fields.ts";
 import { route, type View } from "./route.ts";
 
 export const channel = component("Channel", {
@@ -30,5 +30,11 @@ export const channels = {
     summary: "A decision from a channel, signed with the channel's secret (Standard Webhooks).",
     rawBody: true,
     answer: z.object({ approval_id: text, status: text, decided_as: text.optional() }),
+  }),
+  slack: route("post", "/v1/channels/{name}/slack", "nothing", {
+    countsRefusals: true,
+    summary: "Interactions of an app of Slack: pressed buttons and filled-in dialogs, signed by Slack.",
+    rawBody: true,
+    answer: z.object(optional({ response_action: z.enum(["clear", "errors"]), errors: z.record(text, text) })),
   }),
 };

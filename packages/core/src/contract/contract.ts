@@ -11,13 +11,14 @@ import { events } from "./events.ts";
 import { grants } from "./grants.ts";
 import { memory } from "./memory.ts";
 import { metrics } from "./metrics.ts";
+import { needs } from "./needs.ts";
 import { policy } from "./policy.ts";
 import { probes } from "./probes.ts";
 import { agentRuns, runs } from "./runs.ts";
 import { openId, session } from "./session.ts";
 import { skills } from "./skills.ts";
 import { backups, storage } from "./storage.ts";
-import { artifacts, health, tools } from "./tools.ts";
+import { artifacts, health, servers, tools } from "./tools.ts";
 
 /** All routes. A group's name and a route's name are the client's methods: `client.approvals.list()`. */
 export const contract = {
@@ -38,11 +39,13 @@ export const contract = {
   health,
   memory,
   metrics,
+  needs,
   openId,
   policy,
   probes,
   runs,
   secrets,
+  servers,
   session,
   skills,
   storage,

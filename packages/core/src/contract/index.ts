@@ -43,7 +43,7 @@ export type { ConnectionView } from "./connections.ts";
 export { connections } from "./connections.ts";
 export type { Contract } from "./contract.ts";
 export { contract } from "./contract.ts";
-export type { ControlChangeView, ControlsView } from "./controls.ts";
+export type { ControlChangeView, ControlsView, PauseView } from "./controls.ts";
 export { controlState, controls, secrets } from "./controls.ts";
 export type { FeedEventView } from "./events.ts";
 export { events, feedEvent } from "./events.ts";
@@ -53,6 +53,8 @@ export { grant, grants, remember } from "./grants.ts";
 export type { CandidateView } from "./memory.ts";
 export { candidate, memory } from "./memory.ts";
 export { metrics } from "./metrics.ts";
+export type { NeedItem, NeedKind, NeedView } from "./needs.ts";
+export { needs } from "./needs.ts";
 export type { OutcomeView, PreviewView } from "./outcome.ts";
 export { blockData, outcome, preview, problemBody } from "./outcome.ts";
 export type {
@@ -68,6 +70,7 @@ export type {
   SimulationView,
   TestResult,
   VerdictChangeView,
+  VerdictGroupView,
   VerdictView,
 } from "./policy.ts";
 export { decision, explanation, policy } from "./policy.ts";
@@ -93,4 +96,4 @@ export type {
   ToolChangesView,
   ToolView,
 } from "./tools.ts";
-export { artifacts, health, tool, toolChanges, tools } from "./tools.ts";
+export { artifacts, health, serverHealth, servers, tool, toolChanges, tools } from "./tools.ts";

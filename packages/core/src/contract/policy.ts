@@ -117,8 +117,19 @@ const verdictChange = z.object({
   edited: z.literal(true).optional().describe("A person had changed the arguments: these ran."),
   before: decision,
   after: decision,
+  approval_id: text.optional().describe("Of a request that waits."),
 });
 export type VerdictChangeView = View<typeof verdictChange>;
+
+const verdictGroup = z.object({
+  ...oneAction,
+  before: verdict,
+  after: verdict,
+  count: whole,
+  example: verdictChange.describe("The newest of them."),
+});
+export type VerdictGroupView = View<typeof verdictGroup>;
+const groups = z.array(verdictGroup);
 
 const simulation = component("Simulation", {
   before_version: text,
@@ -127,6 +138,10 @@ const simulation = component("Simulation", {
   unknown_tools: z.record(text, whole),
   past_is_cut: flag,
   changes: z.array(verdictChange),
+  groups: groups.describe("`changes` by action and verdicts, the largest group first; at most 100."),
+  waiting: z
+    .object({ requests: whole, is_cut: flag, groups })
+    .describe("The requests that wait, at most 10,000, each decided as if its call began now."),
   warnings,
 });
 export type SimulationView = View<typeof simulation>;
@@ -149,6 +164,7 @@ const policyText = component("PolicyDocument", {
   digest,
   editable: flag,
   why_not: text.optional(),
+  differs: texts.describe("How the file differs from what is in force, a sentence a change; or its mistakes."),
 });
 export type PolicyTextView = View<typeof policyText>;
 
@@ -187,7 +203,8 @@ export const policy = {
     answer: explanation,
   }),
   simulate: route("post", "/v1/policy/simulate", "policy:read", {
-    summary: "Decide the last recorded calls by another policy; tells which verdicts change, and why.",
+    summary:
+      "Decide the last recorded calls, and the requests that wait, by another policy; tells which verdicts change, and why.",
     body: z.strictObject({
       configuration: namedText,
       ...optional({ tool: name, run_id: runId, limit: z.int().min(1).max(10_000) }),

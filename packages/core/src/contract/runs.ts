@@ -47,6 +47,9 @@ export const run = component("Run", {
     started: count("Calls that ran, each once however often it was sent. Some have not ended."),
     completed: whole,
     failed: count("Calls with an unknown end count here until they are settled."),
+    unknown: count(
+      "Of the failed ones, those whose end is not known. Missing in records of an older Postern.",
+    ).optional(),
     blocked: count("Arrivals that were refused; not those whose request is open still."),
     previewed: count("Arrivals that were shown what they would do: nothing ran."),
     replayed: count("Arrivals that were answered with what the same call had ended with: nothing ran."),

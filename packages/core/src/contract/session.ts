@@ -19,6 +19,8 @@ const current = shown
   .extend({
     ...optional({
       command,
+      mcp_url: text.describe("Where agents connect."),
+      version: text.describe("Of this Postern."),
       last_event_id: text.describe(
         "For a caller that may follow the events: what happens after this answer comes after this event.",
       ),

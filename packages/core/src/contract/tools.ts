@@ -11,6 +11,7 @@ import {
   oneAction,
   optional,
   reason,
+  reasonFields,
   risk,
   riskSource,
   runId,
@@ -175,11 +176,18 @@ export const tools = {
 };
 
 const refused = z.array(z.object({ tool: text, why: text }));
-const serverHealth = z.object({
+const serverStatus = z.enum(["connected", "connecting", "disconnected", "idle"]);
+export const serverHealth = component("ServerHealth", {
   name: text,
-  status: z.enum(["connected", "connecting", "disconnected", "idle"]),
+  status: serverStatus.describe("`idle`: it starts with the next call."),
   refused,
-  problem: text.optional(),
+  problem: text.optional().describe("Why it is not connected, with its last words."),
+  on_demand: z.literal(true).optional().describe("It is started when a call needs it."),
+  sign_in_needed: z.literal(true).optional().describe("It is connected when a person has signed in there."),
+  restarts: whole.describe("How often it was connected again after it was lost, since Postern started."),
+  changes: z
+    .array(z.object({ at: when, status: serverStatus, problem: text.optional() }))
+    .describe("The last 20 changes of its connection, old to new, since Postern started."),
 });
 export type ServerHealth = View<typeof serverHealth>;
 const healthAnswer = component("Health", {
@@ -195,6 +203,15 @@ export const health = {
   show: route("get", "/v1/health", "tools:read", {
     summary: "What works and what does not, in detail.",
     answer: healthAnswer,
+  }),
+};
+
+export const servers = {
+  reconnect: route("post", "/v1/servers/{name}/reconnect", "tools:switch", {
+    summary:
+      "Close the connection to an upstream server and connect at once; a program is started again. Of the gateway that is asked. 409 while calls of it run, 502 if it is not connected then.",
+    body: reasonFields,
+    answer: serverHealth,
   }),
 };
 

@@ -121,6 +121,7 @@ export const decisionProblems = {
   approval_decided: 409,
   approval_changed: 409,
   approval_voted: 409,
+  comments_full: 409,
   tool_changed: 409,
   approval_expired: 410,
   decider_not_allowed: 403,

@@ -1,5 +1,14 @@
 /** The events of requests in the audit log. */
-import type { ApprovalRecord, DurableEvent, JsonObject, NotedEvent, ToolCall } from "@postern/core";
+import {
+  type ApprovalComment,
+  type ApprovalRecord,
+  commentedType,
+  type DurableEvent,
+  type JsonObject,
+  type NotedEvent,
+  shortened,
+  type ToolCall,
+} from "@postern/core";
 import { digestOf } from "@postern/core/system";
 import type { DueStep } from "./expiry.ts";
 import { type DatedDecision, votesLeft, type WrittenDecision } from "./quorum.ts";
@@ -68,6 +77,15 @@ function approvalEvent(
     outcome: "info",
     data: { approval_id: id, tool, action, risk, run: runId, ...data },
   };
+}
+
+export function commentedEvent(
+  approval: ApprovalRecord,
+  { by, via, at, text }: ApprovalComment,
+  policyVersion: string,
+): NotedEvent {
+  const summary = `${approval.tool}: ${by} wrote to its agent: ${shortened(text, 200)}`;
+  return approvalEvent(approval, { type: commentedType, summary, at, by, via, policyVersion, data: { text } });
 }
 
 export function reminderEvent(

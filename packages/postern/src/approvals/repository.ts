@@ -9,6 +9,7 @@
  */
 
 import {
+  type ApprovalComment,
   type ApprovalRecord,
   approvalStates,
   type CallRecord,
@@ -33,7 +34,8 @@ import { commitAndTake } from "../store/commit-and-take.ts";
 import type { ApprovalFilter, GroupFilter, SharedMember, Store } from "../store/store.ts";
 import { requestStateAt, type WaitingApproval } from "../store/urgency.ts";
 import { type Question, type RequestCaller, requestOf, shownDigest } from "./binding.ts";
-import { decidedEvent, reminderEvent, votedEvent } from "./events.ts";
+import { fullProblem } from "./comments.ts";
+import { commentedEvent, decidedEvent, reminderEvent, votedEvent } from "./events.ts";
 import { type DueStep, dueNext, Expiry } from "./expiry.ts";
 import type { Grant } from "./grant.ts";
 import { newsOfOthers, type RequestNews } from "./news.ts";
@@ -102,12 +104,12 @@ export class ApprovalRepository implements Disposable {
     this.routing = routing;
     this.#people = people;
     this.#policy = policy;
-    this.#callers = new WaitingCallers(store, clock);
+    this.#callers = new WaitingCallers(store, clock, log);
     this.#log = log;
     this.#following = store.follow((entries) => {
       for (const entry of entries) {
         const news = newsOfOthers(entry);
-        if (news !== undefined) this.#taking = this.#taking.then(() => this.#take(news));
+        if (news !== undefined && news.news !== "commented") this.#taking = this.#taking.then(() => this.#take(news));
       }
     });
     this.#expiry = new Expiry({
@@ -243,6 +245,20 @@ export class ApprovalRepository implements Disposable {
       if (isYes && shownDigest(found) !== shownDigest(approval))
         return { won: false, approval: found, because: "changed" };
       seen = found;
+    }
+  }
+
+  /** Adds a comment to a request that waits and takes one more. */
+  async comment(approval: ApprovalRecord, said: Omit<ApprovalComment, "at">): Promise<DecisionResult> {
+    for (;;) {
+      const seen = this.asNow((await this.#store.approval(approval.id)) ?? approval);
+      if (seen.state !== "pending" || fullProblem(seen) !== undefined) return { won: false, approval: seen };
+      const comment = { ...said, at: this.#clock.now() };
+      const expectedRevision = seen.revision ?? 0;
+      const next = { ...seen, comments: [...(seen.comments ?? []), comment], revision: expectedRevision + 1 };
+      const event = commentedEvent(next, comment, this.#policy.version);
+      const { won } = await this.#store.commit({ write: "decide", approval: next, expectedRevision, event }, "synced");
+      if (won) return { won: true, approval: next };
     }
   }
 

@@ -1,29 +1,37 @@
-import type { ApprovalRecord, Clock } from "@postern/core";
+import { type ApprovalRecord, type Clock, commentedType, messageOf } from "@postern/core";
 import type { Caller } from "../call/session.ts";
 import type { Store, StoreEntry } from "../store/store.ts";
-import { newsOfOthers } from "./news.ts";
+import { commentNote } from "./comments.ts";
+import { commentedIn, newsOfOthers, type RequestNews } from "./news.ts";
 
 /** How a wait for a person ended. After `decided`, read the request. */
 export type WaitEnd = "decided" | "timed_out" | "cancelled";
+
+interface WaitingCaller {
+  readonly decided: () => void;
+  readonly commented: () => void;
+}
 
 /** The callers that wait for a decision. One follower of the store serves all of them. */
 export class WaitingCallers implements Disposable {
   readonly #store: Store;
   readonly #clock: Clock;
-  readonly #waiters = new Map<string, Set<() => void>>();
+  readonly #log: (problem: string) => void;
+  readonly #waiters = new Map<string, Set<WaitingCaller>>();
   readonly #overs = new Map<string, () => void>();
   readonly #stops = new Set<() => void>();
   readonly #following: Disposable;
   #stopped = false;
 
-  constructor(store: Store, clock: Clock) {
+  constructor(store: Store, clock: Clock, log: (problem: string) => void) {
     this.#store = store;
     this.#clock = clock;
+    this.#log = log;
     this.#following = store.follow((entries) => {
       if (this.#waiters.size === 0 && this.#overs.size === 0) return;
       for (const entry of entries) {
-        const id = decidedIn(entry);
-        if (id !== undefined) this.#wake(id);
+        const { id, news } = newsIn(entry) ?? {};
+        if (id !== undefined && news !== undefined) this.#wake(id, news);
       }
     });
   }
@@ -45,7 +53,9 @@ export class WaitingCallers implements Disposable {
     const timedOut = (): void => resolve("timed_out");
     this.#stops.add(timedOut);
     const waiters = this.#waiters.get(approval.id) ?? new Set();
-    this.#waiters.set(approval.id, waiters.add(decided));
+    const commented = this.#teller(approval, caller);
+    const waiter = { decided, commented };
+    this.#waiters.set(approval.id, waiters.add(waiter));
     const untilExpiry = approval.expiresAt - this.#clock.now();
     const cancels = [
       this.#clock.in(Math.min(waitMs, leftMs), leftMs <= waitMs ? cancelled : timedOut),
@@ -55,12 +65,13 @@ export class WaitingCallers implements Disposable {
     try {
       const now = await this.#store.approval(approval.id);
       if (now?.state !== "pending") decided(); // decided before the follower was added
+      if (now?.comments !== undefined) commented();
       return await promise;
     } finally {
       for (const cancel of cancels) cancel();
       signal?.removeEventListener("abort", cancelled);
       this.#stops.delete(timedOut);
-      waiters.delete(decided);
+      waiters.delete(waiter);
       if (waiters.size === 0) {
         this.#waiters.delete(approval.id);
         this.#overs.get(approval.id)?.();
@@ -86,16 +97,40 @@ export class WaitingCallers implements Disposable {
     };
   }
 
-  #wake(id: string): void {
+  #wake(id: string, news: RequestNews["news"]): void {
+    const waiters = this.#waiters.get(id) ?? [];
+    if (news === "commented") for (const { commented } of waiters) commented();
+    if (news !== "ended") return;
     this.#overs.get(id)?.();
-    for (const wake of this.#waiters.get(id) ?? []) wake();
+    for (const { decided } of waiters) decided();
+  }
+
+  /** Passes the comments that came since to the caller's progress. */
+  #teller({ id, runId, principal, comments: before = [] }: ApprovalRecord, { progress }: Caller): () => void {
+    if (progress === undefined) return () => {};
+    let known = before.length;
+    const tell = async (): Promise<void> => {
+      const { comments = [] } = (await this.#store.approval(id)) ?? {};
+      const fresh = comments.slice(known);
+      known += fresh.length;
+      for (const comment of fresh)
+        await progress({
+          agentId: principal.agent,
+          step: "TOOL_COMMENT",
+          content: commentNote(comment),
+          runId,
+          seq: 0,
+        });
+    };
+    return () =>
+      void tell().catch((error: unknown) => this.#log(`A comment on \`${id}\` was not passed on: ${messageOf(error)}`));
   }
 }
 
-/** The request that the entry ends. */
-function decidedIn(entry: StoreEntry): string | undefined {
+/** What the entry says of a request. */
+function newsIn(entry: StoreEntry): RequestNews | undefined {
   const { event } = entry;
-  if (event !== undefined) return event.moment === "decided" ? event.approvalId : undefined;
-  const { id, news } = newsOfOthers(entry) ?? {};
-  return news === "ended" ? id : undefined;
+  if (event === undefined) return newsOfOthers(entry);
+  if (event.moment === "decided") return { id: event.approvalId, news: "ended" };
+  return event.moment === "noted" && event.type === commentedType ? commentedIn(event.data) : undefined;
 }

@@ -31,7 +31,7 @@ export interface Claims {
   readonly tools?: readonly string[];
 }
 
-const runIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
+export const runIdPattern: RegExp = /^[A-Za-z0-9_-]{1,64}$/;
 const traceIdPattern = /^[0-9a-f]{32}$/;
 /** Printable, without NUL, because names are joined by NUL where calls are matched. */
 export const principalNamePattern: RegExp = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
@@ -296,4 +296,10 @@ export function isProviderItem(value: unknown): value is JsonObject {
 function isShort(value: Json | undefined): boolean {
   if (typeof value === "string") return value.length <= longestText;
   return typeof value === "number" ? Number.isFinite(value) : typeof value === "boolean";
+}
+
+/** With one key for a session, all its calls would be one call. */
+export function sharedKeyFault(): RuntimeFault {
+  const message = "A session has no `idempotencyKey`: a key belongs to one call; give it to `invoke`.";
+  return new RuntimeFault("context_invalid", message);
 }

@@ -17,6 +17,8 @@ export type Ending = OneEnding & {
   readonly weighing?: Weighing | undefined;
   /** The budget gate refused it, so no budget counts such refusals. */
   readonly uncounted?: true;
+  /** What the model reads first. */
+  readonly notes?: readonly string[];
 };
 
 type OneEnding =
@@ -51,7 +53,9 @@ export function refuse(code: RefusalCode, message?: string, details?: Json): End
 
 /** Frozen, because callers get it and the store keeps it. */
 export function outcomeOf(callId: string, end: Ending): ToolOutcome {
-  return deepFrozen(outcomeFor(callId, end));
+  const { notes = [] } = end;
+  const outcome = outcomeFor(callId, end);
+  return deepFrozen(notes.length === 0 ? outcome : { ...outcome, notes });
 }
 
 function outcomeFor(callId: string, end: Ending): ToolOutcome {

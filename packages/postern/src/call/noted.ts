@@ -1,4 +1,12 @@
-import { type ApprovalEndName, endEvents, momentNames, type NotedEvent, RuntimeFault, shown } from "@postern/core";
+import {
+  type ApprovalEndName,
+  commentedType,
+  endEvents,
+  momentNames,
+  type NotedEvent,
+  RuntimeFault,
+  shown,
+} from "@postern/core";
 import { checkPrincipal } from "./authority.ts";
 
 /** The verifier reads it. */
@@ -16,6 +24,7 @@ const decided: Readonly<Record<ApprovalEndName, true>> = {
 /** Event types that only Postern itself may write: the path of a call, and retention. */
 const ownWords: ReadonlySet<string> = new Set<string>([
   momentNames.held.audit,
+  commentedType,
   momentNames.attempted.audit,
   ...Object.keys(decided).map((word) => `${momentNames.decided.audit}.${word}`),
   ...Object.values(endEvents).map(({ audit }) => audit),

@@ -43,6 +43,18 @@ describe("approvals at the command line", () => {
   });
   afterAll(() => void running.child.kill("SIGKILL"));
 
+  it("writes a comment, which the card and the next answer to the agent show", async () => {
+    const id = await asked("commented");
+    const { code, out } = await cli.run("approvals", "comment", id, "Which list is it for?", ...to);
+    expect([code, out]).toEqual([0, expect.stringMatching(/comment +operator.*\n.*Which list is it for\?/)]);
+    const again = await cli.run("call", "send", "text=commented", ...to);
+    expect(again.err).toMatch(/^A person \(operator\) wrote .*"Which list is it for\?"/);
+    expect((await cli.run("approvals", "comment", id, "", ...to)).code).not.toBe(0);
+    await cli.run("approvals", "deny", id, ...to);
+    const late = await cli.run("approvals", "comment", id, "Too late.", ...to);
+    expect([late.code, late.err]).toEqual([1, expect.stringContaining("denied by operator already")]);
+  });
+
   it("takes the beginning of an id where it is one's alone, and names both where it is two's", async () => {
     const [id, other] = [await asked("begins"), await asked("begins too")];
     const common = [...id].findIndex((letter, at) => letter !== other[at]);

@@ -100,6 +100,17 @@ describe("with a running Postern", () => {
     });
     await cli.run("controls", "resume", ...to);
     expect((await cli.run("controls", ...to)).out).not.toContain("lunch");
+    const asked = await cli.run("controls", "pause", "--agent", "local-agent", "--reason", "it loops", ...to);
+    expect(asked.out).toMatch(/agent +local-agent by operator .+: it loops\n/);
+    expect((await cli.run("call", "echo", "text=a", ...to)).err).toContain(
+      "operator has paused the agent `local-agent` (it loops)",
+    );
+    await cli.run("controls", "resume", ...to);
+    expect((await cli.run("call", "echo", "text=a", ...to)).code).toBe(1);
+    expect((await cli.run("controls", "resume", "--agent", "local-agent", ...to)).out).not.toContain("it loops");
+    await cli.run("controls", "pause", "--tool", "echo", ...to);
+    expect((await cli.run("controls", "resume", "--run", "r", "--tool", "echo", ...to)).code).toBe(2);
+    expect((await cli.run("controls", "resume", "--tool", "echo", ...to)).out).toMatch(/tools off +none/);
     await cli.run("controls", "tool", "echo", "off", ...to);
     expect(await cli.run("call", "echo", "text=a", ...to)).toMatchObject({
       code: 1,
@@ -111,7 +122,10 @@ describe("with a running Postern", () => {
     const { changes }: { changes: { change: string; by: string; via: string }[] } = JSON.parse(
       (await cli.run("controls", "history", "--json", ...to)).out,
     );
-    expect(changes.map(({ change }) => change)).toEqual(["autonomy", "tool_on", "tool_off", "resume", "pause"]);
+    expect(changes.map(({ change }) => change)).toEqual([
+      ...["autonomy", "tool_on", "tool_off", "tool_on", "tool_off"],
+      ...["resume_agent", "pause_agent", "resume", "pause"],
+    ]);
     expect(new Set(changes.map(({ by, via }) => `${by} (${via})`))).toEqual(new Set(["operator (token:operator)"]));
     expect((await cli.run("controls", "history", ...to)).out).toContain("operator (token:operator)  pause");
     await cli.run("controls", "autonomy", "A2", ...to);

@@ -61,3 +61,9 @@ it(
     expect((await run("tools", "approve", "--all", "files")).out).toBe("No tool of server files is blocked.\n");
   },
 );
+
+it("servers are listed with their state, and one is connected again only where Postern runs", patient, async () => {
+  expect((await run("servers")).out).toMatch(/SERVER +STATE .*RESTARTS +STARTS\s+files +connected .*0 +at once/);
+  const { code, err } = await run("servers", "reconnect", "files");
+  expect([code, err]).toEqual([1, expect.stringContaining("needs a running Postern")]);
+});

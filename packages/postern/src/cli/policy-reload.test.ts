@@ -17,6 +17,7 @@ const events = async () => (await ask("GET", "/v1/audit/latest?type=operator.act
 interface Answer {
   readonly events: readonly { readonly data: { readonly changes: readonly string[] } }[];
   readonly digest: string;
+  readonly differs: readonly string[];
   readonly policy_version: string;
   readonly in_force: { readonly changes: readonly string[]; readonly after_version: string };
 }
@@ -78,6 +79,12 @@ describe("the policy of a running Postern", () => {
     await expect.poll(() => problems, { timeout: 10_000 }).toContain("postern.yaml:5:27 limits.max_tool_calls:");
     expect((await run("call", "echo", "text=hi")).code).toBe(3);
     expect(await events()).toEqual(before);
+    const differs = async () => (await ask("GET", "/v1/policy/text")).body.differs;
+    expect(await differs()).toEqual([expect.stringContaining("postern.yaml:5:27 limits.max_tool_calls:")]);
+    write("autonomy: A3", ...rule("{ id: loud, effect: deny, tool: echo }"));
+    expect(await differs()).toEqual(["The rule `loud` is added.", "The rule `quiet` is removed."]);
+    write("autonomy: A3", ...rule("{ id: quiet, effect: deny, tool: echo }"));
+    expect(await differs()).toEqual([]);
   });
 
   it("comes into force by SIGHUP, and a request that waits is judged by it", async () => {

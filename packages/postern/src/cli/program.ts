@@ -107,6 +107,7 @@ const groups: readonly (readonly [
     "what is offered, at which risk, and what a call would meet now; servers' tools that changed",
     () => import("./commands/tools.ts"),
   ],
+  ["servers", "upstream servers: their state, and connecting them again", () => import("./commands/servers.ts")],
   ["approvals", "what waits for a person", () => import("./commands/approvals.ts")],
   ["audit", "the tamper-evident log", () => import("./commands/audit.ts")],
   [

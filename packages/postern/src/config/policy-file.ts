@@ -47,7 +47,8 @@ export function openPolicyFile(options: PolicyFileOptions): EditablePolicyFile {
       const { section, whyNot } = await look(options);
       const text = options.redact(section?.text ?? "");
       const { line = 1, digest = sha256("") } = section ?? {};
-      return { name, text, line, digest, ...defined({ whyNot }) };
+      const differs = (await options.inForce.differs()).map(options.redact); // mistakes of any section are among them
+      return { name, text, line, digest, ...defined({ whyNot }), differs };
     },
     save: (change, onSaved) => inTurn(() => save(options, change, onSaved)),
     reload: (author) => inTurn(() => reload(options, author)),

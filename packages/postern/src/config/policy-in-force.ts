@@ -3,7 +3,7 @@
  *
  * Invariant: the whole configuration is checked first. If any part of it has a mistake, nothing changes.
  */
-import { type Actor, canonical, defined, type Json } from "@postern/core";
+import { type Actor, canonical, defined, type Json, messageOf } from "@postern/core";
 import type { Guardrail } from "../policy/guardrails/guardrails.ts";
 import type { PolicyApi } from "../runtime/api/policy-api.ts";
 import type { PolicyActivated } from "../server/policy-reader.ts";
@@ -19,7 +19,7 @@ export interface PolicyInForceOptions {
   readonly started: ReadConfig;
   /** Reads the configuration as it is now, or with another text. @throws ConfigProblems */
   readonly read: (text?: string) => Promise<ReadConfig>;
-  readonly replace: PolicyApi["replace"];
+  readonly policy: Pick<PolicyApi, "replace" | "compare">;
 }
 
 export interface ActivatedBy {
@@ -48,14 +48,23 @@ export class PolicyInForce {
   }
 
   async activate(next: ReadConfig, { by, reason, source }: ActivatedBy): Promise<PolicyActivated> {
-    const guardrails = sameGuardrails(this.#now, next);
-    const { policy, autonomy } = next;
-    const replaced = await this.#options.replace({ policy, guardrails, autonomy }, by, {
-      source,
-      ...defined({ reason }),
-    });
-    this.#now = { ...next, guardrails };
+    const parts = this.#parts(next);
+    const replaced = await this.#options.policy.replace(parts, by, { source, ...defined({ reason }) });
+    this.#now = { ...next, guardrails: parts.guardrails };
     return { ...replaced, restart: changedSections(this.#options.started.sections, next.sections) };
+  }
+
+  /** How the configuration differs from what is in force, a sentence a change; or its mistakes. */
+  async differs(): Promise<readonly string[]> {
+    try {
+      return (await this.#options.policy.compare(this.#parts(await this.check()))).changes;
+    } catch (error) {
+      return messageOf(error).split("\n");
+    }
+  }
+
+  #parts(next: ReadConfig) {
+    return { policy: next.policy, guardrails: sameGuardrails(this.#now, next), autonomy: next.autonomy };
   }
 }
 

@@ -142,7 +142,7 @@ function activated(name: string, difference: PolicyDifference | undefined): Poli
 
 function documentOf({ name, text, line }: ActivePolicy, { mayEdit, redact }: SharedPolicyFileOptions): PolicyDocument {
   const shown = redact(text);
-  const document = { name, text: shown, line, digest: sha256(text) };
+  const document = { name, text: shown, line, digest: sha256(text), differs: [] };
   if (shown !== text)
     return { ...document, whyNot: "The policy holds what looks like a secret; it is masked here. Activate a file." };
   if (mayEdit) return document;

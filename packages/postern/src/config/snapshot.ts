@@ -56,8 +56,9 @@ function shownProvided({ applyPatch, textEditor, memory, shell }: Settings["prov
   };
 }
 
-function shownChannels({ webhooks = [], consoleUrl }: NonNullable<Settings["channels"]>): object {
+function shownChannels({ webhooks = [], slack, consoleUrl }: NonNullable<Settings["channels"]>): object {
   return {
+    slack, // it refers to its secrets
     webhooks: webhooks.map(({ url, secret, ...rest }) => ({
       ...rest,
       url: url.startsWith("secret://") ? url : URL.canParse(url) ? `${new URL(url).origin}/${mask}` : mask,

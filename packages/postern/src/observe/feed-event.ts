@@ -207,6 +207,6 @@ function isFor({ callId, type }: FeedEvent, also: FeedFilter["also"]): boolean {
   return also === "alarms" && (peopleEvents.test(type) || switches.test(type));
 }
 
-const peopleEvents = /^(?:alarm|approval|grant)\./;
+const peopleEvents = /^(?:alarm|approval|gate|grant)\./;
 /** Everyone may know at once whether calls pass. */
 const switches = /^operator\.action\.(?:pause|resume|autonomy|tool|server)$/;

@@ -9,6 +9,8 @@ import {
   refusedOutcome,
   type ToolOutcome,
 } from "@postern/core";
+import { commentNotes } from "../approvals/comments.ts";
+import type { ApprovalRepository } from "../approvals/repository.ts";
 import { type Ending, outcomeOf, refuse } from "../call/ending.ts";
 import type { Caller } from "../call/session.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
@@ -31,6 +33,7 @@ import type { Ledger, Settlement } from "./ledger.ts";
 
 export interface SettleParts extends GuardrailParts {
   readonly ledger: Ledger;
+  readonly approvals: ApprovalRepository;
   readonly tools: Tools;
   readonly artifacts: ArtifactStore;
   /** Largest answer, in bytes. Default `mostAnswerBytes`. */
@@ -107,7 +110,9 @@ async function settleReturned(
     const what = waitsFor === undefined ? "" : ` of ${waitsFor}`;
     const text = `\`${call.tool}\` waits for a person's approval${what} (${approvalId}). Send the same call again later.`;
     const expiresAt = value.expiresAt ?? call.claimed.aliveUntil ?? call.arrivedAt;
-    const pending = outcomeOf(call.id, { ending: "pending", approvalId, expiresAt, asked: true, text });
+    const approval = await parts.approvals.get(approvalId);
+    const notes = approval === undefined ? [] : commentNotes(approval);
+    const pending = outcomeOf(call.id, { ending: "pending", approvalId, expiresAt, asked: true, text, notes });
     return {
       state: "suspended",
       as: "suspended",

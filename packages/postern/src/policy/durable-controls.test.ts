@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { actor } from "../../../../test/fakes/actors.ts";
 import { FakeClock } from "../../../core/src/testing/clock.ts";
 import type { Committed, Store } from "../store/store.ts";
+import type { Pausable } from "./controls.ts";
 import { type ControlsOptions, openControls } from "./durable-controls.ts";
 
 /** The part of a store that the controls use: versioned documents, and the events written with them. */
@@ -80,6 +81,10 @@ describe("the controls", () => {
       autonomy: "A2",
       offTools: ["mail"],
       offServers: ["github"],
+      pauses: [
+        { kind: "tool", name: "mail", tenant: "default", at: clock.now(), by: "bob", via: "session:bob" },
+        { kind: "server", name: "github", tenant: "default", at: clock.now(), by: "bob", via: "session:bob" },
+      ],
     });
     const again = await open(shelf, { autonomy: () => "A2" }, clock);
     expect(again.state).toEqual(controls.state);
@@ -112,6 +117,39 @@ describe("the controls", () => {
       traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
       data: { change: "autonomy", value: "A1", reason: "careful" },
     });
+  });
+
+  it("pause agents and runs, each with its person, and resume them", async () => {
+    const shelf = new Shelf();
+    const clock = new FakeClock();
+    const controls = await open(shelf, {}, clock);
+    await controls.pauseOne({ kind: "agent", name: "bot" }, actor("ada"), "it loops");
+    await controls.pauseOne({ kind: "run", name: "bot", tenant: "acme" }, actor("bob"));
+    await controls.pauseOne({ kind: "agent", name: "bot" }, actor("bob"));
+    const { state } = await open(shelf);
+    const at = clock.now();
+    expect(state.pauses).toEqual([
+      { kind: "agent", name: "bot", tenant: "default", at, by: "ada", via: "session:ada", reason: "it loops" },
+      { kind: "run", name: "bot", tenant: "acme", at, by: "bob", via: "session:bob" },
+    ]);
+    expect(shelf.events.map(({ type, tenant }) => [type, tenant])).toEqual([
+      ["operator.action.pause", "default"],
+      ["operator.action.pause", "acme"],
+    ]);
+    await controls.resume(actor("ada"));
+    await controls.resumeOne({ kind: "agent", name: "bot" }, actor("ada"));
+    await controls.resumeOne({ kind: "run", name: "bot", tenant: "acme" }, actor("ada"));
+    expect(controls.state.pauses).toBeUndefined();
+  });
+
+  it("keep at most 200 paused runs of a tenant", async () => {
+    const controls = await open(new Shelf());
+    for (let i = 0; i < 200; i += 1) await controls.pauseOne({ kind: "run", name: `r${i}` }, actor("ada"));
+    const one = { kind: "run", name: "one_more" } as const;
+    await expect(controls.pauseOne(one, actor("ada"))).rejects.toThrow("200 runs are paused already");
+    expect((await controls.pauseOne({ ...one, tenant: "acme" }, actor("ada"))).pauses).toHaveLength(201);
+    await controls.resumeOne({ kind: "run", name: "r7" }, actor("ada"));
+    await controls.pauseOne(one, actor("ada"));
   });
 
   it("write nothing if nothing changes", async () => {
@@ -163,6 +201,7 @@ describe("the controls", () => {
       autonomy: undefined,
       offTools: ["mail", "post"],
       offServers: ["github"],
+      pauses: [expect.objectContaining({ name: "mail" }), expect.objectContaining({ name: "github" })],
     });
     expect((await one.history()).map(({ by }) => by).sort()).toEqual(["ada", "ada", "bob", "eve"]);
   });
@@ -212,6 +251,16 @@ describe("the controls", () => {
     });
     await expect(controls.setTool("", false, actor("ada"))).rejects.toMatchObject(invalid);
     await expect(controls.pause(actor(""))).rejects.toMatchObject(invalid);
+    for (const [kind, name] of [
+      ["agent", ""],
+      ["agent", "a\u0000b"],
+      ["run", "a b"],
+      ["team", "a"],
+    ])
+      await expect(
+        controls.pauseOne({ kind, name } as Pausable, actor("ada")),
+        `${kind} ${name}`,
+      ).rejects.toMatchObject(invalid);
     await expect(open(new Shelf(), { autonomy: () => "A7" as Autonomy })).rejects.toMatchObject(invalid);
   });
 

@@ -5,11 +5,15 @@ import {
   type Clock,
   checkActorFields,
   checkMember,
+  checkMembers,
   deepFrozen,
   defined,
   newTraceId,
+  ownTenant,
   RuntimeFault,
+  shown,
 } from "@postern/core";
+import { isElsewhere, principalNamePattern, runIdPattern } from "../call/authority.ts";
 import { Collection } from "../store/collection.ts";
 import { LiveCollection } from "../store/live-collection.ts";
 import type { Store } from "../store/store.ts";
@@ -21,7 +25,9 @@ import {
   controlsFrom,
   controlsToJson,
   noControls,
+  type Pausable,
   type SavedControls,
+  type SinglePause,
 } from "./controls.ts";
 import { isAutonomy } from "./risk/matrix.ts";
 
@@ -39,6 +45,9 @@ export interface ControlsOptions {
 }
 
 const stateId = "state";
+
+/** Of agents and of runs, in one tenant. */
+const mostPauses = 200;
 
 /**
  * Keeps the switches in one versioned document. It holds the change that made it, so state, history and event become true
@@ -65,6 +74,7 @@ interface ControlRequest {
   readonly reason: string | undefined;
   readonly change: string;
   readonly value?: string;
+  readonly tenant?: string;
   /** For people. */
   readonly summary: string;
 }
@@ -105,6 +115,24 @@ class DurableControls implements Controls {
     );
   }
 
+  async pauseOne(what: Pausable, by: Actor, reason?: string): Promise<ControlState> {
+    const one = checkedPausable(what, by);
+    return this.#change({ by, reason, ...namesOf(one, "pause", "paused") }, (state) => {
+      const { pauses = [] } = state;
+      if (pauses.some((other) => isSame(one, other))) return undefined;
+      const alike = pauses.filter(({ kind, tenant }) => kind === one.kind && tenant === one.tenant);
+      if (alike.length >= mostPauses) throw tooManyPauses(one.kind);
+      return this.#with(state, one, by, reason);
+    });
+  }
+
+  async resumeOne(what: Pausable, by: Actor, reason?: string): Promise<ControlState> {
+    const one = checkedPausable(what, by);
+    return this.#change({ by, reason, ...namesOf(one, "resume", "resumed") }, (state) =>
+      state.pauses?.some((other) => isSame(one, other)) === true ? without(state, one) : undefined,
+    );
+  }
+
   setAutonomy(level: Autonomy, by: Actor, reason?: string): Promise<ControlState> {
     const summary = `autonomy level set to ${level}`;
     return this.#change({ by, reason, change: "autonomy", value: level, summary }, (state) => {
@@ -142,13 +170,20 @@ class DurableControls implements Controls {
       checkMember("on", on, "true or false", "request_invalid");
       if (on !== state[list].includes(name)) return undefined;
       const others = state[list].filter((off) => off !== name);
-      return { ...state, [list]: on ? others : [...others, name].sort() };
+      const one = { kind, name, tenant: ownTenant };
+      if (on) return { ...without(state, one), [list]: others };
+      return { ...this.#with(state, one, by, reason), [list]: [...others, name].sort() };
     });
+  }
+
+  #with(state: ControlState, one: StoppedOne, { by, via }: Actor, reason: string | undefined): ControlState {
+    const added: SinglePause = { ...one, at: this.#options.clock.now(), by, via, ...defined({ reason }) };
+    return { ...state, pauses: [...(state.pauses ?? []), added] };
   }
 
   /** @param next returns undefined if nothing changes */
   async #change(
-    { by: actor, reason, change, value, summary }: ControlRequest,
+    { by: actor, reason, change, value, tenant, summary }: ControlRequest,
     next: (state: ControlState) => ControlState | undefined,
   ): Promise<ControlState> {
     checkActorFields(actor, "request_invalid");
@@ -161,7 +196,7 @@ class DurableControls implements Controls {
       await this.#keepHistory(saved);
       const at = clock.now();
       const data = { change, ...defined({ value, reason }) };
-      const entry: ControlChange = { at, by, via, ...data };
+      const entry: ControlChange = { at, by, via, ...data, ...defined({ tenant }) };
       return {
         item: { version: saved.version + 1, state: withPausedBy(state, entry), change: entry },
         event: {
@@ -174,7 +209,7 @@ class DurableControls implements Controls {
             policyVersion: policy.version,
             data,
             outcome: "success",
-            tenant: "default",
+            tenant: tenant ?? ownTenant,
           },
           type: `operator.action.${change.split("_")[0]}`,
           traceId: newTraceId(),
@@ -200,6 +235,48 @@ function historyId(version: number): string {
 function withPausedBy({ pausedBy, ...state }: ControlState, entry: ControlChange): ControlState {
   const by = entry.change === "pause" ? entry : pausedBy;
   return state.paused && by !== undefined ? { ...state, pausedBy: by } : state;
+}
+
+/** @throws RuntimeFault `request_invalid` */
+function checkedPausable(what: Pausable, by: Actor): Required<Pausable> {
+  const members = { kind: ["agent", "run"], name: "a text", tenant: "a text" } as const;
+  checkMembers(what, { code: "request_invalid", what: "What is paused", members, needed: ["kind", "name"] });
+  checkActorFields(by, "request_invalid");
+  const { kind, name, tenant: whose = by.tenant ?? ownTenant } = what;
+  if (!(kind === "agent" ? principalNamePattern : runIdPattern).test(name))
+    throw new RuntimeFault(
+      "request_invalid",
+      kind === "agent"
+        ? `The name of the agent is ${shown(name)}; it must be 1 to 200 printable characters.`
+        : `The id of the run is ${shown(name)}; it must be 1 to 64 of A-Z a-z 0-9 _ -.`,
+    );
+  if (isElsewhere({ tenant: whose }, by.tenant))
+    throw new RuntimeFault(
+      "request_invalid",
+      `\`${by.by}\` belongs to the tenant \`${by.tenant}\` and cannot pause or resume in another one.`,
+    );
+  return { kind, name, tenant: whose };
+}
+
+type StoppedOne = Pick<SinglePause, "kind" | "name" | "tenant">;
+
+function isSame(one: StoppedOne, { kind, name, tenant }: StoppedOne): boolean {
+  return one.kind === kind && one.name === name && one.tenant === tenant;
+}
+
+function without({ pauses = [], ...state }: ControlState, one: StoppedOne): ControlState {
+  const others = pauses.filter((other) => !isSame(one, other));
+  return others.length === 0 ? state : { ...state, pauses: others };
+}
+
+function namesOf({ kind, name, tenant }: StoppedOne, verb: string, done: string) {
+  return { change: `${verb}_${kind}`, value: name, tenant, summary: `${kind} ${name} ${done}` };
+}
+
+function tooManyPauses(kind: Pausable["kind"]): RuntimeFault {
+  const instead =
+    kind === "run" ? "Resume runs that have ended, or pause their agent." : "Resume some, or pause all calls.";
+  return new RuntimeFault("request_invalid", `${mostPauses} ${kind}s are paused already. ${instead}`);
 }
 
 function checkAutonomy(level: unknown): void {

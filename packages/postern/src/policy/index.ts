@@ -3,7 +3,7 @@
  *
  * @packageDocumentation
  */
-export type { ControlChange, ControlState, Controls } from "./controls.ts";
+export type { ControlChange, ControlState, Controls, Pausable, SinglePause } from "./controls.ts";
 export { createPolicy } from "./decide.ts";
 export type {
   PatternGuardrailOptions,
@@ -40,7 +40,7 @@ export type {
   ToolFacts,
 } from "./policy.ts";
 export type { Expectation, ExpectationResult, ExpectedPast } from "./report/expectations.ts";
-export type { VerdictChange } from "./report/simulate.ts";
+export type { VerdictChange, VerdictGroup } from "./report/simulate.ts";
 export type { PolicyWarning } from "./report/unmatched.ts";
 export { policyWarnings } from "./report/warnings.ts";
 export type { GuessedTool } from "./risk/guess.ts";

@@ -214,12 +214,17 @@ function ofText(text: string, structured: Json): RenderedOutcome {
   return { text, content: [{ type: "text", text }], structured, isError: true };
 }
 
-function waiting({ callId }: ToolOutcome, { tool, request: { id, expiresAt }, page }: WaitingRender): RenderedOutcome {
+function waiting(
+  { callId, notes = [] }: ToolOutcome,
+  { tool, request: { id, expiresAt }, page }: WaitingRender,
+): RenderedOutcome {
   const until = expiresAt === undefined ? "" : ` until ${expiresAt}`;
   const advice = `Tell the user that a person must decide it ${placeOf(page)}; you cannot. Go on with other work meanwhile. Later send the same call again, with exactly the same arguments: it runs once, or says what was decided.`;
-  const message = `Not run yet: \`${tool}\` needs a person's approval. The request ${id} is open${until}.`;
+  const open = `Not run yet: \`${tool}\` needs a person's approval. The request ${id} is open${until}.`;
+  const message = [...notes, open].join(" ");
   const structured = {
     status: "approval_pending",
+    ...(notes.length > 0 && { notes }),
     call_id: callId,
     approval_id: id,
     ...(expiresAt !== undefined && { expires_at: expiresAt }),

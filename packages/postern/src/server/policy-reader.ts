@@ -36,6 +36,8 @@ export interface PolicyDocument {
   readonly digest: string;
   /** Why it may not be saved. Missing if it may. */
   readonly whyNot?: string;
+  /** How it differs from what is in force, a sentence a change; or the mistakes that keep it from being in force. */
+  readonly differs: readonly string[];
 }
 
 /** What came into force. */

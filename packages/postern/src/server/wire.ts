@@ -38,6 +38,7 @@ import {
   type outcome as outcomeSchema,
   type policy,
   type preview as previewSchema,
+  type serverHealth,
   shape,
   type skillList as skillListSchema,
   type toolChanges,
@@ -59,11 +60,11 @@ import type { FeedEvent } from "../observe/feed-event.ts";
 import type { ChannelState } from "../observe/notify/channel.ts";
 import type { ControlState } from "../policy/controls.ts";
 import type { Decision } from "../policy/policy.ts";
-import type { VerdictChange } from "../policy/report/simulate.ts";
+import type { VerdictChange, VerdictGroup } from "../policy/report/simulate.ts";
 import { policyOpaque } from "../policy/schema.ts";
 import { readableOutcome } from "../results/readable.ts";
 import { howToApprove, openRequestOf, renderOutcome } from "../results/render.ts";
-import type { Explanation } from "../runtime/api/api.ts";
+import type { Explanation, UpstreamHealth } from "../runtime/api/api.ts";
 import type { Offer } from "../tools/tool.ts";
 import { durationsOf } from "./durations.ts";
 
@@ -142,6 +143,16 @@ export function toolToWire({ name, facts, ...offer }: Offer): Input<typeof toolS
   };
 }
 
+export function serverToWire({ onDemand, signInNeeded, ...server }: UpstreamHealth): Input<typeof serverHealth> {
+  return {
+    ...server,
+    refused: [...server.refused],
+    changes: [...server.changes],
+    on_demand: onDemand,
+    sign_in_needed: signInNeeded,
+  };
+}
+
 export function toolChangesToWire({ pinned, offered, ...changes }: ToolChanges): Input<typeof toolChanges> {
   return {
     ...changes,
@@ -173,9 +184,14 @@ export function decisionToWire(decision: Decision): Input<typeof decisionSchema>
 
 type ChangeInput = Input<typeof policy.simulate.answer>["changes"][number];
 
-export function verdictChangeToWire({ callId, runId, principal, ...change }: VerdictChange): ChangeInput {
+export function verdictChangeToWire({ callId, runId, principal, approvalId, ...change }: VerdictChange): ChangeInput {
   const [before, after] = [decisionToWire(change.before), decisionToWire(change.after)];
-  return { ...change, call_id: callId, run_id: runId, requested_by: principal, before, after };
+  const ids = { call_id: callId, run_id: runId, approval_id: approvalId };
+  return { ...change, ...ids, requested_by: principal, before, after };
+}
+
+export function verdictGroupsToWire(groups: readonly VerdictGroup[]): Input<typeof policy.simulate.answer>["groups"] {
+  return groups.map((group) => ({ ...group, example: verdictChangeToWire(group.example) }));
 }
 
 /** All that an operator may want to know of skills, without their instructions. */
@@ -263,9 +279,13 @@ export function channelToWire({ dead, lastDeliveredAt, ...state }: ChannelState)
   return { ...state, last_delivered_at: lastDeliveredAt, dead: letters };
 }
 
-export function controlsToWire(state: ControlState): Input<typeof controlState> {
-  const { paused, pausedBy, autonomy = null, offTools, offServers } = state;
-  return { paused, paused_by: paused ? pausedBy : undefined, autonomy, off_tools: offTools, off_servers: offServers };
+/** @param tenant whose pauses are shown */
+export function controlsToWire(state: ControlState, tenant: string): Input<typeof controlState> {
+  const { paused, pausedBy, autonomy = null, offTools, offServers, pauses = [] } = state;
+  return {
+    ...{ paused, paused_by: paused ? pausedBy : undefined, autonomy, off_tools: offTools, off_servers: offServers },
+    pauses: pauses.filter((one) => one.tenant === tenant),
+  };
 }
 
 export function verificationToWire(found: Verification): Input<typeof verification> {

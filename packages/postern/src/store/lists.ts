@@ -33,17 +33,19 @@ import {
  *
  * @public
  */
-export interface ListedCall extends Pick<CallRecord, "state" | "aliveUntil"> {
+export interface ListedCall extends Pick<CallRecord, "key" | "state" | "aliveUntil"> {
   readonly call: Pick<ToolCall, "id" | "authority" | "parentId" | "tool" | "action" | "text">;
 }
 
 /** The answer of `Store.calls`, from rows in any order. */
 export function callsIn<Row extends ListedCall>(rows: Iterable<Row>, where: CallFilter, now: number): readonly Row[] {
-  const { state, tool, tenant, runId, parentId, search, before, limit = Infinity } = where;
+  const { keys, state, tool, tenant, runId, parentId, search, before, limit = Infinity } = where;
+  const wanted = keys && new Set(keys);
   const words = search === undefined ? undefined : wordsOf(search);
   const found: Row[] = [];
   for (const row of rows) {
     const { id, authority, parentId: parent, tool: name } = row.call;
+    if (wanted?.has(row.key) === false) continue;
     if (parentId !== undefined && parent !== parentId) continue;
     if (runId !== undefined && authority.runId !== runId) continue;
     if (tenant !== undefined && authority.principal.tenant !== tenant) continue;

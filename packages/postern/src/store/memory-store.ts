@@ -139,7 +139,8 @@ export class MemoryStore implements Store {
   }
 
   async calls(where: CallFilter): Promise<readonly CallRecord[]> {
-    return callsIn(this.#calls.values(), where, this.#rows.now()).map(whole);
+    const named = where.keys?.flatMap((key) => this.#calls.get(key) ?? []);
+    return callsIn(named ?? this.#calls.values(), where, this.#rows.now()).map(whole);
   }
 
   async approvals(where: AudienceFilter): Promise<readonly ApprovalRecord[]> {

@@ -72,6 +72,8 @@ export interface EntryFilter {
 export type CallName = { readonly key: string } | EqualCall;
 
 export interface CallFilter {
+  /** Only the calls with these keys. */
+  readonly keys?: readonly string[];
   readonly state?: CallState;
   readonly tool?: string;
   readonly tenant?: string;

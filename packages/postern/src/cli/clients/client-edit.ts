@@ -5,8 +5,8 @@
  */
 
 import { isDeepStrictEqual } from "node:util";
-import { isRecord } from "@postern/core";
-import { type ClientEdit, ClientSyntaxProblem, type EditPlace, type FileFormat, refused } from "./client-format.ts";
+import { type ClientEdit, isRecord } from "@postern/core";
+import { ClientSyntaxProblem, type EditPlace, type FileFormat, refused } from "./client-format.ts";
 
 export async function formatOf(kind: "json" | "toml"): Promise<FileFormat> {
   return kind === "json"

@@ -3,17 +3,7 @@
  * other byte stays. Next: client-edit.ts (which edits are accepted), json-format.ts, toml-format.ts.
  */
 
-import { type JsonObject, RuntimeFault } from "@postern/core";
-
-/** One server in the file of a client. */
-export interface ClientEdit {
-  /** The member that holds the servers. */
-  readonly servers: string;
-  readonly name: string;
-  readonly entry: JsonObject;
-  /** A member of the array `inputs` that the entry refers to. */
-  readonly input?: JsonObject & { readonly id: string };
-}
+import { type ClientEdit, RuntimeFault } from "@postern/core";
 
 /** The parts of an edit that say where it is. */
 export type EditPlace = Pick<ClientEdit, "servers" | "name" | "input">;

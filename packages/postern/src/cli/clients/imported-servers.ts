@@ -6,13 +6,13 @@
 
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, resolve } from "node:path";
-import { isRecord, type Json } from "@postern/core";
+import { isRecord, type Json, ownServer } from "@postern/core";
 import { secretsUnder } from "../../secrets/configured-values.ts";
 import { loadPatterns } from "../../secrets/patterns.ts";
 import { serverNamePattern } from "../../tools/upstream-names.ts";
 import { formatOf, parsedFile, serversIn } from "./client-edit.ts";
 import { refused } from "./client-format.ts";
-import { clientKinds, ownServer } from "./clients.ts";
+import { clientKinds } from "./clients.ts";
 import {
   holdsSecret,
   type ImportedSecret,

@@ -1,11 +1,10 @@
-import { actionText } from "@postern/core";
+import { actionText, duration } from "@postern/core";
 import { type ApprovalView, approvals } from "@postern/core/contract";
 import type { CommandGroup } from "../command.ts";
 import { approveCommand } from "../command-name.ts";
 import { flagsOf, rowLimit } from "../flags.ts";
 import { approvalCard } from "../output/card.ts";
 import { ago, type Columns, inState, noRows, riskCell } from "../output/print.ts";
-import { duration } from "../output/text.ts";
 import { decisionCommands, wholeApprovalId } from "./decisions.ts";
 import { grantCommands } from "./grants.ts";
 

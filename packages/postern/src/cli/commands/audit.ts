@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { counted, isJsonObject } from "@postern/core";
+import { counted, defined, isJsonObject } from "@postern/core";
 import { type AuditEventView, audit, shape, type VerificationView, verification } from "@postern/core/contract";
 import { verificationToWire } from "../../server/wire.ts";
 import type { CommandGroup } from "../command.ts";
@@ -34,8 +34,16 @@ export function commands(group: CommandGroup): void {
       return found.intact && found.outcome !== "failed" ? exitCodes.ok : exitCodes.failed;
     },
   });
-  group.run("export [file]", "the whole log as lines", {
-    run: ({ sent: { file }, ...typed }) => withPostern(typed, {}, (work) => exportLog(work, file)),
+  group.run("export [file]", "the whole log as lines; with `--format`, the events that match", {
+    flags: flagsOf(audit.export.query, {
+      ...filterNotes(group),
+      format: { value: "format", help: "how the events are written; without it the whole log, which can be verified" },
+      agent: { value: "name", help: "only of this agent" },
+      run_id: { name: "run", value: "id", help: "only of this run" },
+      text: { value: "text", help: "only with this text, as it is written in the event" },
+    }),
+    run: ({ sent: { file, ...where }, ...typed }) =>
+      withPostern(typed, {}, (work) => exportLog(work, defined(where), file)),
   });
   group.answer("checkpoint", "a signed note over everything until now", {
     ask: ({ operator }) => operator.audit.checkpoint(),
@@ -43,9 +51,9 @@ export function commands(group: CommandGroup): void {
   });
 }
 
-function showCommand(group: CommandGroup): void {
+function filterNotes(group: CommandGroup) {
   const time = (text: string, flag: string): string => instant(text, flag, group.now());
-  const flags = flagsOf(audit.list.query, {
+  return {
     type: { value: "type", help: "types apart by commas; one that ends in a dot: all that begin so: gate.,grant." },
     tool: ofTool,
     by: { value: "name", help: "only what this person decided, voted or did by hand" },
@@ -54,6 +62,12 @@ function showCommand(group: CommandGroup): void {
     call_id: "none",
     since: { help: "ISO time, date, or age: 15m, 2h, 7d", read: time },
     until: { help: "as for --since", read: time },
+  } as const;
+}
+
+function showCommand(group: CommandGroup): void {
+  const flags = flagsOf(audit.list.query, {
+    ...filterNotes(group),
     after: { value: "seq", help: "only what comes after this one", read: wholeNumber },
     limit: { ...rowLimit(50), help: "the last so many" },
   });
@@ -172,13 +186,21 @@ function signerLine({ signed_by: name, public_key: key, key_trusted: isTrusted }
   return `signed by ${name} (key ${key.slice(name.length + 1)}), ${whose}`;
 }
 
-async function exportLog({ operator, terminal, host, flags, command }: Work, file?: string): Promise<ExitCode> {
-  const bytes = operator.audit.export();
+async function exportLog(
+  { operator, terminal, host, flags, command }: Work,
+  where: Parameters<Work["operator"]["audit"]["export"]>[0],
+  file?: string,
+): Promise<ExitCode> {
+  const bytes = operator.audit.export(where);
   if (file === undefined) {
     for await (const text of Readable.from(bytes).setEncoding("utf8")) terminal.out(text);
     return exitCodes.ok;
   }
   await writeNamed(file, bytes);
+  if (where?.format !== undefined) {
+    print({ host, flags }, { file }, `Exported to ${file}.\n`);
+    return exitCodes.ok;
+  }
   const key = join(await host.dataFolder(flags), "audit.pub");
   const check = `${command} audit verify ${file} --public-key audit.pub`;
   const text = `Exported to ${file}. Hand over ${key} too, another way: with both, anyone can check it anywhere.\n${check}\n`;

@@ -1,10 +1,10 @@
-import { actionText } from "@postern/core";
+import { actionText, duration } from "@postern/core";
 import { type CallView, calls } from "@postern/core/contract";
 import type { CommandGroup } from "../command.ts";
 import { flagsOf, ofRun, ofTool, readField, rowLimit } from "../flags.ts";
 import { ago, type Columns, riskCell, type Work } from "../output/print.ts";
 import { paintRisk } from "../output/terminal.ts";
-import { duration, labelled, visible, visibleLines, whose } from "../output/text.ts";
+import { labelled, visible, visibleLines, whose } from "../output/text.ts";
 import { UsageProblem } from "../usage-problem.ts";
 
 const settleBody = calls.settle.body;

@@ -2,7 +2,15 @@ import { rm } from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type JsonObject, nearest, RuntimeFault } from "@postern/core";
+import {
+  type ClientEdit,
+  editFor,
+  type JsonObject,
+  nearest,
+  ownServer,
+  RuntimeFault,
+  tokenVariable,
+} from "@postern/core";
 import { noConfiguration } from "../../config/find-file.ts";
 import type { Settings } from "../../config/settings.ts";
 
@@ -16,8 +24,8 @@ import {
   replaceClientFile,
   textIn,
 } from "../clients/client-file.ts";
-import { type ClientEdit, type EditPlace, type FileFormat, refused } from "../clients/client-format.ts";
-import { type ClientKind, clientKinds, editFor, ownServer, thisMachine, tokenVariable } from "../clients/clients.ts";
+import { type EditPlace, type FileFormat, refused } from "../clients/client-format.ts";
+import { type ClientKind, clientKinds, thisMachine } from "../clients/clients.ts";
 import type { CommandGroup, TypedCommand } from "../command.ts";
 import { commandName, quoted } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";

@@ -1,8 +1,9 @@
-import { type ControlChangeView, type ControlsView, controls } from "@postern/core/contract";
+import { type ControlChangeView, type ControlsView, controls, type PauseView } from "@postern/core/contract";
 import type { CommandGroup } from "../command.ts";
 import { flagsOf, oneOf, readField } from "../flags.ts";
 import { ago, type Columns, type Work } from "../output/print.ts";
 import { actorText, visible } from "../output/text.ts";
+import { UsageProblem } from "../usage-problem.ts";
 
 export function commands(group: CommandGroup): void {
   group.answer("show", "the switches as they are", {
@@ -11,9 +12,25 @@ export function commands(group: CommandGroup): void {
     text: stateText,
   });
   for (const verb of ["pause", "resume"] as const)
-    group.answer(verb, `${verb} all calls`, {
-      flags: flagsOf(controls[verb].body, {}),
-      ask: ({ operator }, sent) => operator.controls[verb](sent),
+    group.answer(verb, `${verb} all calls, or those of one agent, run or tool`, {
+      flags: flagsOf(controls.pauseOne.body, {
+        run_id: { name: "run", value: "id" },
+        agent: { value: "name" },
+        paused: "none",
+      }),
+      options: { "--tool <name>": "only this tool" },
+      prepare: ({ sent, options: { tool } }) => {
+        const named = [sent.agent, sent.run_id, tool].filter((one) => one !== undefined);
+        if (named.length > 1) throw new UsageProblem("Name one of `--agent`, `--run` and `--tool`.");
+        return { ...sent, tool, isOne: named.length > 0 };
+      },
+      ask: async ({ operator }, { tool, isOne, ...sent }) => {
+        const { reason } = sent;
+        if (tool !== undefined) return operator.controls.tool({ name: tool, enabled: verb === "resume", reason });
+        return isOne
+          ? operator.controls.pauseOne({ ...sent, paused: verb === "pause" })
+          : operator.controls[verb]({ reason });
+      },
       text: stateText,
     });
   const { level } = controls.autonomy.body.shape;
@@ -68,10 +85,15 @@ const columns: Columns<ControlChangeView> = {
   REASON: ({ reason }) => reason,
 };
 
-function stateText({ paused, paused_by: by, autonomy, off_tools, off_servers }: ControlsView, work: Work): string {
+function stateText(state: ControlsView, work: Work): string {
+  const { paused, paused_by: by, autonomy, off_tools, off_servers, pauses } = state;
   const { paint } = work;
   const line = (label: string, text: string): string => `${paint("dim", label.padEnd(12))} ${text}\n`;
   const off = (names: readonly string[]): string => (names.length === 0 ? "none" : names.map(visible).join(", "));
+  const pauseLine = ({ kind, name, by: person, via, at, reason }: PauseView): string => {
+    const who = `by ${visible(actorText(person, via))}, ${ago(at, work)}`;
+    return line(kind, `${paint("red", visible(name))} ${who}${reason === undefined ? "" : `: ${visible(reason)}`}`);
+  };
   return [
     line("calls", paused ? paint("red", "paused") : paint("green", "running")),
     by === undefined ? "" : line("", `by ${visible(actorText(by.by, by.via))}, ${ago(by.at, work)}`),
@@ -79,5 +101,6 @@ function stateText({ paused, paused_by: by, autonomy, off_tools, off_servers }: 
     line("autonomy", autonomy ?? "none: thresholds decide"),
     line("tools off", off(off_tools)),
     line("servers off", off(off_servers)),
+    ...pauses.map(pauseLine),
   ].join("");
 }

@@ -58,6 +58,10 @@ export function decisionCommands(group: CommandGroup): void {
     flags: flagsOf(approvals.modify.body, { ...approveNotes, arguments: { help: "what shall run instead" } }),
     send: ({ operator }, sent) => operator.approvals.modify(sent),
   });
+  group.answer("comment <id> <text>", "write to the agent without deciding; it reads that before the decision", {
+    ask: async (work, { id, text }) => work.operator.approvals.comment({ id: await wholeApprovalId(work, id), text }),
+    text: (approval, work) => `${approvalCard(approval, work.now(), work)}${commentedText}\n`,
+  });
   for (const [verb, help] of [
     ["withdraw", "take a request back before it is used"],
     ["revoke", "take an approval back before it is used"],
@@ -69,6 +73,8 @@ export function decisionCommands(group: CommandGroup): void {
       text: (approval, work) => `${approvalCard(approval, work.now(), work)}${visible(decisionText(verb, approval))}\n`,
     });
 }
+
+const commentedText = "Written. The agent reads it with the next answer that says that its call waits.";
 
 const remembers = {
   "--remember <span>": "such calls ask no person: `run`, `session`, a time, or a span: `2h`, `7d`",

@@ -14,7 +14,7 @@ import type {
   SentTo,
   SimulationView,
   TestResult,
-  VerdictChangeView,
+  VerdictGroupView,
   VerdictView,
 } from "@postern/core/contract";
 import { asTypedHere } from "../command-name.ts";
@@ -193,10 +193,13 @@ function resultText(screen: PolicyScreen, { name, where, passed, expected, decis
 export function simulationText(screen: PolicyScreen, simulation: SimulationView): string {
   const { paint } = screen;
   const { replayed, changes, unknown_tools: unknown, before_version: before, after_version: after } = simulation;
+  const { groups, waiting } = simulation;
+  const sum = waiting.groups.reduce((total, { count }) => total + count, 0);
   const gone = Object.entries(unknown).map(([tool, count]) => `${counted(count, "call")} of \`${visible(tool)}\``);
   const notes = [
     "Arguments are as stored: redacted. Calls that were refused are not on record; skills and guardrails are not replayed.",
     ...(gone.length === 0 ? [] : [`Not replayed, because the tool is gone: ${gone.join(", ")}.`]),
+    ...(waiting.is_cut ? ["More requests wait than were decided."] : []),
     ...(simulation.past_is_cut
       ? ["The past was too long to read: limits over long windows may be judged too mildly."]
       : []),
@@ -204,16 +207,22 @@ export function simulationText(screen: PolicyScreen, simulation: SimulationView)
   const count = changes.length === 1 ? "1 verdict changes" : `${changes.length || "No"} verdicts change`;
   return [
     before === after ? `It is the policy that is in force (${before}).\n` : "",
-    ...changes.map((change) => changeText(screen, change)),
+    ...groups.map((group) => groupText(screen, group)),
+    ...waiting.groups.map((group) => groupText(screen, group)),
     `${count} in ${counted(replayed, "call")}.\n`,
+    waiting.requests === 0
+      ? ""
+      : `${sum || "None"} of ${counted(waiting.requests, "waiting request")} would be decided otherwise.\n`,
     ...notes.map((note) => paint("dim", wrapperFor(screen)("", note, 0))),
   ].join("");
 }
 
-function changeText(screen: PolicyScreen, change: VerdictChangeView): string {
+/** The newest change of the group, and how many there are. */
+function groupText(screen: PolicyScreen, { count, example: change }: VerdictGroupView): string {
   const { paint, terminal } = screen;
   const wrap = wrapperFor(screen);
-  const { requested_by: by, before, after, at, run_id, call_id } = change;
+  const { requested_by: by, before, after, at, run_id, call_id, approval_id: waits } = change;
+  const times = count === 1 ? "" : ` ×${count}`;
   const verdict = (one: DecisionView): string =>
     `${paintVerdict(paint, one.verdict)}${one.observed === undefined ? "" : ` (enforced: ${one.observed})`}`;
   const because = (label: string, one: DecisionView): string =>
@@ -222,8 +231,8 @@ function changeText(screen: PolicyScreen, change: VerdictChangeView): string {
       .map((reason, i) => wrap(`  ${paint("dim", (i === 0 ? label : "").padEnd(7))} `, ruleText(reason), 10))
       .join("");
   return [
-    `${paint("bold", nameOf(change))}   ${verdict(before)} → ${verdict(after)}\n`,
-    paint("dim", wrap("  ", visible(`${at.slice(0, 19)}Z ${whose(by)}, run ${run_id}, ${call_id}`), 2)),
+    `${paint("bold", nameOf(change))}${times}   ${verdict(before)} → ${verdict(after)}${waits === undefined ? "" : ", waiting"}\n`,
+    paint("dim", wrap("  ", visible(`${at.slice(0, 19)}Z ${whose(by)}, run ${run_id}, ${waits ?? call_id}`), 2)),
     `  ${fit(visible(JSON.stringify(change.arguments)), terminal.columns - 2)}\n`,
     change.edited === true ? paint("dim", "  a person had changed what was sent: this is what ran\n") : "",
     because("before", before),

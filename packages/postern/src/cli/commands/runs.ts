@@ -109,9 +109,11 @@ function runText(run: RunView, work: Work): string {
 }
 
 /** Calls that ran and how they ended, then the arrivals of which nothing ran. */
-function callsText({ started, completed, failed, blocked, previewed, waiting, replayed }: RunView["counts"]): string {
+function callsText(counts: RunView["counts"]): string {
+  const { started, completed, failed, unknown = 0, blocked, previewed, waiting, replayed } = counts;
+  const ended = `${completed} completed, ${failed - unknown} failed${unknown > 0 ? `, ${unknown} unknown` : ""}`;
   return [
-    `${started} ran: ${completed} completed, ${failed} failed; ${blocked} blocked, ${waiting} waiting`,
+    `${started} ran: ${ended}; ${blocked} blocked, ${waiting} waiting`,
     ...(previewed > 0 ? [`${previewed} previewed`] : []),
     ...(replayed > 0 ? [`${replayed} sent again and not run again`] : []),
   ].join(", ");

@@ -51,7 +51,7 @@ export function toolTable(tools: readonly ToolNow[], sheet: Sheet & Pick<Work, "
 
 /** Tools of servers and folders that are missing in the table. */
 export function refusedNote(
-  servers: HealthView["servers"],
+  servers: readonly Pick<HealthView["servers"][number], "refused">[],
   paint: Paint,
   rejected: HealthView["rejected"] = [],
 ): string {

@@ -1,7 +1,15 @@
-import { actionText, type JsonObject, type Preview, type Reason, reasonsToShow, reasonWords } from "@postern/core";
+import {
+  actionText,
+  duration,
+  type JsonObject,
+  type Preview,
+  type Reason,
+  reasonsToShow,
+  reasonWords,
+} from "@postern/core";
 import type { ApprovalView, ArtifactView, ViewerView } from "@postern/core/contract";
 import { type Paint, paintRisk } from "./terminal.ts";
-import { actorText, duration, relative, type Sheet, visible, visibleLines, whose, wrap } from "./text.ts";
+import { actorText, relative, type Sheet, visible, visibleLines, whose, wrap } from "./text.ts";
 
 /** One line of content, before it is laid out. */
 interface CardLine {
@@ -47,6 +55,13 @@ export function cardLines(request: ApprovalView, now: number, { paint, terminal 
     for (const [label, content] of previewParts(request.preview)) block(label, content);
   }
   if (request.preview_binds === false) row("", "this preview may differ when the call runs");
+  for (const { by, via, at, text } of request.comments ?? []) {
+    const author = `${actorText(by, via)}, ${relative(Date.parse(at), now)}:`;
+    block(
+      "comment",
+      [author, ...visibleLines(text)].map((one, i) => plain(i === 0 ? visible(one) : `  ${one}`)),
+    );
+  }
   for (const [i, text] of decidersOf(request, now).entries()) row(i === 0 ? "decided by" : "", text);
   if (request.status === "pending" && request.viewer?.message !== undefined) row("you", youMay(request.viewer));
   row(request.status === "pending" ? "time left" : "ended", timeLeft(request, now));

@@ -1,3 +1,4 @@
+import { commentedType } from "@postern/core";
 import { followEvents } from "../../server/client/event-client.ts";
 import { sleep } from "../start/server-file.ts";
 import type { Work } from "./print.ts";
@@ -31,7 +32,7 @@ async function printProgress(
   { host, operator, terminal, paint }: Work,
   { traceId, signal, opened }: { readonly traceId: string; readonly signal: AbortSignal; readonly opened: () => void },
 ): Promise<void> {
-  const where = { type: "tool_call.progressed", trace_id: traceId };
+  const where = { type: `tool_call.progressed,${commentedType}`, trace_id: traceId };
   const wait = (ms: number): Promise<void> => sleep(host.clock, ms, false);
   try {
     for await (const message of followEvents(operator.events, where, { signal, wait })) {

@@ -1,5 +1,6 @@
+import { duration } from "@postern/core";
 import { expect, it } from "vitest";
-import { duration, fit, relative, type Sheet, table, visible, visibleLines, widthOf } from "./text.ts";
+import { fit, relative, type Sheet, table, visible, visibleLines, widthOf } from "./text.ts";
 
 it("shows what would move the cursor, reorder or hide text", () => {
   expect(visible("a\u001b[31mred\u0007")).toBe("a␛[31mred\\u{7}");

@@ -1,4 +1,4 @@
-import { codeOf, withHiddenShown } from "@postern/core";
+import { codeOf, duration, withHiddenShown } from "@postern/core";
 import type { Paint } from "./terminal.ts";
 
 /** One line: every control, bidirectional, invisible or look-alike character is shown by its code. */
@@ -172,14 +172,4 @@ export function relative(at: number, now: number): string {
   if (seconds < 2) return "now";
   const text = duration(seconds * 1000);
   return at > now ? `in ${text}` : `${text} ago`;
-}
-
-/** In one unit: `850 ms`, `12 s`, `4 min`, `3 h`, `2 d`. */
-export function duration(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  const seconds = Math.round(ms / 1000);
-  if (seconds < 90) return `${seconds} s`;
-  if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
-  if (seconds < 36 * 3600) return `${Math.round(seconds / 3600)} h`;
-  return `${Math.round(seconds / 86_400)} d`;
 }

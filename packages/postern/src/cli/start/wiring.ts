@@ -96,7 +96,8 @@ export async function wire(
   const runtime = await openRuntime(await optionsOf(parts), shared);
   const mcp = createMcpGateway({ runtime, name: "postern", version, console: consoleAt(parts) });
   const policies = policyReader(parts, runtime, shared);
-  const server = await httpServerOf({ runtime, credentials, mcp, policies }, parts).catch(async (error: unknown) => {
+  const served = { runtime, credentials, mcp, policies, version };
+  const server = await httpServerOf(served, parts).catch(async (error: unknown) => {
     await runtime.close(0);
     throw error;
   });
@@ -163,17 +164,16 @@ async function storeOf({ settings: { store, dataFolder }, secrets, redactor }: W
 
 async function httpServerOf(
   {
-    runtime,
-    credentials,
     mcp,
-    policies,
-  }: Pick<HttpServerOptions, "runtime" | "credentials" | "policies"> & { readonly mcp: McpGateway },
+    ...given
+  }: Pick<HttpServerOptions, "runtime" | "credentials" | "policies" | "version"> & { readonly mcp: McpGateway },
   parts: WiringParts,
 ): Promise<HttpServer> {
   const { settings, needs, log, redactor, secrets, memory, rejected, hosts } = parts;
   const { command = "postern" } = needs;
+  const { runtime } = given;
   return createHttpServer({
-    ...{ runtime, credentials, hosts, clock, rejected },
+    ...{ ...given, hosts, clock, rejected },
     memory: memory?.candidates,
     accounts: runtime.accounts,
     openId: await openIdOf(parts, runtime),
@@ -188,7 +188,6 @@ async function httpServerOf(
       });
     },
     command: { full: command, withoutValues: withoutValues(command) },
-    policies,
     mcp: (exchange, by, path) => mcp.handle(exchange, by, path),
     page: consoleFiles({ prepare: buildConsole, command: withoutValues(command) }),
     log: (message, fields) => log.problem(redactor.redact(`${message} ${JSON.stringify(fields)}`)),
@@ -227,11 +226,7 @@ function policyFileOf(
     return openSharedPolicyFile({ ...common, shared, name: basename(file), base: dirname(file) });
   return openPolicyFile({
     ...{ ...common, file, clock },
-    inForce: new PolicyInForce({
-      started: settings,
-      read: settings.again,
-      replace: (...given) => runtime.policy.replace(...given),
-    }),
+    inForce: new PolicyInForce({ started: settings, read: settings.again, policy: runtime.policy }),
   });
 }
 

@@ -52,6 +52,8 @@ export interface ConnectionOptions extends ReconnectingOptions {
 export interface ServerStatus extends UpstreamState {
   readonly name: string;
   readonly tools: number;
+  /** It is started when a call needs it. */
+  readonly onDemand?: true;
   /** Tools that the server lists and that are not offered. */
   readonly refused: readonly RefusedTool[];
 }
@@ -123,6 +125,7 @@ export class UpstreamConnection {
     return {
       ...{ name: this.name, ...this.#server.state },
       tools: this.#tools.size,
+      ...(this.#isOnDemand && { onDemand: true }),
       refused: [...this.#tools.refused, ...this.#requests.refused],
     };
   }
@@ -151,6 +154,14 @@ export class UpstreamConnection {
   /** Resolves after the first attempt, in success or failure. Further attempts follow in the background. */
   start(): Promise<void> {
     return this.#server.start();
+  }
+
+  /** Closes the open connections and connects at once. Does nothing and returns false while calls run. */
+  async reconnect(): Promise<boolean> {
+    if (this.#server.use.isInUse && this.#server.state.status === "connected") return false;
+    this.#personal?.forgetAll();
+    await this.#server.restart();
+    return true;
   }
 
   async close(): Promise<void> {

@@ -79,10 +79,14 @@ export class PersonalUpstreams {
     this.#ending.add(ended);
   }
 
+  forgetAll(): void {
+    for (const key of [...this.#open.keys()]) this.forget(JSON.parse(key) as ConnectionOwner); // the keys are made above
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     for (const followed of [...this.#followed.values()]) followed.close();
-    for (const key of [...this.#open.keys()]) this.forget(JSON.parse(key) as ConnectionOwner); // the keys are made above
+    this.forgetAll();
     await Promise.all([...this.#ending, ...[...this.#opening].map((upstream) => upstream.close())]);
   }
 

@@ -3,6 +3,7 @@ import type { ConnectedServer } from "../../connections/connected-server.ts";
 import type { ConnectionOwner } from "../../connections/connection-repository.ts";
 import { signInNeededIn } from "../../tools/sign-in-needed.ts";
 import type { ToolRegistrar } from "./server-collection.ts";
+import { type ServerChange, ServerHistory } from "./server-history.ts";
 import { ServerUse } from "./server-use.ts";
 import { notSentError, type Upstream, type UpstreamEvents } from "./upstream.ts";
 
@@ -24,6 +25,12 @@ export interface UpstreamState {
   /** Why it is not connected. */
   readonly problem?: string;
   readonly processId?: number;
+  /** It is connected when a person has signed in there. */
+  readonly signInNeeded?: true;
+  /** How often it was connected again after it was lost. */
+  readonly restarts: number;
+  /** Old to new. */
+  readonly changes: readonly ServerChange[];
 }
 
 export interface ReconnectingOptions {
@@ -67,10 +74,12 @@ export class ReconnectingUpstream {
   readonly #options: ReconnectingOptions;
   readonly #follower: UpstreamFollower;
   readonly use: ServerUse;
+  readonly #history: ServerHistory;
   #upstream: Upstream | undefined;
   #opening: Upstream | undefined;
   #status: UpstreamState["status"] = "disconnected";
   #problem: string | undefined;
+  #signInNeeded = false;
   #failures = 0;
   /** When the first of these failures was. */
   #failingSince = 0;
@@ -97,6 +106,7 @@ export class ReconnectingUpstream {
     this.#isRemote = server.isRemote;
     this.#options = options;
     this.#follower = follower;
+    this.#history = new ServerHistory(options.clock);
     this.use = new ServerUse(options.clock, server.idleMs, () => this.#stop());
   }
 
@@ -105,6 +115,9 @@ export class ReconnectingUpstream {
       status: this.#status,
       ...(this.#problem !== undefined && { problem: this.#problem }),
       ...defined({ processId: this.#upstream?.processId }),
+      ...(this.#signInNeeded && { signInNeeded: true }),
+      restarts: this.#history.restarts,
+      changes: this.#history.changes,
     };
   }
 
@@ -189,6 +202,12 @@ export class ReconnectingUpstream {
     await this.#attempt;
   }
 
+  /** Closes the open connection and connects at once. Resolves after the attempt. */
+  async restart(): Promise<void> {
+    if (this.#status === "connected") this.#lost("an operator reconnects it");
+    await this.reconnect();
+  }
+
   async #connect(): Promise<void> {
     this.#status = "connecting";
     let upstream: Upstream | undefined;
@@ -222,6 +241,7 @@ export class ReconnectingUpstream {
       await upstream?.close();
       if (this.#closed) return;
       const needed = signInNeededIn(error);
+      this.#signInNeeded = needed !== undefined;
       this.#lost(messageOf(needed ?? error), upstream?.waitUntil);
       if (needed !== undefined && changes === this.#signInChanges) this.#cancelWait?.(); // a sign-in starts the next attempt
     } finally {
@@ -231,7 +251,9 @@ export class ReconnectingUpstream {
 
   #up(): void {
     this.#status = "connected";
+    this.#history.add("connected");
     this.#problem = undefined;
+    this.#signInNeeded = false;
     this.#isDown = false;
     this.#since = this.#options.clock.monotonic();
     this.#options.registry.setServer(this.#name, "up");
@@ -252,6 +274,7 @@ export class ReconnectingUpstream {
 
   #rest(): void {
     this.#status = "idle";
+    this.#history.add("idle");
     this.#options.registry.setIdle(this.#name, () => this.reconnect());
   }
 
@@ -266,6 +289,7 @@ export class ReconnectingUpstream {
     const old = this.#upstream;
     this.#upstream = undefined;
     this.#status = "disconnected";
+    this.#history.add("disconnected", why);
     this.#problem = why;
     registry.setServer(this.#name, "down", why);
     if (wasUp && clock.monotonic() - this.#since >= steadyMs) this.#failures = 0;

@@ -61,6 +61,8 @@ export interface Servers extends AsyncDisposable {
   status(): readonly ServerStatus[];
   /** The server's own names of its tools. Returns undefined when they are not known yet, or the server is unknown. */
   listed(server: string): readonly string[] | undefined;
+  /** Returns its state after the attempt, "busy" if its calls run, undefined if there is no such server. */
+  reconnect(server: string): Promise<ServerStatus | "busy" | undefined>;
   /** Ends every connection and every child process, and waits for them. */
   close(): Promise<void>;
 }
@@ -108,6 +110,11 @@ export async function connectServers(
   return {
     status: () => connections.map(({ status }) => status),
     listed: (server) => connections.find(({ name }) => name === server)?.listed,
+    reconnect: async (server) => {
+      const connection = connections.find(({ name }) => name === server);
+      if (connection === undefined) return undefined;
+      return (await connection.reconnect()) ? connection.status : "busy";
+    },
     close,
     [Symbol.asyncDispose]: close,
   };

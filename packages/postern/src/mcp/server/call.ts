@@ -121,6 +121,7 @@ class Heartbeat {
   take({ step, content, count }: AgentProgress): void {
     if (step === "TOOL_CALL") this.#report(`${content} runs`);
     if (step === "TOOL_PROGRESS") this.#report(readable(line(content)), count);
+    if (step === "TOOL_COMMENT") this.#report(readable(content));
   }
 
   /** Sends the tool's own numbers. A number below the last one is of another tool of a script. */

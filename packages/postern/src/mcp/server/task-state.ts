@@ -7,6 +7,7 @@ import {
   refusedOutcome,
   type ToolOutcome,
 } from "@postern/core";
+import { commentNotes } from "../../approvals/comments.ts";
 import { isForeign } from "../../call/authority.ts";
 import { howToApprove } from "../../results/render.ts";
 import { pageOf } from "./answer.ts";
@@ -55,7 +56,7 @@ export function storedState(stored: StoredTask, request: McpRequest, parts: Call
   if (approval.state === "pending") {
     const name = toolNameOf(row.call, request, parts);
     const text = `\`${name}\` needs a person's approval (${approval.id}). ${howToApprove(pageOf(approval, parts))}`;
-    return taskOf(stored, "working", text, pollMs.waits);
+    return taskOf(stored, "working", [...commentNotes(approval), text].join(" "), pollMs.waits);
   }
   const isOwn = row.approvalId === approval.id || row.call.tool !== approval.tool; // a script has no request of its own
   const { outcome } = row;
@@ -114,11 +115,11 @@ export function taskOf(
   message: string,
   poll: number,
 ): TaskNow {
-  const { id, requestedAt, expiresAt, decision } = approval;
+  const { id, requestedAt, expiresAt, decision, comments = [] } = approval;
   return {
     ...{ id, status, createdAt: requestedAt, ttlMs: expiresAt - requestedAt, pollMs: poll, target: row.call },
     message: shortened(message),
-    updatedAt: Math.max(requestedAt, decision?.at ?? 0, row.startedAt ?? 0, row.endedAt ?? 0),
+    updatedAt: Math.max(requestedAt, comments.at(-1)?.at ?? 0, decision?.at ?? 0, row.startedAt ?? 0, row.endedAt ?? 0),
   };
 }
 

@@ -4,7 +4,7 @@
  * Invariant: a notice is made from an entry of the audit log, so no crash loses it. It is sent at least once, always under
  * the same id, until it is delivered or given up; the log records that. No call waits for it, and it holds no secret. A
  * decision that comes back is signed, used once, and never about a critical call.
- * Next: notice.ts (what a notice is), outbox.ts (position and retries), webhook.ts, slack.ts, decisions.ts.
+ * Next: notice.ts (what a notice is), outbox.ts (position and retries), webhook.ts, slack-app.ts, decisions.ts.
  */
 import type { ApprovalRecord, JsonObject } from "@postern/core";
 
@@ -15,9 +15,18 @@ export type NoticeType =
   | "approval.decided"
   | "approval.expiring"
   | "approval.escalated"
+  | "call.ended"
   | "alarm.opened"
   | "alarm.resolved"
   | "channel.test";
+
+/** @public */
+export interface CallEnd {
+  /** `unknown`: it may have happened. */
+  readonly as: "ok" | "failed" | "unknown";
+  /** Of the tool alone. */
+  readonly durationMs?: number;
+}
 
 /**
  * The same for every channel.
@@ -34,6 +43,8 @@ export interface Notice {
   readonly summary: string;
   /** Its current state. */
   readonly approval?: ApprovalRecord;
+  /** How the approved call ended, in `call.ended`. */
+  readonly end?: CallEnd;
   /** From the entry of the log. */
   readonly data: JsonObject;
   /** The page of the console that shows it. */

@@ -47,6 +47,22 @@ describe("the channels of a configuration", () => {
     expect((await problemsOf(configs.load(written(more)))).join("\n")).toContain(answered);
   });
 
+  const app = "name: team, channel: C012, token: secret://slack/token";
+  const writtenApp = (more: string): string => `channels:\n  slack:\n    - { ${more} }\n`;
+
+  it("may hold an app of Slack", async () => {
+    const slack = { name: "team", channel: "C012", token: "secret://slack/token" };
+    expect((await configs.load(writtenApp(app))).channels).toEqual({ webhooks: [], slack: [slack] });
+  });
+
+  it.each([
+    ["whose token stands in the file", "name: team, channel: C012, token: xoxb-1", "secret://connector/key"],
+    ["with the name of a channel", "name: team, channel: '#ops', token: secret://slack/token", "id of the channel"],
+    ["whose presses cannot be checked", `${app}, users: { U1: ann }`, "`users` need `signing_secret`"],
+  ])("refuses an app %s", async (_, more, answered) => {
+    expect((await problemsOf(configs.load(writtenApp(more)))).join("\n")).toContain(answered);
+  });
+
   it("refuses two with one name", async () => {
     const two = `channels:\n  webhooks:\n    - { ${hook} }\n    - { ${hook} }\n`;
     expect((await problemsOf(configs.load(two))).join("\n")).toContain("same `name`");

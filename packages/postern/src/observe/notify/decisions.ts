@@ -12,11 +12,13 @@ import { lazySchema } from "../../checks/zod.ts";
 import type { Account } from "../../identity/accounts.ts";
 import { Collection } from "../../store/collection.ts";
 import type { Store } from "../../store/store.ts";
-import { isSignedBy, keyFrom } from "./signature.ts";
+import { isSignedBy, isSignedBySlack, keyFrom } from "./signature.ts";
 
 /** Who may decide through a channel, and what signs its decisions. */
 export interface DecisionOptions {
   readonly name: string;
+  /** How it is signed. Default: Standard Webhooks. */
+  readonly scheme?: "slack";
   /** What signs: `secret://connector/key`. */
   readonly secret: string;
   /** Without it, only the tenant `default`. */
@@ -86,18 +88,37 @@ export class DecisionReceiver {
   }
 
   async receive(name: string, incoming: Incoming): Promise<Received> {
+    const refusal = await this.verify(name, incoming);
+    if (refusal !== undefined) return refusal;
+    const parsed = decisionIn(incoming.body);
+    return "code" in parsed ? parsed : this.take(name, incoming, parsed);
+  }
+
+  /** Whether the channel signed it just now. Returns why not. */
+  async verify(name: string, incoming: Incoming, scheme?: DecisionOptions["scheme"]): Promise<Refused | undefined> {
     const channel = this.#channels.get(name);
     // The same answer if the channel does not exist, so that a sender without the key learns nothing.
-    if (channel === undefined || !(await this.#isGenuine(channel, incoming)))
-      return refused("signature_refused", "The signature, its id or its timestamp is not good for this channel.");
-    const parsed = decisionIn(incoming.body);
-    if ("code" in parsed) return parsed;
-    if (!(await this.#isFirst(name, incoming.id ?? "")))
+    const isGenuine = channel?.scheme === scheme && channel !== undefined && (await this.#isGenuine(channel, incoming));
+    return isGenuine
+      ? undefined
+      : refused("signature_refused", "The signature, its id or its timestamp is not good for this channel.");
+  }
+
+  /** Decides what a verified message says, once. */
+  async take(name: string, { id }: Pick<Incoming, "id">, decided: SentDecision): Promise<Received> {
+    const channel = this.#channels.get(name);
+    if (channel === undefined || !(await this.#isFirst(name, id ?? "")))
       return refused(
         "webhook_replayed",
-        `The message \`${incoming.id}\` was taken already, or too many came; decide in the console.`,
+        `The message \`${id}\` was taken already, or too many came; decide in the console.`,
       );
-    const { approval_id: approvalId, user, decision, reason, expected_digest: expectedDigest } = parsed;
+    return this.#decide(channel, decided);
+  }
+
+  async #decide(
+    channel: DecisionOptions,
+    { approval_id: approvalId, user, decision, reason, expected_digest: expectedDigest }: SentDecision,
+  ): Promise<Received> {
     const tenants = channel.tenants ?? ["default"];
     const approval = await this.#dependencies.approval(approvalId);
     if (approval === undefined || !tenants.includes(approval.principal.tenant))
@@ -124,7 +145,8 @@ export class DecisionReceiver {
     const signed = { id, timestamp: Number(timestamp), body };
     if (String(signed.timestamp) !== timestamp) return false;
     const isNow = Math.abs(this.#dependencies.clock.now() / 1000 - signed.timestamp) <= toleranceSeconds;
-    return isSignedBy(key, signed, signature) && isNow;
+    const isSigned = channel.scheme === "slack" ? isSignedBySlack : isSignedBy;
+    return isSigned(key, signed, signature) && isNow;
   }
 
   #key({ name, secret }: DecisionOptions): Promise<Buffer | undefined> {
@@ -177,8 +199,9 @@ const schemas = lazySchema((zod) => {
 });
 
 type Refused = Extract<Received, { taken: false }>;
+type SentDecision = z.infer<ReturnType<typeof schemas>["decision"]>;
 
-function decisionIn(body: string): z.infer<ReturnType<typeof schemas>["decision"]> | Refused {
+function decisionIn(body: string): SentDecision | Refused {
   const schema = schemas().decision;
   const value = jsonIn(body);
   if (value === undefined) return refused("decision_invalid", "The body is no JSON.");

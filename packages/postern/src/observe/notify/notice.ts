@@ -1,6 +1,6 @@
-import { type ApprovalRecord, defined, isJsonObject, type JsonObject } from "@postern/core";
+import { type ApprovalRecord, defined, endEvents, isJsonObject, type JsonObject } from "@postern/core";
 import type { EventFields } from "../../audit/parts.ts";
-import type { Notice, NoticeType } from "./channel.ts";
+import type { CallEnd, Notice, NoticeType } from "./channel.ts";
 
 export const noticeTypes: readonly NoticeType[] = [
   "approval.requested",
@@ -8,9 +8,17 @@ export const noticeTypes: readonly NoticeType[] = [
   "approval.decided",
   "approval.expiring",
   "approval.escalated",
+  "call.ended",
   "alarm.opened",
   "alarm.resolved",
 ];
+
+/** The ends of a call that ran. */
+const ends: ReadonlyMap<string, CallEnd["as"]> = new Map([
+  [endEvents.succeeded.audit, "ok"],
+  [endEvents.failed.audit, "failed"],
+  [endEvents.unknown.audit, "unknown"],
+]);
 
 const byType: ReadonlyMap<string, NoticeType> = new Map<string, NoticeType>([
   ["gate.required", "approval.requested"],
@@ -26,17 +34,23 @@ const byType: ReadonlyMap<string, NoticeType> = new Map<string, NoticeType>([
 const voted = "approval.voted";
 
 /** Returns undefined if such an entry makes no notice. */
-export function noticeTypeOf({ type, data }: Pick<EventFields, "type" | "data">): NoticeType | undefined {
+export function noticeTypeOf({
+  type,
+  data,
+  refs,
+}: Pick<EventFields, "type" | "data" | "refs">): NoticeType | undefined {
+  if (ends.has(type)) return refs.approval === undefined ? undefined : "call.ended";
   if (type === voted) return isJsonObject(data) && data["as"] === "modified" ? "approval.edited" : undefined;
   return byType.get(type) ?? (type.startsWith("alarm.") && type !== "alarm.acknowledged" ? "alarm.opened" : undefined);
 }
 
-const typePattern = /"type":"((?:gate|approval|alarm)\.[a-z_]+)"/;
+const typePattern = /"type":"((?:gate|approval|alarm|tool_call)\.[a-z_]+)"/;
 
 /** A cheap check before the entry is parsed: nearly all entries make no notice. */
 export function mayHaveNotice(body: string): boolean {
   const [, type = ""] = typePattern.exec(body) ?? [];
-  return type === voted || (type !== "" && noticeTypeOf({ type }) !== undefined);
+  if (ends.has(type)) return body.includes('"approval":"');
+  return type === voted || (type !== "" && noticeTypeOf({ type, refs: {} }) !== undefined);
 }
 
 /** A reminder belongs to no call and names its approval in its data. */
@@ -55,14 +69,16 @@ export interface NoticeParts {
 }
 
 export function noticeFrom({ id, type, entry, approval, console }: NoticeParts): Notice {
-  const { timestamp, tenant, summary, data, code, decided_by, reason } = entry;
+  const { timestamp, tenant, summary, data, code, decided_by, reason, latency_ms: durationMs } = entry;
+  const as = ends.get(entry.type);
   const path = approval === undefined ? "/alarms" : `/approvals/${encodeURIComponent(approval.id)}`;
   const details: JsonObject = {
     ...(isJsonObject(data) && data),
     ...defined({ approval_id: approvalIn(entry), code, decided_by, reason }),
   };
   const link = console === undefined ? undefined : `${console}${path}`;
-  return defined({ id, type, at: timestamp, tenant, summary, data: details, approval, link });
+  const end = as && defined({ as, durationMs });
+  return defined({ id, type, at: timestamp, tenant, summary, data: details, approval, end, link });
 }
 
 const asking: ReadonlySet<NoticeType> = new Set([

@@ -6,6 +6,9 @@ import type { Channel, Channels } from "./channel.ts";
 import { type DecisionDependencies, DecisionReceiver, type Incoming, type Received } from "./decisions.ts";
 import { Outbox, type OutboxOptions } from "./outbox.ts";
 import { slackFormat } from "./slack.ts";
+import { type SlackReceived, SlackReceiver } from "./slack-actions.ts";
+import type { SlackOptions } from "./slack-api.ts";
+import { slackChannel } from "./slack-app.ts";
 import { standardFormat, type WebhookDependencies, type WebhookOptions, webhookChannel } from "./webhook.ts";
 
 /** @public */
@@ -17,6 +20,8 @@ export interface WebhookSettings extends WebhookOptions {
 /** @public */
 export interface ChannelsOptions {
   readonly webhooks?: readonly WebhookSettings[];
+  /** Apps of Slack, which answer in the thread of each request. */
+  readonly slack?: readonly SlackOptions[];
   /** Your own channels: e-mail, push, and others. */
   readonly also?: readonly Channel[];
   /** The address of the console, for links in messages. A function if the port is known later. */
@@ -41,6 +46,8 @@ export interface ChannelsDependencies extends Omit<DecisionDependencies, "reveal
  */
 export interface OpenChannels extends Channels, AsyncDisposable {
   receive(name: string, incoming: Incoming): Promise<Received>;
+  /** A pressed button or a filled-in dialog of Slack. */
+  receiveFromSlack(name: string, incoming: Incoming): Promise<SlackReceived>;
   /** Sends an alarm that cannot be stored to every channel that wants alarms. Never rejects. */
   urgent(type: "alarm.opened" | "alarm.resolved", summary: string): Promise<void>;
 }
@@ -50,11 +57,16 @@ export async function openChannels(
   options: ChannelsOptions,
   dependencies: ChannelsDependencies,
 ): Promise<OpenChannels> {
-  const { webhooks = [], also = [], consoleUrl } = options;
+  const { webhooks = [], slack = [], also = [], consoleUrl } = options;
   const reveal = (text: string): Promise<string> => withSecrets(text, dependencies.resolveSecret);
   for (const { url, secret = "" } of webhooks) dependencies.learn([...credentialsIn(url), ...signingKey(secret)]);
   const console = typeof consoleUrl === "function" ? consoleUrl : () => consoleUrl;
-  const channels = [...webhooks.map((one) => channelOf(one, { ...dependencies, reveal })), ...also];
+  const shared = { ...dependencies, reveal };
+  const channels = [
+    ...webhooks.map((one) => channelOf(one, shared)),
+    ...slack.map((one) => slackChannel(one, shared)),
+    ...also,
+  ];
   const names = channels.map(({ name }) => name);
   const twice = names.find((name, at) => names.indexOf(name) !== at);
   if (twice !== undefined)
@@ -64,12 +76,14 @@ export async function openChannels(
   );
   const all = [...outboxes.values()];
   for (const outbox of all) await outbox.start();
-  const decisions = new DecisionReceiver(webhooks.flatMap(decidersOf), { ...dependencies, reveal });
+  const decisions = new DecisionReceiver([...webhooks.flatMap(decidersOf), ...slack.flatMap(slackDeciders)], shared);
+  const pressed = new SlackReceiver(slack, { ...shared, decisions });
   return {
     list: () => all.map(({ state }) => state),
     test: async (name) => outboxes.get(name)?.test(),
     retry: async (name) => outboxes.get(name)?.retry(),
     receive: (name, incoming) => decisions.receive(name, incoming),
+    receiveFromSlack: (name, incoming) => pressed.receive(name, incoming),
     urgent: async (...notice) => {
       await Promise.all(all.map((outbox) => outbox.urgent(...notice)));
     },
@@ -87,6 +101,11 @@ function channelOf(options: WebhookSettings, dependencies: WebhookDependencies):
 function decidersOf({ name, secret, tenants, users }: WebhookSettings) {
   if (secret === undefined || users === undefined) return [];
   return [{ name, secret, users, ...defined({ tenants }) }];
+}
+
+function slackDeciders({ name, signingSecret, tenants, users }: SlackOptions) {
+  if (signingSecret === undefined || users === undefined) return [];
+  return [{ name, scheme: "slack" as const, secret: signingSecret, users, ...defined({ tenants }) }];
 }
 
 /** The key with and without the prefix of Standard Webhooks. */

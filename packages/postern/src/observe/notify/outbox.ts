@@ -195,7 +195,10 @@ export class Outbox implements AsyncDisposable {
     this.#last = entries.at(-1)?.seq ?? this.#last;
     if (!this.#lease.isOwner) return;
     const isNone = entries.every(
-      ({ event, body }) => event?.moment === "attempted" || event?.moment === "ended" || !mayHaveNotice(body),
+      ({ event, body }) =>
+        event?.moment === "attempted" ||
+        (event?.moment === "ended" && event.approvalId === undefined) ||
+        !mayHaveNotice(body),
     );
     if (isLevel && isNone) this.#state = { ...this.#state, after: this.#last };
     else this.#read();

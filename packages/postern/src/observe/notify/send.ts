@@ -17,10 +17,20 @@ const longestRetryAfterMs = 3_600_000;
  * 2xx is taken, 410 means never again, everything else is tried again.
  */
 export async function post(
+  target: Extract<Target, { readonly allowed: true }>,
+  posted: Posted,
+  signal: AbortSignal,
+): Promise<Delivered> {
+  return (await postAndRead(target, posted, signal, 0)).sent;
+}
+
+/** Also returns the start of what the receiver answered. */
+export async function postAndRead(
   { url, address }: Extract<Target, { readonly allowed: true }>,
   { body, headers }: Posted,
   signal: AbortSignal,
-): Promise<Delivered> {
+  mostCharacters: number,
+): Promise<{ readonly sent: Delivered; readonly text: string }> {
   const dispatcher = checkedAgent({ address }); // of this request alone: the next one checks its address again
   try {
     const {
@@ -34,13 +44,24 @@ export async function post(
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
       dispatcher,
     });
-    rest.on("error", () => {}).destroy(); // what it says after its status is of no interest
-    return deliveredBy(statusCode, answered["retry-after"]);
+    rest.on("error", () => {});
+    const text = mostCharacters === 0 ? "" : await startOf(rest, mostCharacters);
+    rest.destroy(); // what it says after that is of no interest
+    return { sent: deliveredBy(statusCode, answered["retry-after"]), text };
   } catch (error) {
-    return { delivered: false, problem: `It could not be sent: ${reasonOf(error)}.` };
+    return { sent: { delivered: false, problem: `It could not be sent: ${reasonOf(error)}.` }, text: "" };
   } finally {
     void dispatcher.destroy();
   }
+}
+
+async function startOf(body: AsyncIterable<Buffer>, mostCharacters: number): Promise<string> {
+  let text = "";
+  for await (const chunk of body) {
+    text += chunk.toString("latin1"); // each character is a byte, so none is cut in half
+    if (text.length >= mostCharacters) break;
+  }
+  return Buffer.from(text, "latin1").toString();
 }
 
 function deliveredBy(status: number, retryAfter: string | readonly string[] | undefined): Delivered {

@@ -35,3 +35,14 @@ export function isSignedBy(key: Buffer, signed: Signed, header: string): boolean
   }
   return fits;
 }
+
+/** Slack signs `v0:timestamp:body`, by its app's signing secret. */
+export function isSignedBySlack(key: Buffer, { timestamp, body }: Signed, signature: string): boolean {
+  const wanted = Buffer.from(signAsSlack(key, { timestamp, body }));
+  const given = Buffer.from(signature);
+  return given.length === wanted.length && timingSafeEqual(given, wanted);
+}
+
+export function signAsSlack(key: Buffer, { timestamp, body }: Omit<Signed, "id">): string {
+  return `v0=${createHmac("sha256", key).update(`v0:${timestamp}:${body}`).digest("hex")}`;
+}

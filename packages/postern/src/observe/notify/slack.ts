@@ -1,13 +1,14 @@
 import {
   type ApprovalRecord,
   codeOf,
+  duration,
   type JsonObject,
   reasonsToShow,
   reasonWords,
   withHiddenShown,
 } from "@postern/core";
 import { shownArguments } from "../../approvals/binding.ts";
-import type { Notice, NoticeType } from "./channel.ts";
+import type { CallEnd, Notice, NoticeType } from "./channel.ts";
 import type { NoticeFormat, WebhookDependencies, WebhookOptions } from "./webhook.ts";
 
 /** Limits of Slack's blocks. */
@@ -20,18 +21,46 @@ const mostReasons = 5;
  * cannot hold markup, a mention or a link. A critical call has no button.
  */
 export function slackFormat(
-  { clock, redact }: WebhookDependencies,
-  { arguments: withArguments }: WebhookOptions,
+  dependencies: Pick<WebhookDependencies, "clock" | "redact">,
+  options: Pick<WebhookOptions, "arguments">,
 ): NoticeFormat {
-  return (notice) => {
-    const { approval } = notice;
-    const blocks =
-      approval === undefined
-        ? alarmBlocks(notice)
-        : approvalBlocks({ ...notice, approval }, clock.now(), withArguments === true);
-    const message = redact({ text: escaped(titleOf(notice)), mrkdwn: false, unfurl_links: false, blocks });
-    return { body: JSON.stringify(message), headers: {} };
-  };
+  return (notice) => ({ body: JSON.stringify(slackMessage(notice, dependencies, options)), headers: {} });
+}
+
+/** @param buttons before the one that leads to the console */
+export function slackMessage(
+  notice: Notice,
+  { clock, redact }: Pick<WebhookDependencies, "clock" | "redact">,
+  { arguments: withArguments }: Pick<WebhookOptions, "arguments">,
+  buttons: readonly JsonObject[] = [],
+): JsonObject {
+  const { approval } = notice;
+  const blocks =
+    approval === undefined
+      ? alarmBlocks(notice)
+      : approvalBlocks({ ...notice, approval }, clock.now(), withArguments === true);
+  const links = linkBlocks(notice, buttons);
+  return { ...redact({ ...textPart(titleOf(notice)), blocks: [...blocks, ...links] }) };
+}
+
+/** A line of a thread: how the request was decided, or how its call ended. */
+export function slackReply(
+  notice: Notice,
+  { clock, redact }: Pick<WebhookDependencies, "clock" | "redact">,
+): JsonObject {
+  const { approval, end, summary } = notice;
+  const line = end !== undefined ? endLine(end) : approval === undefined ? summary : statusLine(approval, clock.now());
+  return redact({ ...textPart(line), blocks: [plain(line)] });
+}
+
+function textPart(text: string): JsonObject {
+  return { text: escaped(text), mrkdwn: false, unfurl_links: false };
+}
+
+const endWords = { ok: "Ran ok", failed: "Failed", unknown: "Unknown: it may have happened" } as const;
+
+function endLine({ as, durationMs }: CallEnd): string {
+  return durationMs === undefined ? endWords[as] : `${endWords[as]}, after ${duration(durationMs)}`;
 }
 
 /** For places where Slack reads markup: only `&`, `<` and `>` can make a link or a mention. */
@@ -45,7 +74,7 @@ function shown(text: string): string {
 }
 
 /** What stands before the tool of an approval, or before the summary of an alarm. */
-const titles: Readonly<Record<Exclude<NoticeType, "approval.decided">, string>> = {
+const titles: Readonly<Record<Exclude<NoticeType, "approval.decided" | "call.ended">, string>> = {
   "approval.requested": "Approval needed: ",
   "approval.edited": "Edited, and still waiting: ",
   "approval.expiring": "Still waiting: ",
@@ -55,8 +84,9 @@ const titles: Readonly<Record<Exclude<NoticeType, "approval.decided">, string>> 
   "channel.test": "",
 };
 
-function titleOf({ type, approval, summary }: Notice): string {
+function titleOf({ type, approval, end, summary }: Notice): string {
   const tool = approval === undefined ? "" : nameOf(approval);
+  if (type === "call.ended") return end === undefined ? summary : `${tool}: ${endLine(end)}`;
   if (type === "approval.decided") return `${tool}: ${approval?.decision?.as ?? "decided"}`;
   return `${titles[type]}${type.startsWith("approval.") ? tool : summary}`;
 }
@@ -69,7 +99,7 @@ type ApprovalNotice = Notice & { readonly approval: ApprovalRecord };
 
 function approvalBlocks(notice: ApprovalNotice, now: number, withArguments: boolean): JsonObject[] {
   const { approval } = notice;
-  const { risk, principal, runId, why, summary, reason, state } = approval;
+  const { risk, principal, runId, why, summary, reason } = approval;
   const who = `${principal.agent}${principal.user === undefined ? "" : ` for ${principal.user}`}`;
   const lines = [
     `Risk: ${risk}`,
@@ -85,11 +115,6 @@ function approvalBlocks(notice: ApprovalNotice, now: number, withArguments: bool
     header(titleOf(notice)),
     plain(lines.join("\n")),
     ...(withArguments ? [plain(JSON.stringify(shownArguments(approval), undefined, 2))] : []),
-    ...linkBlocks(
-      notice.link,
-      risk === "critical" && state === "pending",
-      state === "pending" ? "Decide in Postern" : "Open in Postern",
-    ),
   ];
 }
 
@@ -112,16 +137,22 @@ function alarmBlocks(notice: Notice): JsonObject[] {
     ...(typeof severity === "string" ? [`Severity: ${severity}`] : []),
     ...(typeof count === "number" && count > 1 ? [`${count} times`] : []),
   ];
-  return [header(titleOf(notice)), plain(lines.join("\n")), ...linkBlocks(notice.link, false, "Open in Postern")];
+  return [header(titleOf(notice)), plain(lines.join("\n"))];
 }
 
-function linkBlocks(link: string | undefined, isCritical: boolean, label: string): JsonObject[] {
-  if (isCritical) {
+function linkBlocks({ link, approval }: Notice, buttons: readonly JsonObject[]): JsonObject[] {
+  const isPending = approval?.state === "pending";
+  if (isPending && approval.risk === "critical") {
     const where = link === undefined ? "in the console" : `<${escaped(link)}|in the console>`;
     return [{ type: "section", text: { type: "mrkdwn", text: `This call is critical: decide it ${where}.` } }];
   }
-  if (link === undefined) return [];
-  return [{ type: "actions", elements: [{ type: "button", text: { type: "plain_text", text: label }, url: link }] }];
+  const label = isPending && buttons.length === 0 ? "Decide in Postern" : "Open in Postern";
+  const elements = link === undefined ? buttons : [...buttons, { ...button(label, "open"), url: link }];
+  return elements.length === 0 ? [] : [{ type: "actions", elements }];
+}
+
+export function button(label: string, action: string): JsonObject {
+  return { type: "button", action_id: action, text: { type: "plain_text", text: label } };
 }
 
 function header(text: string): JsonObject {

@@ -140,6 +140,20 @@ describe("a webhook", () => {
     expect(bodyAt(r, 1).data.approval["decision"]).toMatchObject({ as: "denied", by: "boss", reason: "not today" });
   });
 
+  it("says how an approved call ended, and nothing of other calls", async () => {
+    await using r = await receiver();
+    await using h = await fixtureWith(hook(r, { events: ["call.ended"] }));
+    await h.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, asker);
+    const id = await asked(h);
+    await h.runtime.approvals.decide(id, { decision: "approved", by: boss });
+    await h.runtime.resume(id);
+    await r.count(1);
+    expect(bodyAt(r, 0)).toMatchObject({
+      type: "call.ended",
+      data: { approval: { approval_id: id, tool: "mail" }, call: { state: "ok", duration_ms: expect.any(Number) } },
+    });
+  });
+
   it.each([301, 302, 307, 308])("does not follow a %i", async (status) => {
     await using other = await receiver();
     await using r = await receiver();

@@ -93,12 +93,14 @@ export function standardFormat(
   };
 }
 
-function subjectOf({ approval, data }: Notice, withArguments: boolean): JsonObject {
-  return approval === undefined ? { alarm: data } : { approval: approvalBody(approval, withArguments) };
+function subjectOf({ approval, end, data }: Notice, withArguments: boolean): JsonObject {
+  if (approval === undefined) return { alarm: data };
+  const call = end && defined({ state: end.as, duration_ms: end.durationMs });
+  return defined({ approval: approvalBody(approval, withArguments), call });
 }
 
 /** A message has no typed confirmation and no signed-in person. */
-function isForConsole({ risk, routed }: ApprovalRecord): boolean {
+export function isForConsole({ risk, routed }: ApprovalRecord): boolean {
   return risk === "critical" || routed?.typedConfirmation === true || routed?.signedIn === true;
 }
 

@@ -47,6 +47,7 @@ export class Tally {
       events: this.sequence,
       started: this.#started,
       ...this.#ends,
+      unknown: this.unknown.size,
       waiting: this.waiting.size,
       errors: this.errors,
       artifacts: this.artifacts.size,

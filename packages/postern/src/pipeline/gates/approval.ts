@@ -1,6 +1,7 @@
 import { type ApprovalRecord, asSentence, type CallRecord, type Clock, type Preview, rankOf } from "@postern/core";
 import { digestOf } from "@postern/core/system";
 import { bind, isBoundAsShown, previewDigest } from "../../approvals/binding.ts";
+import { commentNotes } from "../../approvals/comments.ts";
 import type { Eligibility } from "../../approvals/eligibility.ts";
 import type { Grant } from "../../approvals/grant.ts";
 import { type GrantAnswer, type Grants, grantReason } from "../../approvals/grants.ts";
@@ -237,7 +238,7 @@ async function wait(
   parts.consult?.(approval); // also for a request of an earlier process
   if (caller.patience === "suspend") {
     const text = `\`${call.tool}\` waits for a person's approval (${approvalId}, until ${new Date(expiresAt).toISOString()}). Send the same call again later.`;
-    return { ending: "pending", approvalId, expiresAt, asked, text };
+    return { ending: "pending", approvalId, expiresAt, asked, text, notes: commentNotes(approval) };
   }
   switch (await parts.approvals.waitForDecision(approval, caller)) {
     case "decided":
@@ -246,8 +247,8 @@ async function wait(
       return refuse("cancelled", "The caller left while the request was waiting; the request is still open.", {
         approval_id: approvalId,
       });
-    case "timed_out":
-      return refuse(
+    case "timed_out": {
+      const refused = refuse(
         "approval_timed_out",
         `The wait timed out: the request \`${approvalId}\` was not decided in time and is still open. Call \`${call.tool}\` directly, or send the same call again later.`,
         {
@@ -255,6 +256,8 @@ async function wait(
           expires_at: new Date(expiresAt).toISOString(),
         },
       );
+      return { ...refused, notes: commentNotes((await parts.approvals.get(approvalId)) ?? approval) };
+    }
   }
 }
 

@@ -2,7 +2,7 @@ import { type Clock, nearest, type ToolCall } from "@postern/core";
 import { enteringAgain } from "../../call/arrival.ts";
 import { type Ending, refuse } from "../../call/ending.ts";
 import type { Caller } from "../../call/session.ts";
-import type { Controls } from "../../policy/controls.ts";
+import { type Controls, pauseOf, pauseText } from "../../policy/controls.ts";
 import type { Offer, Tools } from "../../tools/tool.ts";
 import { callerGone } from "./not-run.ts";
 import type { Again, CountedCall, FoundCall, FreshCall } from "./stages.ts";
@@ -69,9 +69,12 @@ async function arrived(
   return callerGone(call, caller, clock);
 }
 
-/** Finds the tool, and refuses if calls are paused or the tool is disabled or broken. */
+/** Finds the tool, and refuses if calls, the agent or the run are paused, or the tool is disabled or broken. */
 export function lookup(call: CountedCall, parts: LookupParts): FoundCall | Ending {
-  if (parts.controls.state.paused) return paused(parts.controls.state);
+  const { state } = parts.controls;
+  if (state.paused) return paused(state);
+  const pause = pauseOf(state, call.authority);
+  if (pause !== undefined) return refuse("paused", pauseText(pause), { kind: pause.kind, name: pause.name });
   const { tools: only } = call.authority;
   if (only !== undefined && !only.includes(call.tool)) return refuse("tool_unknown", notOneOf(call.tool, only));
   const found = parts.tools.find(call.tool, call.action);

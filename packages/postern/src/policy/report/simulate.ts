@@ -28,6 +28,8 @@ export interface RecordedCall {
     | undefined;
   /** It is only the past of the other calls. */
   readonly isPast: boolean;
+  /** The request of a call that waits. It is decided as if it began now. */
+  readonly approvalId?: string | undefined;
 }
 
 /**
@@ -49,6 +51,24 @@ export interface VerdictChange {
   readonly edited?: true;
   readonly before: Decision;
   readonly after: Decision;
+  /** The request, if the call waits for a person. */
+  readonly approvalId?: string;
+}
+
+/**
+ * Calls of one action whose verdict changes in the same way.
+ *
+ * @public
+ */
+export interface VerdictGroup {
+  readonly tool: string;
+  readonly action: string;
+  /** If both policies only observe: the verdicts that would be enforced. */
+  readonly before: Decision["verdict"];
+  readonly after: Decision["verdict"];
+  readonly count: number;
+  /** The newest of them. */
+  readonly example: VerdictChange;
 }
 
 interface PastEntry extends PastCall {
@@ -61,6 +81,7 @@ class ScopeHistory implements History {
   calls: PastEntry[] = [];
 }
 
+const mostGroups = 100;
 const emptyScope: History = new ScopeHistory();
 const noHistory: Histories = {};
 
@@ -162,11 +183,29 @@ export function* replay(
   }
 }
 
-function changeOf({ id, facts, runId, isEdited }: RecordedCall, before: Decision, after: Decision): VerdictChange {
+/** @param changes oldest first; the answer has the largest group first, at most 100 groups */
+export function groupsOf(changes: readonly VerdictChange[]): readonly VerdictGroup[] {
+  const groups = new Map<string, VerdictGroup>();
+  for (const example of changes) {
+    const { tool, action } = example;
+    const [before, after] = verdictsOf(example);
+    const name = [tool, action, before, after].join("\0");
+    groups.set(name, { tool, action, before, after, count: (groups.get(name)?.count ?? 0) + 1, example });
+  }
+  return [...groups.values()].sort((one, other) => other.count - one.count).slice(0, mostGroups);
+}
+
+function verdictsOf({ before, after }: VerdictChange): readonly [Decision["verdict"], Decision["verdict"]] {
+  if (before.observed === undefined || after.observed === undefined) return [before.verdict, after.verdict];
+  return [before.observed, after.observed];
+}
+
+function changeOf(call: RecordedCall, before: Decision, after: Decision): VerdictChange {
+  const { id, facts, runId, isEdited, approvalId } = call;
   const { tool, principal, now, arguments: args } = facts;
   return {
     ...{ callId: id, tool: tool.tool, action: tool.action, principal, runId, at: now },
-    ...{ arguments: args, ...(isEdited && { edited: true as const }), before, after },
+    ...{ arguments: args, ...(isEdited && { edited: true as const }), before, after, ...defined({ approvalId }) },
   };
 }
 

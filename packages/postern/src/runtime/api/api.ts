@@ -162,6 +162,11 @@ export interface Approvals {
   decideMany(ids: readonly string[], request: BatchRequest): Promise<BatchDecisionAnswer>;
   /** How this person may decide each of these now, and whose votes no longer count. */
   eligibility(approvals: readonly ApprovalRecord[], by: Decider): Promise<readonly Eligible[]>;
+  /**
+   * A person who may decide the request writes to its agent, without deciding. The agent reads it before the decision:
+   * at the beginning of its next `pending` outcome, and as progress while its call waits.
+   */
+  comment(id: string, by: Decider, text: string): Promise<DecisionAnswer>;
   /** The requester withdraws the request. */
   withdraw(id: string, by: Decider, reason?: string): Promise<DecisionAnswer>;
   /** Revokes an approval that is not used yet: the call does not run. */
@@ -196,14 +201,29 @@ export interface Health {
   readonly status: "ok" | "broken";
   readonly problem?: string;
   readonly tools: number;
-  readonly servers: readonly {
-    readonly name: string;
-    readonly status: "connected" | "connecting" | "disconnected" | "idle";
-    /** Tools it lists that are not offered, and why. */
-    readonly refused: readonly { readonly tool: string; readonly why: string }[];
+  readonly servers: readonly UpstreamHealth[];
+}
+
+/** An upstream server, as this process is connected to it. */
+export interface UpstreamHealth {
+  readonly name: string;
+  readonly status: "connected" | "connecting" | "disconnected" | "idle";
+  /** Tools it lists that are not offered, and why. */
+  readonly refused: readonly { readonly tool: string; readonly why: string }[];
+  readonly problem?: string;
+  /** Process id of a server that Postern started. */
+  readonly processId?: number;
+  /** It is started when a call needs it. */
+  readonly onDemand?: true;
+  /** It is connected when a person has signed in there. */
+  readonly signInNeeded?: true;
+  /** How often it was connected again after it was lost. */
+  readonly restarts: number;
+  /** The last changes of its connection, old to new. */
+  readonly changes: readonly {
+    readonly at: number;
+    readonly status: "connected" | "disconnected" | "idle";
     readonly problem?: string;
-    /** Process id of a server that Postern started. */
-    readonly processId?: number;
   }[];
 }
 
@@ -319,6 +339,11 @@ export interface Runtime extends AsyncDisposable {
   health(): Health;
   /** Like `health`, after a test write: `broken` if the store refuses it. */
   checkHealth(): Promise<Health>;
+  /**
+   * Closes the connection to an upstream server and connects at once. Returns its state after the attempt, "busy" if calls
+   * of it run (nothing is closed then), undefined if there is no such server.
+   */
+  reconnectServer(name: string): Promise<UpstreamHealth | "busy" | undefined>;
   /** Whether new calls are refused because it stops. */
   readonly draining: boolean;
   /**

@@ -2,6 +2,7 @@
 
 import { type ApprovalRecord, checkMember, defined, messageOf } from "@postern/core";
 import type { Approver, ApproverAnswer } from "../../approvals/approver.ts";
+import { fullProblem, textProblem } from "../../approvals/comments.ts";
 import {
   actorOf,
   type BatchDecisionAnswer,
@@ -16,7 +17,7 @@ import {
   isWellFormed,
   noApproval,
 } from "../../approvals/decision.ts";
-import { checkEligible, eligibilityOf } from "../../approvals/eligibility.ts";
+import { checkEligible, eligibilityOf, overProblem } from "../../approvals/eligibility.ts";
 import type { Grants } from "../../approvals/grants.ts";
 import { type ApprovalPage, checkApprovalFilter, checkGroupFilter } from "../../approvals/repository.ts";
 import { isElsewhere } from "../../call/authority.ts";
@@ -177,6 +178,23 @@ export class ApprovalsApi implements Approvals {
     await entrance
       .reEnter({ patience: "suspend" }, (arrival, caller) => resume(id, arrival, caller, parts))
       .catch((error: unknown) => parts.log(`The detached call of \`${tool}\` was cancelled: ${String(error)}`));
+  }
+
+  async comment(id: string, by: Decider, text: string): Promise<DecisionAnswer> {
+    checkDecider(by);
+    checkMember("text", text, "a text", "decision_invalid");
+    const { approvals, eligibility, redactor } = this.#options.parts;
+    const approval = await approvals.get(id);
+    if (approval === undefined) return { decided: false, code: "approval_unknown", message: noApproval(id) };
+    const refused = checkEligible(approval, { by, decision: "denied" }, eligibility.contextOf(approval));
+    if (refused?.code === "approval_unknown") return { decided: false, ...refused };
+    const { by: user, via } = actorOf(by);
+    const said = { by: user, via, text: redactor.redact(text.trim()) };
+    const problem = refused ?? textProblem(text) ?? fullProblem(approval);
+    if (problem !== undefined) return { decided: false, code: problem.code, message: problem.message, approval };
+    const { won, approval: now } = await approvals.comment(approval, said);
+    if (won) return { decided: true, approval: now };
+    return { decided: false, ...(fullProblem(now) ?? overProblem(now)), approval: now };
   }
 
   withdraw(id: string, by: Decider, reason?: string): Promise<DecisionAnswer> {

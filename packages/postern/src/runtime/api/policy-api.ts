@@ -5,7 +5,7 @@ import type { PolicyOptions } from "../../policy/decide.ts";
 import type { Guardrail } from "../../policy/guardrails/guardrails.ts";
 import type { EffectivePolicy, EffectiveQuery, Policy } from "../../policy/policy.ts";
 import type { Expectation, ExpectationResult } from "../../policy/report/expectations.ts";
-import type { VerdictChange } from "../../policy/report/simulate.ts";
+import type { VerdictChange, VerdictGroup } from "../../policy/report/simulate.ts";
 import type { PolicyWarning } from "../../policy/report/unmatched.ts";
 
 /**
@@ -37,6 +37,16 @@ export interface Simulation {
   readonly pastIsCut: boolean;
   /** Oldest first. */
   readonly changes: readonly VerdictChange[];
+  /** `changes` by action and verdicts, the largest group first; at most 100 groups. */
+  readonly groups: readonly VerdictGroup[];
+  /** The requests that wait. Each is decided as if its call began now; `replayed` and `changes` do not have them. */
+  readonly waiting: {
+    /** How many were decided. */
+    readonly requests: number;
+    /** Whether there are more: at most 10,000 are decided. */
+    readonly isCut: boolean;
+    readonly groups: readonly VerdictGroup[];
+  };
 }
 
 /**
@@ -82,7 +92,7 @@ export interface PolicyApi {
   warnings(policy?: PolicyOptions): readonly PolicyWarning[];
   /** What would be decided now about a recorded call, by id or key, with its authority; and what was decided. Returns undefined if there is no such call. */
   explainCall(callId: string): Promise<Explanation | undefined>;
-  /** Judges the latest recorded calls by another policy, and lists those whose verdict changes. */
+  /** Judges the latest recorded calls and the requests that wait by another policy, and lists those whose verdict changes. */
   simulate(policy: PolicyOptions | Policy, where?: SimulateFilter): Promise<Simulation>;
   /**
    * Puts another policy in force, and records it in the audit log with its changes. Calls that run go on; every other call
@@ -99,6 +109,12 @@ export interface PolicyApi {
     by: Actor,
     more?: { readonly reason?: string; readonly source?: string },
   ): Promise<PolicyReplaced>;
+  /**
+   * What `replace` would change. Nothing changes.
+   *
+   * @throws RuntimeFault `policy_invalid`, `options_invalid`
+   */
+  compare(next: PolicyReplacement): Promise<PolicyReplaced>;
   /** Checks expectations against a policy. `autonomy` is the default for expectations without a level. */
   test(
     policy: PolicyOptions | Policy,

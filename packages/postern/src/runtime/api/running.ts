@@ -8,7 +8,6 @@ import {
   checkMember,
   type JsonObject,
   type Principal,
-  RuntimeFault,
   refusal,
   refusedOutcome,
   runBatch,
@@ -24,6 +23,7 @@ import {
   narrower,
   type PerCall,
   perCallFault,
+  sharedKeyFault,
   withinOptions,
 } from "../../call/authority.ts";
 import { type Limits, Session } from "../../call/session.ts";
@@ -72,6 +72,7 @@ import type {
   Runtime,
   RuntimeSession,
   SessionCall,
+  UpstreamHealth,
 } from "./api.ts";
 import type { ApprovalsApi } from "./approvals-api.ts";
 import type { OpenChains } from "./chains.ts";
@@ -304,6 +305,11 @@ export class RunningRuntime implements Runtime {
     return problem === undefined || health.status === "broken" ? health : { ...health, status: "broken", problem };
   }
 
+  async reconnectServer(name: string): Promise<UpstreamHealth | "busy" | undefined> {
+    checkMember("name", name, "a text", "request_invalid");
+    return this.#options.servers?.reconnect(name);
+  }
+
   get draining(): boolean {
     return this.#reEntry.closing;
   }
@@ -386,10 +392,4 @@ export class RunningRuntime implements Runtime {
   #release(session: Session): Promise<void> {
     return releasePins(session, this.#parts.artifacts, this.#parts.log);
   }
-}
-
-/** With one key for a session, all its calls would be one call. */
-function sharedKeyFault(): RuntimeFault {
-  const message = "A session has no `idempotencyKey`: a key belongs to one call; give it to `invoke`.";
-  return new RuntimeFault("context_invalid", message);
 }

@@ -58,11 +58,6 @@ export function healthOf(
     status: problem === undefined ? "ok" : "broken",
     ...defined({ problem }),
     tools,
-    servers: (servers?.status() ?? []).map(({ name, status, refused, problem, processId }) => ({
-      name,
-      status,
-      refused,
-      ...defined({ problem, processId }),
-    })),
+    servers: (servers?.status() ?? []).map(({ tools: _tools, ...server }) => server),
   };
 }

@@ -110,6 +110,7 @@ function asRan(record: CallRecord, ran: JsonObject): CallRecord {
 }
 
 const ofCalls: Readonly<Record<keyof CallFilter, Kind>> = {
+  keys: "a list of texts",
   state: callStates,
   tool: "a text",
   tenant: "a text",

@@ -32,7 +32,7 @@ import { createPolicy, type PolicyOptions } from "../../policy/decide.ts";
 import type { EffectivePolicy, PastCall, Policy } from "../../policy/policy.ts";
 import { policyChanges } from "../../policy/report/changes.ts";
 import { checkExpectations, type FindTool } from "../../policy/report/expectations.ts";
-import { type RecordedCall, replay, type VerdictChange } from "../../policy/report/simulate.ts";
+import { groupsOf, type RecordedCall, replay, type VerdictChange } from "../../policy/report/simulate.ts";
 import type { PolicyWarning } from "../../policy/report/unmatched.ts";
 import { policyWarnings } from "../../policy/report/warnings.ts";
 import { withThreshold } from "../../policy/risk/threshold.ts";
@@ -146,24 +146,30 @@ export class PolicyService implements PolicyApi {
     checkMembers(where, { ...request, what: "The filter", members: ofReplayed, of: "recorded calls" });
     const before = this.#options.parts.policy.now.policy;
     const after = this.#policyFrom(policy);
+    const waiting = await this.#waiting(where);
+    const waitingIds = new Set(waiting.calls.map(({ id }) => id));
     const { rows, pastIsCut } = await this.#rows(where, longestLookBack([before, after]));
     const unknownTools = new Map<string, number>();
     const calls: RecordedCall[] = [];
     for (const { row, isPast } of rows) {
+      if (waitingIds.has(row.call.id)) continue;
       const call = await this.#recorded(row, isPast);
       if (call !== undefined) calls.push(call);
       else if (!isPast) unknownTools.set(row.call.tool, (unknownTools.get(row.call.tool) ?? 0) + 1);
     }
+    const inOrder = calls.toSorted((one, other) => one.facts.now - other.facts.now);
+    const all = await changesIn([...inOrder, ...waiting.calls], { before, after });
+    const changes = all.filter(({ approvalId }) => approvalId === undefined);
+    const ofWaiting = all.filter(({ approvalId }) => approvalId !== undefined);
     return {
       before: before.version,
       after: after.version,
       replayed: calls.filter(({ isPast }) => !isPast).length,
       unknownTools: Object.fromEntries(unknownTools),
       pastIsCut,
-      changes: await changesIn(
-        calls.toSorted((one, other) => one.facts.now - other.facts.now),
-        { before, after },
-      ),
+      changes,
+      groups: groupsOf(changes),
+      waiting: { requests: waiting.calls.length, isCut: waiting.isCut, groups: groupsOf(ofWaiting) },
     };
   }
 
@@ -202,6 +208,10 @@ export class PolicyService implements PolicyApi {
     });
   }
 
+  async compare(next: PolicyReplacement): Promise<PolicyReplaced> {
+    return PolicyService.replaceWhen(this, next, async () => false);
+  }
+
   /** Puts another policy in force when `record` has written it down. Not a verb of the runtime, which records each change. */
   static replaceWhen(service: PolicyService, ...[next, record]: Parameters<ReplacePolicy>): Promise<PolicyDifference> {
     const replaced = service.#replacing.then(() => service.#replaceWhen(next, record));
@@ -235,6 +245,27 @@ export class PolicyService implements PolicyApi {
     checked(policy);
     if ("decide" in policy) return policy;
     return createPolicy(withThreshold(policy, this.#options.limits.maxRiskUnapproved));
+  }
+
+  /** Oldest first. A call that is held and does not wait has an answer already, or none came in time. */
+  async #waiting({ tenant, tool, runId }: SimulateFilter): Promise<{ calls: readonly RecordedCall[]; isCut: boolean }> {
+    const { store, parts } = this.#options;
+    const where = { state: "held", limit: pageRows, ...defined({ tenant, tool, runId }) } as const;
+    const now = parts.clock.now();
+    const calls: RecordedCall[] = [];
+    for (let before: string | undefined; ; ) {
+      const page = await store.calls(before === undefined ? where : { ...where, before });
+      for (const row of page) {
+        const approval = row.approvalId === undefined ? undefined : await store.approval(row.approvalId);
+        if (approval?.state !== "pending" || approval.expiresAt <= now) continue;
+        const call = await this.#recorded(row, false);
+        if (call === undefined) continue;
+        if (calls.length === mostReplayed) return { calls: calls.reverse(), isCut: true };
+        calls.push({ ...call, approvalId: approval.id, facts: { ...call.facts, now } });
+      }
+      before = page.at(-1)?.call.id;
+      if (page.length < pageRows) return { calls: calls.reverse(), isCut: false };
+    }
   }
 
   /** Newest first, and after the last replayed call as far back as a rule reads. */

@@ -70,6 +70,7 @@ const acts: Readonly<Record<string, (runtime: Runtime) => Request | Promise<Requ
   "post /v1/approvals/{id}/deny": (runtime) => decision(runtime, "deny"),
   "post /v1/approvals/{id}/skip": (runtime) => decision(runtime, "skip"),
   "post /v1/approvals/{id}/modify": (runtime) => decision(runtime, "modify", { arguments: { to: "other" } }),
+  "post /v1/approvals/{id}/comments": (runtime) => decision(runtime, "comments", { text: "Which of the two?" }),
   "post /v1/approvals/batch": async (runtime) => [
     "/v1/approvals/batch",
     { ids: [await held(runtime)], decision: "denied" },
@@ -80,9 +81,11 @@ const acts: Readonly<Record<string, (runtime: Runtime) => Request | Promise<Requ
   "post /v1/grants/{id}/revoke": async (runtime) => [`/v1/grants/${(await decided(runtime, {}))["grant"]}/revoke`],
   "post /v1/controls/pause": () => ["/v1/controls/pause"],
   "post /v1/controls/resume": () => ["/v1/controls/resume"],
+  "post /v1/controls/pauses": () => ["/v1/controls/pauses", { agent: "another", paused: true }],
   "post /v1/controls/autonomy": () => ["/v1/controls/autonomy", { level: "A2" }],
   "post /v1/controls/tools/{name}": () => ["/v1/controls/tools/mail", { enabled: false }],
   "post /v1/controls/servers/{name}": () => ["/v1/controls/servers/files", { enabled: false }],
+  "post /v1/servers/{name}/reconnect": () => ["/v1/servers/files/reconnect"],
   "post /v1/runs/{id}/begin": () => ["/v1/runs/run_3/begin", { task: "sort the mail" }],
   "post /v1/runs/{id}/describe": async ({ runs }) => {
     await runs?.begin({ runId: "run_4" });

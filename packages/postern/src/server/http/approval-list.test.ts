@@ -25,6 +25,18 @@ describe("the list", () => {
     expect((await get("/v1/approvals?risk=huge"))[0]).toBe(422);
   });
 
+  it("has the state of the call that used an approval", async () => {
+    const { get, post, held } = await approvalScene();
+    const [used = "", denied = ""] = [await held("a"), await held("b")];
+    await post(`/v1/approvals/${used}/approve`);
+    await post(`/v1/approvals/${denied}/deny`);
+    expect((await get(`/v1/approvals/${used}`))[1]).not.toHaveProperty("call_state");
+    await post("/v1/calls", { tool: "mail", arguments: { to: "a" } }, "agent");
+    const [, { approvals }] = await get("/v1/approvals?state=decided");
+    expect(approvals).toMatchObject([{ approval_id: denied }, { approval_id: used, status: "used", call_state: "ok" }]);
+    expect((approvals as readonly object[])[0]).not.toHaveProperty("call_state");
+  });
+
   it("is by urgency where it waits, and its first page counts what waits by risk", async () => {
     const routes = [{ match: { tools: ["drop"] }, ttlMs: 120_000 }];
     const { get, post, held, inside } = await approvalScene({ approvals: { patience: "suspend", routes } });

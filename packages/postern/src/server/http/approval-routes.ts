@@ -1,4 +1,12 @@
-import { type ApprovalRecord, defined, noOpaqueFields, rolesWith, toCamelCase, toSnakeCase } from "@postern/core";
+import {
+  type ApprovalRecord,
+  type CallState,
+  defined,
+  noOpaqueFields,
+  rolesWith,
+  toCamelCase,
+  toSnakeCase,
+} from "@postern/core";
 import {
   approval,
   approvals,
@@ -66,6 +74,11 @@ export const approvalRoutes: readonly Route[] = serve(approvals, {
       }),
     };
   },
+  comment: (request) =>
+    withApproval(request, async ({ id }) => {
+      const { runtime, by, body } = request;
+      return answerDecided(runtime, by, await runtime.approvals.comment(id, deciderOf(by), body.text));
+    }),
   withdraw: (request) =>
     withApproval(request, async (found) => {
       const { runtime, by, body } = request;
@@ -141,22 +154,44 @@ async function answerDecided(runtime: Runtime, by: Who, decided: DecisionAnswer)
 
 /** Approvals as a caller sees them: each with what this caller may decide. */
 async function answersFor(
-  { approvals: api }: Runtime,
+  runtime: Runtime,
   by: Who,
   records: readonly ApprovalRecord[],
 ): Promise<readonly ApprovalAnswer[]> {
-  const eligible = await api.eligibility(records, deciderOf(by));
+  const eligible = await runtime.approvals.eligibility(records, deciderOf(by));
+  const states = await statesOfCalls(runtime, records);
   return records.map((record, i) => {
     const { requirement, ...may } = eligible[i] ?? { may: [], requirement: undefined };
     const viewer = by.permissions.has("approvals:decide") ? viewerOf(may) : onlyReads;
-    return approvalToWire(record, requirement, { ...viewer, ...withdrawing(by, record) });
+    const shown = approvalToWire(record, requirement, { ...viewer, ...withdrawing(by, record) });
+    return { ...shown, call_state: states.get(record.id) };
   });
+}
+
+/** Of the calls that used these approvals, by approval. A call that asked again later has another one. */
+async function statesOfCalls(
+  { calls }: Runtime,
+  records: readonly ApprovalRecord[],
+): Promise<ReadonlyMap<string | undefined, CallState>> {
+  const keys = records.flatMap(({ state, key }) => (state === "used" ? key : []));
+  const used = keys.length === 0 ? [] : await calls.list({ keys });
+  return new Map(used.map(({ approvalId, state }) => [approvalId, state]));
 }
 
 /** With the schema of the tool as it is now, from which a form is made. */
 async function wholeAnswer(runtime: Runtime, by: Who, record: ApprovalRecord): Promise<ApprovalAnswer> {
   const [shown = approvalToWire(record)] = await answersFor(runtime, by, [record]);
-  return { ...shown, input_schema: runtime.tools.offer(record.tool, record.action)?.inputSchema };
+  const offer = runtime.tools.offer(record.tool, record.action);
+  const sub_agent = offer?.toolType === "A2A" ? await subAgentOf(runtime, record) : undefined;
+  return { ...shown, input_schema: offer?.inputSchema, sub_agent };
+}
+
+/** A sub-agent has the authority of the call in which it works, and its tool can only narrow that. */
+async function subAgentOf(runtime: Runtime, { key }: ApprovalRecord): Promise<ApprovalAnswer["sub_agent"]> {
+  const { authority } = (await runtime.calls.get(key))?.call ?? {};
+  if (authority === undefined) return undefined;
+  const { scopes, tools, autonomy, maxRiskUnapproved } = authority;
+  return { scopes, tools, autonomy_level: autonomy, max_risk_unapproved: maxRiskUnapproved };
 }
 
 /** A caller that may make calls may withdraw any; a person who decides, only what an agent of theirs asked. */

@@ -4,6 +4,7 @@ import type { AuditFilter, LatestFilter } from "../../audit/log.ts";
 import type { Runtime } from "../../runtime/api/api.ts";
 import { verificationToWire } from "../wire.ts";
 import { problem } from "./answers.ts";
+import { exportedEvents } from "./audit-export.ts";
 import { actorOf, seesEntry, tenantSeen } from "./caller.ts";
 import { observedCalls } from "./observed-calls.ts";
 import { type Route, serve } from "./route.ts";
@@ -26,13 +27,19 @@ export const auditRoutes: readonly Route[] = serve(audit, {
   },
   observed: ({ runtime, by, query, now }) => observedCalls(runtime, { ...query, now: now() }, tenantSeen(by)),
   verify: async ({ runtime, query }) => verificationToWire(await runtime.audit.verify(query.against)),
-  export: ({ runtime }) =>
-    new Response(ReadableStream.from(linesAsBytes(runtime.audit.export())), {
-      headers: {
-        "content-type": "text/plain; charset=utf-8",
-        "content-disposition": 'attachment; filename="audit.log"',
-      },
-    }),
+  count: async ({ runtime, by, query }) =>
+    countedEvents(runtime.audit, { ...(await filterOf(runtime, query)), ...tenantSeen(by) }),
+  export: async ({ runtime, by, query: { format, ...query } }) => {
+    if (format === undefined && Object.keys(query).length > 0)
+      return problem(
+        "request_invalid",
+        "Filters need `format`: `jsonl` or `csv`. Without `format` the whole log is sent, so that it can be verified.",
+      );
+    if (format === undefined) return download(runtime.audit.export(), "text/plain", "audit.log");
+    const where = { ...(await filterOf(runtime, query)), ...tenantSeen(by) };
+    const type = format === "csv" ? "text/csv" : "application/jsonl";
+    return download(exportedEvents(runtime, where, format), type, `audit.${format}`);
+  },
   checkpoint: async ({ runtime }) => ({ note: await runtime.audit.checkpoint() }),
   proof: async ({ runtime, by, part }) => {
     const seq = part("seq");
@@ -67,6 +74,33 @@ export const auditRoutes: readonly Route[] = serve(audit, {
 });
 
 type Query = QueryOf<typeof audit.list> & QueryOf<typeof audit.latest>;
+
+function download(lines: AsyncIterable<string>, type: string, fileName: string): Response {
+  return new Response(ReadableStream.from(linesAsBytes(lines)), {
+    headers: {
+      "content-type": `${type}; charset=utf-8`,
+      "content-disposition": `attachment; filename="${fileName}"`,
+    },
+  });
+}
+
+const mostCounted = 1_000;
+const mostRead = 200_000;
+
+async function countedEvents(
+  log: Runtime["audit"],
+  where: LatestFilter,
+): Promise<{ readonly count: number; readonly more: boolean }> {
+  const end = log.size - mostRead;
+  let count = 0;
+  for (let before: number | undefined = log.size; before !== undefined; ) {
+    const page = await log.latest({ ...where, before, limit: mostCounted - count });
+    count += page.events.length;
+    before = page.nextBefore;
+    if (before !== undefined && (count >= mostCounted || before < end)) return { count, more: true };
+  }
+  return { count, more: false };
+}
 
 /** A recorded call has a key and arrivals: the name of any of them finds the events of all. */
 async function filterOf(

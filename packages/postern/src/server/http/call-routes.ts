@@ -1,4 +1,12 @@
-import { type CallRecord, defined, newTraceId, noOpaqueFields, type ToolOutcome, toCamelCase } from "@postern/core";
+import {
+  type CallRecord,
+  type ChainSummary,
+  defined,
+  newTraceId,
+  noOpaqueFields,
+  type ToolOutcome,
+  toCamelCase,
+} from "@postern/core";
 import { call as callSchema, calls, chains, type Input, name, shape } from "@postern/core/contract";
 import type { CallContext, CallRequest, Runtime, SettledAnswer } from "../../runtime/api/api.ts";
 import type { Who } from "../credentials.ts";
@@ -84,7 +92,11 @@ export const chainRoutes: readonly Route[] = serve(chains, {
 async function waits(runtime: Runtime, { state, call }: CallRecord): Promise<boolean> {
   if (state !== "suspended" && state !== "unknown") return false;
   const scripts = (await runtime.chains?.list({ runId: call.authority.runId, limit: 1000 })) ?? [];
-  const waiting = scripts.find(({ callId }) => callId === call.id)?.waiting ?? [];
+  return areUndecided(runtime, scripts.find(({ callId }) => callId === call.id)?.waiting ?? []);
+}
+
+/** Whether a script waits for requests and none of them is decided. */
+export async function areUndecided(runtime: Runtime, waiting: ChainSummary["waiting"]): Promise<boolean> {
   const asked = await Promise.all(waiting.map(({ approvalId }) => runtime.approvals.get(approvalId)));
   return asked.length > 0 && asked.every((approval) => approval?.state === "pending");
 }

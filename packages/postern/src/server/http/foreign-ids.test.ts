@@ -35,7 +35,7 @@ const partOf: readonly (readonly [path: RegExp, kind: Kind | "house"])[] = [
   [/^\/v1\/tokens\//, "token"],
   [/^\/v1\/audit\/heads\//, "house"],
   [/^\/v1\/audit\/\{seq\}/, "entry"],
-  [/^\/v1\/(?:tools|controls|channels|skills|agent-runs|connections)\//, "house"], // each caller has agent runs and connections of its own
+  [/^\/v1\/(?:tools|servers|controls|channels|skills|agent-runs|connections)\//, "house"], // each caller has agent runs and connections of its own
 ];
 const unknown: Belongings = {
   ...{

@@ -30,6 +30,7 @@ import { headOf, type McpArrival, type McpHandler, mcpPath, passToMcp, send } fr
 import { challengeAt, resourceMetadata } from "./mcp-sign-in.ts";
 import { memoryRoutes } from "./memory-routes.ts";
 import { metricsRoutes } from "./metrics-routes.ts";
+import { needsRoutes } from "./needs-routes.ts";
 import { alarmRoutes, channelRoutes, controlRoutes, secretRoutes, skillRoutes } from "./operator-routes.ts";
 import { originOf, type RequestHead, refusePage } from "./page-guard.ts";
 import { policyRoutes } from "./policy-routes.ts";
@@ -38,7 +39,7 @@ import type { Route, ServerContext } from "./route.ts";
 import { agentRunRoutes, runRoutes } from "./run-routes.ts";
 import { openIdRoutes, sessionRoutes } from "./session-routes.ts";
 import { backupRoutes, storageRoutes } from "./storage-routes.ts";
-import { artifactRoutes, healthRoutes, toolRoutes } from "./tool-routes.ts";
+import { artifactRoutes, healthRoutes, serverRoutes, toolRoutes } from "./tool-routes.ts";
 import { arrivalReader, type ForwardedArrival } from "./trusted-proxies.ts";
 
 export interface HttpServerOptions extends Partial<Omit<ServerContext, "runtime" | "windows" | "now">> {
@@ -76,6 +77,8 @@ export const routes: readonly Route[] = [
   ...chainRoutes,
   ...toolRoutes,
   ...healthRoutes,
+  ...serverRoutes,
+  ...needsRoutes,
   ...artifactRoutes,
   ...approvalRoutes,
   ...grantRoutes,

@@ -19,7 +19,7 @@ export const memoryRoutes: readonly Route[] = serve(memory, {
     const { run_id: run, state, limit = 100 } = request.query;
     if (request.memory === undefined) return memoryOff();
     const found: CandidateRecord[] = [];
-    for await (const record of candidates(request.memory, request, run)) {
+    for await (const record of candidatesOf(request.memory, request, { run })) {
       if (state === undefined || state === record.state) found.push(record);
       if (found.length === limit) break;
     }
@@ -98,15 +98,15 @@ async function runOf(
   request: Pick<RouteRequest, "runtime" | "by">,
   id: string,
 ): Promise<string | undefined> {
-  for await (const record of candidates(service, request, undefined)) if (record.id === id) return record.runId;
+  for await (const record of candidatesOf(service, request)) if (record.id === id) return record.runId;
   return undefined;
 }
 
 /** Of one run, or of every run whose agents wrote memories: the ledger knows which. The newest first. */
-async function* candidates(
+export async function* candidatesOf(
   service: CandidateService,
   { runtime, by }: Pick<RouteRequest, "runtime" | "by">,
-  run: string | undefined,
+  { run, mostRuns = Number.POSITIVE_INFINITY }: { readonly run?: string | undefined; readonly mostRuns?: number } = {},
 ): AsyncGenerator<CandidateRecord> {
   const { tenant } = by.principal;
   if (run !== undefined) return yield* (await service.list(tenant, run)).toReversed();
@@ -116,6 +116,7 @@ async function* candidates(
     const page = await runtime.calls.list({ ...where, ...defined({ before }) });
     for (const { call } of page) {
       if (seen.has(call.authority.runId)) continue;
+      if (seen.size === mostRuns) return;
       seen.add(call.authority.runId);
       yield* (await service.list(tenant, call.authority.runId)).toReversed();
     }

@@ -1,6 +1,6 @@
 /** Routes of an operator: switches, secrets, skills, alarms and notification channels. */
 
-import { type Actor, counted } from "@postern/core";
+import { type Actor, counted, ownTenant } from "@postern/core";
 import {
   type alarm as alarmSchema,
   alarms,
@@ -13,6 +13,8 @@ import {
 import type { SkillRun, Skills } from "../../builtin/skills/skills.ts";
 import type { AlarmChange } from "../../observe/alarms/alarms.ts";
 import type { Received } from "../../observe/notify/decisions.ts";
+import type { ControlState } from "../../policy/controls.ts";
+import type { Who } from "../credentials.ts";
 import { alarmToWire, channelToWire, controlsToWire, skillsToWire } from "../wire.ts";
 import { answered, problem } from "./answers.ts";
 import { actorOf, isOfOwnTenant } from "./caller.ts";
@@ -20,20 +22,31 @@ import { type Route, type RouteRequest, serve } from "./route.ts";
 
 /** The operator's switches. The token says who turned one. */
 export const controlRoutes: readonly Route[] = serve(controls, {
-  show: ({ runtime, by }) => {
-    const { pausedBy, ...state } = runtime.controls.state;
-    return controlsToWire(isOfOwnTenant(by) ? { ...state, pausedBy } : state);
+  show: ({ runtime, by }) => controlsFor(by, runtime.controls.state),
+  history: async ({ runtime, by }) => {
+    const { tenant } = by.principal;
+    return { changes: (await runtime.controls.history()).filter((one) => (one.tenant ?? ownTenant) === tenant) };
   },
-  history: async ({ runtime, by }) => ({ changes: isOfOwnTenant(by) ? await runtime.controls.history() : [] }),
-  pause: async ({ runtime, by, body }) => controlsToWire(await runtime.controls.pause(actorOf(by), body.reason)),
-  resume: async ({ runtime, by, body }) => controlsToWire(await runtime.controls.resume(actorOf(by), body.reason)),
+  pause: async ({ runtime, by, body }) => controlsFor(by, await runtime.controls.pause(actorOf(by), body.reason)),
+  resume: async ({ runtime, by, body }) => controlsFor(by, await runtime.controls.resume(actorOf(by), body.reason)),
+  pauseOne: async ({ runtime, by, body: { agent, run_id, paused, reason } }) => {
+    const one =
+      agent === undefined ? ({ kind: "run", name: run_id ?? "" } as const) : ({ kind: "agent", name: agent } as const);
+    const what = { ...one, tenant: by.principal.tenant };
+    return controlsFor(by, await runtime.controls[paused ? "pauseOne" : "resumeOne"](what, actorOf(by), reason));
+  },
   autonomy: async ({ runtime, by, body }) =>
-    controlsToWire(await runtime.controls.setAutonomy(body.level, actorOf(by), body.reason)),
+    controlsFor(by, await runtime.controls.setAutonomy(body.level, actorOf(by), body.reason)),
   tool: async ({ runtime, by, part, body }) =>
-    controlsToWire(await runtime.controls.setTool(part("name"), body.enabled, actorOf(by), body.reason)),
+    controlsFor(by, await runtime.controls.setTool(part("name"), body.enabled, actorOf(by), body.reason)),
   server: async ({ runtime, by, part, body }) =>
-    controlsToWire(await runtime.controls.setServer(part("name"), body.enabled, actorOf(by), body.reason)),
+    controlsFor(by, await runtime.controls.setServer(part("name"), body.enabled, actorOf(by), body.reason)),
 });
+
+/** Only the installation's own tenant learns who paused all calls. */
+function controlsFor(by: Who, { pausedBy, ...state }: ControlState): Input<typeof controls.show.answer> {
+  return controlsToWire(isOfOwnTenant(by) ? { ...state, pausedBy } : state, by.principal.tenant);
+}
 
 export const secretRoutes: readonly Route[] = serve(secrets, {
   changed: async ({ runtime, by, learnSecret, body: { connector, key, act } }) => {
@@ -132,12 +145,23 @@ export const channelRoutes: readonly Route[] = serve(channels, {
       }),
     );
   },
+  slack: async ({ runtime, part, headers, readText }) => {
+    const read = await readText(mostSlackBytes);
+    if ("refused" in read) return read.refused;
+    const signature = headers.get("x-slack-signature");
+    const timestamp = headers.get("x-slack-request-timestamp");
+    const incoming = { id: signature, timestamp, signature, body: read.value };
+    const received = (await runtime.channels?.receiveFromSlack(part("name"), incoming)) ?? signatureRefused;
+    return received.taken ? received.answer : problem(received.code, received.message);
+  },
 });
 
 /** A decision is a few words. */
 const mostBytes = 16 * 1024;
+/** Slack repeats the message whose button was pressed, with its arguments. */
+const mostSlackBytes = 256 * 1024;
 
-const signatureRefused: Received = {
+const signatureRefused: Extract<Received, { taken: false }> = {
   taken: false,
   code: "signature_refused",
   message: "The signature, its id or its timestamp is not good for this channel.",

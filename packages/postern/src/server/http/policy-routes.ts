@@ -3,7 +3,7 @@ import { type BodyOf, policy } from "@postern/core/contract";
 import type { Runtime } from "../../runtime/api/api.ts";
 import type { Who } from "../credentials.ts";
 import type { EditablePolicyFile, PolicyActivated, PolicyReader, PolicyReloaded } from "../policy-reader.ts";
-import { decisionToWire, explanationToWire, verdictChangeToWire } from "../wire.ts";
+import { decisionToWire, explanationToWire, verdictChangeToWire, verdictGroupsToWire } from "../wire.ts";
 import { answered, problem } from "./answers.ts";
 import { requestOf, unknownCall } from "./call-routes.ts";
 import { actorOf, isOfOwnTenant, visibleCall } from "./caller.ts";
@@ -38,6 +38,8 @@ export const policyRoutes: readonly Route[] = serve(policy, {
         unknown_tools: found.unknownTools,
         past_is_cut: found.pastIsCut,
         changes: found.changes.map(verdictChangeToWire),
+        groups: verdictGroupsToWire(found.groups),
+        waiting: { ...found.waiting, is_cut: found.waiting.isCut, groups: verdictGroupsToWire(found.waiting.groups) },
         warnings: runtime.policy.warnings(edited),
       };
     }),

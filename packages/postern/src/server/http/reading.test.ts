@@ -60,14 +60,14 @@ describe("audit, artifacts, health", () => {
 
   it("answers for health only what is documented", async () => {
     const { runtime } = stubRuntime();
-    const server = { name: "files", status: "connected", refused: [], processId: 7 } as const;
+    const server = { name: "files", status: "connected", refused: [], processId: 7, restarts: 0, changes: [] } as const;
     const health = () => ({ status: "ok", tools: 1, servers: [server] }) as const;
     await using other = await httpFixture({ ...runtime, health, checkHealth: async () => health() });
     expect(await bodyOf(await other.ask("/v1/health", { as: "agent" }))).toEqual({
       status: "ok",
       tools: 1,
       rejected: [],
-      servers: [{ name: "files", status: "connected", refused: [] }],
+      servers: [{ name: "files", status: "connected", refused: [], restarts: 0, changes: [] }],
     });
   });
 

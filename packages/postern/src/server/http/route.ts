@@ -52,6 +52,7 @@ export interface ServerContext {
   readonly learnSecret?: ((connector: string, key: string) => Promise<void>) | undefined;
   /** How commands are typed where it was started. Only people of the installation's own tenant read the full one, with its paths. */
   readonly command?: { readonly full: string; readonly withoutValues: string } | undefined;
+  readonly version?: string | undefined;
   /** Wall clock, milliseconds. */
   readonly now: () => number;
 }

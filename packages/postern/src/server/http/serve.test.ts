@@ -186,6 +186,7 @@ it("gives the client outcomes, records and lines as they were sent", async () =>
     autonomy: "A2",
     off_tools: [],
     off_servers: [],
+    pauses: [],
   });
   expect(await operator.controls.pause()).toMatchObject({ paused: true });
   expect(await operator.audit.verify()).toMatchObject({ intact: true });

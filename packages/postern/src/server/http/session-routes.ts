@@ -21,8 +21,10 @@ export const sessionRoutes: readonly Route[] = serve(session, {
     ),
   signInByLink: (request) =>
     signingIn(request, wrongLink, (accounts, address) => accounts.signInByLink(request.body.token, { address })),
-  show: ({ by, command, runtime }) => ({
+  show: ({ by, command, runtime, publicUrl, origin, version }) => ({
     ...shownSession(by),
+    mcp_url: `${publicUrl ?? origin}/mcp`,
+    version,
     command: by.kind === "person" && isOfOwnTenant(by) ? command?.full : command?.withoutValues,
     last_event_id: by.permissions.has("events:read") ? runtime.feed.last : undefined,
   }),

@@ -1,9 +1,9 @@
 import { defined, nearest, noOpaqueFields, RuntimeFault, toSnakeCase } from "@postern/core";
-import { artifacts, health, type Input, type tool, tools } from "@postern/core/contract";
+import { artifacts, health, type Input, servers, type tool, tools } from "@postern/core/contract";
 import type { Runtime } from "../../runtime/api/api.ts";
 import type { Offer } from "../../tools/tool.ts";
 import type { Who } from "../credentials.ts";
-import { toolChangesToWire, toolToWire } from "../wire.ts";
+import { serverToWire, toolChangesToWire, toolToWire } from "../wire.ts";
 import { problem } from "./answers.ts";
 import { actorOf } from "./caller.ts";
 import { isJson, wrongType } from "./request-body.ts";
@@ -38,7 +38,32 @@ export const toolRoutes: readonly Route[] = serve(tools, {
 });
 
 export const healthRoutes: readonly Route[] = serve(health, {
-  show: async ({ runtime, rejected = [] }) => ({ ...(await runtime.checkHealth()), rejected }),
+  show: async ({ runtime, rejected = [] }) => {
+    const { servers: connected, ...health } = await runtime.checkHealth();
+    return { ...health, rejected, servers: connected.map(serverToWire) };
+  },
+});
+
+export const serverRoutes: readonly Route[] = serve(servers, {
+  reconnect: async ({ runtime, by, part, body: { reason } }) => {
+    const name = part("name");
+    const server = await runtime.reconnectServer(name);
+    if (server === undefined)
+      return problem("server_unknown", `There is no server \`${name.slice(0, 80)}\`; \`postern servers\` lists them.`);
+    if (server === "busy")
+      return problem(
+        "server_busy",
+        `Calls run at server \`${name}\`: their outcome would be unknown. Try again when they have ended, or switch the server off so that no new one begins.`,
+      );
+    const { status, problem: why = "" } = server;
+    await runtime.note("operator.action.server_reconnected", `Server ${name} connected again: it is ${status}`, {
+      ...actorOf(by),
+      outcome: status === "connected" ? "success" : "failure",
+      data: { server: name, status, ...defined({ reason }) },
+    });
+    if (status !== "connected") return problem("connection_failed", `Server \`${name}\` is not connected: ${why}`);
+    return serverToWire(server);
+  },
 });
 
 export const artifactRoutes: readonly Route[] = serve(artifacts, {

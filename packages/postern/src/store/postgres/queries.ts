@@ -67,13 +67,14 @@ export class PostgresQueries {
 
   /** Newest first. */
   async calls(where: CallFilter, now: number): Promise<readonly CallRecord[]> {
-    const { state, tool, tenant, runId, parentId, search, limit = Infinity } = where;
+    const { keys, state, tool, tenant, runId, parentId, search, limit = Infinity } = where;
     const words = search === undefined ? undefined : wordsOf(search);
     const found: CallRecord[] = [];
     for (let { before } = where; found.length < limit; ) {
       const most = Math.min(limit - found.length, rowsATime);
       const { sql, values } = whole([
         ["id < ?", stored(before)],
+        ["key = any(?)", keys?.map(toStored)],
         ["parent = ?", stored(parentId)],
         ["run = ?", stored(runId)],
         ["tool = ?", stored(tool)],

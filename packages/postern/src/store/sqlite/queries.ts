@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { type ApprovalRecord, type CallRecord, deepFrozen, type Risk } from "@postern/core";
+import { callsIn } from "../lists.ts";
 import { artifactDigestsIn, callNeedsArtifacts, requestNeedsArtifacts } from "../references.ts";
 import { callText, mayMention, mentions, requestText, wordsOf } from "../search-text.ts";
 import type { ApprovalFilter, AudienceFilter, CallFilter, EntryFilter, StoreEntry } from "../store.ts";
@@ -37,7 +38,12 @@ export class Queries {
 
   /** Newest first. */
   async calls(where: CallFilter, now: number): Promise<readonly CallRecord[]> {
-    const { state, tool, tenant, runId, parentId, search, before = afterAll, limit = Infinity } = where;
+    const { state, tool, tenant, runId, parentId, search, before = afterAll, limit = Infinity, keys } = where;
+    if (keys !== undefined) {
+      const named = `with wanted as (select value from json_each(?)) select * from call where key in wanted
+        union all select * from call where id in wanted and key is null`; // the key is the id
+      return callsIn(this.#database.prepare(named).all(JSON.stringify(keys)).map(callOf), where, now);
+    }
     const words = search === undefined ? undefined : wordsOf(search);
     const indexed = whole([
       ["parent = ?", parentId],

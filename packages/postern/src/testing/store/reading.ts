@@ -131,6 +131,12 @@ export function readingContract(kit: StoreKit): void {
       expect(await numbers({ parentId: one?.id ?? "", before: made[0]?.[1] ?? "" })).toEqual(made[0]?.slice(2));
       expect(await numbers({ parentId: one?.id ?? "", state: "ok" })).toEqual(made[0]?.slice(-2));
       expect(await numbers({ parentId: one?.id ?? "", tenant: "other" })).toEqual([]);
+      expect(await numbers({ keys: ["child 3", "child 239", "child none"] })).toEqual([all[0], all.at(-6)]);
+      expect(await numbers({ keys: ["child 1", "child 2"], parentId: one?.id ?? "" })).toEqual(made[0]?.slice(-1));
+      const own = callOf(kit.clock);
+      await commit(claimOf(recordOf(own, { key: own.id, fence: kit.store.incarnation })));
+      expect(await numbers({ keys: [own.id, "child 0"] })).toEqual([own.id, all.at(-3)]);
+      expect(await numbers({ keys: [] })).toEqual([]);
       for (const parentId of ["", "call_1", one?.id.replace(/^call_./, "call_f") ?? ""])
         expect(await numbers({ parentId })).toEqual([]);
     });
