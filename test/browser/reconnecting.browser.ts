@@ -30,7 +30,7 @@ describe("a page that loses Postern", () => {
     await approve(grace.page).waitFor();
     await postern.kill("SIGKILL");
     await grace.page.locator("[data-live=reconnecting]").waitFor();
-    await grace.page.getByText("What you see may be old").waitFor();
+    await grace.page.locator("p", { hasText: "What you see may be old" }).waitFor();
     await approve(grace.page).click();
     await grace.page.getByText("Postern does not answer. Is it running?").waitFor();
     await postern.start();
