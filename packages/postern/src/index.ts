@@ -50,7 +50,6 @@ export type {
   RuntimeSession,
   SessionCall,
   SettledAnswer,
-  UpstreamHealth,
 } from "./runtime/api/api.ts";
 export type { PolicyApi, SimulateFilter, Simulation } from "./runtime/api/policy-api.ts";
 export { createRuntime } from "./runtime/create.ts";
