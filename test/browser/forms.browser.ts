@@ -174,7 +174,7 @@ describe("the message after a decision", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Reason").fill("as planned");
     const yes = dialog.getByRole("button", { name: "Approve 2, each once" });
-    await expect.poll(() => yes.isEnabled(), { timeout: 5_000 }).toBe(true);
+    await expect.poll(() => yes.isEnabled(), { timeout: 20_000 }).toBe(true);
     expect(await problemsOfAxe(page)).toEqual([]);
     await yes.click();
     await told(page).getByText("2 counted, and more people must agree.").waitFor();
@@ -186,7 +186,7 @@ describe("the message after a decision", () => {
     await using linus = await at(`/approvals/${ids[0]}`, "linus");
     await linus.page.getByRole("button", { name: "Review…" }).click();
     const skip = linus.page.getByRole("dialog").getByRole("button", { name: "Skip 2" });
-    await expect.poll(() => skip.isEnabled(), { timeout: 5_000 }).toBe(true);
+    await expect.poll(() => skip.isEnabled(), { timeout: 20_000 }).toBe(true);
     await skip.click();
     for (const id of ids) await expect.poll(async () => (await postern.approval(id))["status"]).toBe("skipped");
     expect([...grace.problems, ...linus.problems]).toEqual([]);

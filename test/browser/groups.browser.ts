@@ -61,7 +61,7 @@ describe("a storm of requests", () => {
     await page.getByRole("button", { name: /^Alarms: / }).click();
     const alarms = page.getByRole("dialog", { name: "Alarms" });
     await alarms.getByRole("button", { name: "Pause agent…" }).waitFor();
-    await alarms.getByRole("link", { name: "Look at its requests" }).click();
+    await alarms.getByRole("link", { name: "Look at the requests" }).click();
     await page.waitForURL(/\/approvals.*run_id=storm-1/);
     await groups(page)
       .getByRole("link", { name: /^send_email × / })
