@@ -11,6 +11,7 @@ const keys = {
   a: "Approve the open request",
   e: "Edit it",
   d: "Deny it",
+  r: "Write to its agent, without a decision",
   "↑ ↓ Home End": "Move in a list; Enter opens",
 } as const;
 

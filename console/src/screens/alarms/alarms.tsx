@@ -163,7 +163,7 @@ type Place = readonly [label: string, link: LinkProps];
 
 /** Where its cause is seen. */
 function placesOf({ kind, data }: AlarmView): readonly Place[] {
-  const { run, tool, server, call, token } = data;
+  const { run, tool, server, call } = data;
   const places: Place[] = [];
   const add = (label: string, link: LinkProps): void => void places.push([label, link]);
   const isUnknown = kind === "outcome_unknown";
@@ -180,7 +180,8 @@ function placesOf({ kind, data }: AlarmView): readonly Place[] {
     });
   if (typeof server === "string") add("Look at the server", { to: "/servers/{-$server}", params: { server } });
   if (kind === "channel_failed") add("Look at the channel", { to: "/needs" });
-  const events = kind === "token_expiring" ? { text: String(token) } : logged.get(kind);
+  if (kind === "token_expiring") add("Look at the tokens", { to: "/people/{-$tab}", params: { tab: "tokens" } });
+  const events = logged.get(kind);
   if (events !== undefined)
     add("Look at the audit log", { to: "/audit/{-$event}", params: { event: undefined }, search: events });
   return places;
