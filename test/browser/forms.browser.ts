@@ -170,7 +170,7 @@ describe("the message after a decision", () => {
     ];
     await using grace = await at(`/approvals/${ids[0]}`);
     const { page } = grace;
-    await page.getByRole("button", { name: "Review…" }).click();
+    await page.getByRole("article").getByRole("button", { name: "Review…" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Reason").fill("as planned");
     const yes = dialog.getByRole("button", { name: "Approve 2, each once" });
@@ -184,7 +184,7 @@ describe("the message after a decision", () => {
         votes: [{ as: "approved", reason: "as planned" }],
       });
     await using linus = await at(`/approvals/${ids[0]}`, "linus");
-    await linus.page.getByRole("button", { name: "Review…" }).click();
+    await linus.page.getByRole("article").getByRole("button", { name: "Review…" }).click();
     const skip = linus.page.getByRole("dialog").getByRole("button", { name: "Skip 2" });
     await expect.poll(() => skip.isEnabled(), { timeout: 20_000 }).toBe(true);
     await skip.click();
