@@ -34,12 +34,12 @@ export function TopBar(): ReactNode {
     document.title = `${count}${here?.label ?? "Postern"} · Postern`;
   }, [pending, here]);
   return (
-    <header className="flex h-12 shrink-0 items-center justify-between gap-3 border-b border-line bg-surface px-4">
-      <div className="flex items-center gap-3">
-        <h1 className="text-[1.0714rem] font-semibold">{here?.label ?? "Postern"}</h1>
+    <header className="flex h-12 shrink-0 items-center justify-between gap-3 border-b border-line bg-surface px-4 max-sm:px-3">
+      <div className="flex min-w-0 items-center gap-3">
+        <h1 className="truncate text-[1.0714rem] font-semibold">{here?.label ?? "Postern"}</h1>
         <Live />
       </div>
-      <div className="flex items-center gap-1">
+      <div className="flex shrink-0 items-center gap-1">
         <IconButton
           icon="search"
           title="Go to, or do (Ctrl K)"
