@@ -273,10 +273,10 @@ describe("approving", () => {
       hasTouch: true,
       isMobile: true,
     });
-    await grace.page
-      .getByRole("link", { name: /send_email/ })
-      .first()
-      .tap();
+    const rows = grace.page
+      .getByRole("region", { name: "Requests that wait" })
+      .getByRole("link", { name: /send_email/ });
+    await rows.first().tap();
     const [no, yes] = await Promise.all([
       grace.page.getByRole("button", { name: "Deny…" }).boundingBox(),
       approve(grace.page).boundingBox(),
@@ -286,10 +286,7 @@ describe("approving", () => {
     expect(no?.y).toBe(yes?.y);
     expect(no?.height).toBeGreaterThanOrEqual(44);
     await grace.page.getByRole("button", { name: "Back to the list" }).tap();
-    await grace.page
-      .getByRole("link", { name: /send_email/ })
-      .first()
-      .waitFor();
+    await rows.first().waitFor();
     expect(grace.problems).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@ import { storedEventIn } from "@postern/core";
 import type { AuditEventView, EventProof } from "@postern/core/contract";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { ask } from "../../api/index.ts";
+import { ask, plainSentence } from "../../api/index.ts";
 import {
   actorText,
   Copy,
@@ -49,7 +49,7 @@ export function EventDetail({ seq }: { readonly seq: number }): ReactNode {
           {event.risk_level !== undefined && <RiskBadge risk={event.risk_level} />}
           <StateBadge state={event.outcome} />
         </p>
-        <Text className="text-ink-2">{event.summary}</Text>
+        <Text className="text-ink-2">{plainSentence(event.summary)}</Text>
       </div>
       <EventFacts event={event} />
       <Proof proof={proof} checked={checked} />
@@ -101,7 +101,7 @@ function EventFacts({ event }: { readonly event: AuditEventView }): ReactNode {
   return (
     <Facts
       rows={{
-        When: <Time at={timestamp} />,
+        When: <Time at={timestamp} isExact />,
         Tool: tool_name && <Text>{`${tool_name} ${action}`}</Text>,
         Agent: principal && <Text>{`${principal.agent}${user}`}</Text>,
         By: decided_by && <Text>{actorText(decided_by, decided_via)}</Text>,
