@@ -78,7 +78,9 @@ describe("pages of one browser", () => {
     const id = await postern.ask("send_email", { ...mail("secret"), to: "secret@example.org" });
     await using grace = await at(`/approvals/${id}`);
     const second = await grace.tab("/policy/change");
-    await second.getByLabel("The policy, as YAML").fill("rules: [] # half an hour of work");
+    await second.getByLabel("The policy, as YAML").click();
+    await second.keyboard.press("ControlOrMeta+a");
+    await second.keyboard.insertText("rules: [] # half an hour of work");
     const third = await grace.tab(`/approvals/${id}`);
     await third.getByText("secret@example.org").first().waitFor();
     await menu(grace.page).click();
