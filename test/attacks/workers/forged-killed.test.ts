@@ -1,4 +1,4 @@
-/** Whoever may write into NATS, without the right key or with an old message: nothing runs that a gateway did not order. */
+/** A program that may write into NATS, without the right key or with an old message: nothing runs that a gateway did not order. */
 import { join } from "node:path";
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { connect, type NatsConnection } from "@nats-io/transport-node";

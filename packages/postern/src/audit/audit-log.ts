@@ -99,7 +99,7 @@ async function refuseSecondLog(store: Store, { publicKey }: Signer, path: string
 function foreignKey(otherKey: string, { origin }: Signer): RuntimeFault {
   return new RuntimeFault(
     "config_invalid",
-    `The store's audit log is signed by the key \`${otherKey}\`, and this Postern's key is \`${origin}\`. Give it the log's key: put the \`audit.key\` and \`audit.pub\` of the log into its data folder in place of its own, or set \`POSTERN_AUDIT_KEY_FILE\` and name a data folder without \`audit.pub\`. Only to begin a new log, name an empty store.`,
+    `The store's audit log is signed by the key \`${otherKey}\`, and this Postern's key is \`${origin}\`. Give it the log's key: put the \`audit.key\` and \`audit.pub\` of the log into its data folder instead of its own, or set \`POSTERN_AUDIT_KEY_FILE\` and name a data folder without \`audit.pub\`. Only to begin a new log, name an empty store.`,
   );
 }
 

@@ -4,7 +4,7 @@ import type { Signer } from "./signer.ts";
 
 /**
  * What the entry `runtime.entries_erased` has as `data`: the erased places, signed by the log's key together with a
- * checkpoint over them. Nobody without the key can make one, and in another history the root is another one.
+ * checkpoint over them. Without the key none can be made, and in another history the root is another one.
  *
  * @param checkpoint a stored one, as a signed note
  * @param places in order, at least one

@@ -73,7 +73,7 @@ export class FolderArtifacts implements SharedArtifactStore {
   readonly #holds: ArtifactHolds;
   /** One at a time reads, changes and writes a sidecar. */
   readonly #changes = new Locks();
-  /** Counted anew by each sweep. */
+  /** Counted again by each sweep. */
   #totalBytes: number | undefined;
 
   constructor({ folder, clock, retentionMs }: FolderArtifactsOptions, parts: FolderParts) {

@@ -31,7 +31,7 @@ export function erasureOfCall(record: CallRecord, where: ErasingBefore, find: Fi
   if (isExpired) return "row";
   const until = answersUntil(record);
   if (until > where.now && until !== Infinity) return "keep";
-  if (key === call.id && until <= where.now) return "row"; // nobody can send it again
+  if (key === call.id && until <= where.now) return "row"; // it cannot be sent again
   return erasedAt === undefined ? "body" : "keep";
 }
 

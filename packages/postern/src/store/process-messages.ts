@@ -1,7 +1,7 @@
 import { type Clock, isJsonObject, type Json, type JsonObject, messageOf, newId } from "@postern/core";
 import type { Store } from "./store.ts";
 
-/** Answers a request of another process. What it throws reaches nobody, so it puts errors into its answer. */
+/** Answers a request of another process. What it throws reaches no caller, so it puts errors into its answer. */
 export type MessageHandler = (body: Json) => Promise<JsonObject>;
 
 export interface MessagesOptions {

@@ -50,7 +50,7 @@ export function readDeadLetter(text: string): z.output<typeof letterSchema> | un
   try {
     return letterSchema.safeParse(JSON.parse(text)).data;
   } catch {
-    return undefined; // whoever may write into NATS may write anything there
+    return undefined; // a program that may write into NATS may write anything there
   }
 }
 

@@ -361,7 +361,7 @@ export class Dispatcher implements Workers, RemoteWorkers, AsyncDisposable {
     const error =
       storeMade === link.storeMade
         ? notRun(`no worker of group \`${group}\` took it`)
-        : new RunFailure("NATS has lost its streams, so nobody knows whether a worker took it", { unknown: true });
+        : new RunFailure("NATS has lost its streams, so it is not known whether a worker took it", { unknown: true });
     this.#finish(pending, () => end.reject(error));
   }
 

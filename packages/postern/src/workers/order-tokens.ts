@@ -12,7 +12,7 @@ export interface OpenOrder {
   keepAnswer(text: string): Promise<string>;
 }
 
-/** Answers belong to nobody: what an agent may read of one is decided when the call is settled. */
+/** Answers belong to no agent: what an agent may read of one is decided when the call is settled. */
 function ownerOfAnswers({ tenant }: Principal): Principal {
   return { tenant, agent: "postern:answers" };
 }

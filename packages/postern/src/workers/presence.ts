@@ -45,7 +45,7 @@ export class Presence {
     return gone.map(([, { name, beat }]) => ({ name, group: beat.group }));
   }
 
-  /** While the connection was lost nobody could be heard. */
+  /** While the connection was lost no message came. */
   renew(): void {
     for (const [key, worker] of this.#workers) this.#workers.set(key, { ...worker, seenAt: this.#clock.monotonic() });
   }

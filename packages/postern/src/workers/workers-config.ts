@@ -29,7 +29,7 @@ const nats = z
     user: z.string().min(1).exactOptional(),
     password: reference.exactOptional().describe("`secret://connector/key`."),
     token: reference.exactOptional().describe("`secret://connector/key`."),
-    ca_file: path.exactOptional().describe("Certificates to trust in place of those of the system."),
+    ca_file: path.exactOptional().describe("Certificates to trust instead of those of the system."),
     cert_file: path.exactOptional().describe("Of this client, with `key_file`."),
     key_file: path.exactOptional(),
   })

@@ -96,7 +96,7 @@ function summaryOf({ manifest, events, head, waiting }: CheckedBackup): string {
   return `${manifest.taken_at}: ${counted(calls, "call")}, ${counted(waiting, "open request")}, ${counted(events, "event")}, log intact, head ${head}`;
 }
 
-/** Whoever makes up a backup also makes up the key in it. */
+/** A forged backup has a forged key in it. */
 function signerText({ manifest }: CheckedBackup, required?: string): string {
   const key = visible(manifest.log.public_key);
   return required === undefined

@@ -237,7 +237,7 @@ export class HeldCalls {
     throw new RpcFault(rpcCodes.internal, `${whose} wait for their clients already; try again later.`);
   }
 
-  /** The process that holds the call; then, signed so that nobody can make one: the call's id, its question, when it expires. */
+  /** The process that holds the call; then, signed so that no client can forge it: the call's id, its question, when it expires. */
   #stateOf({ id, whose }: HeldCall, round: number): string {
     const text = Buffer.from(JSON.stringify([id, round, this.#clock.now() + holdMs])).toString("base64url");
     return `${this.#processes?.self ?? ""}.${text}.${this.#signature(text, whose())}`;

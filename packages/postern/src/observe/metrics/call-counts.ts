@@ -1,7 +1,7 @@
 import { type ApprovalEndName, type CallEvent, type CallStatus, refusals, type ToolCall } from "@postern/core";
 import { Timings } from "../../system/timings.ts";
 
-/** How a call left: its status, and `unknown` for an execution whose end nobody knows. */
+/** How a call left: its status, and `unknown` for an execution whose end is not known. */
 export type LeftAs = CallStatus | "unknown";
 
 /** What counts as one tool. */

@@ -70,7 +70,7 @@ export const families: Readonly<Record<string, MetricFamily>> = {
   },
   postern_outcomes_unknown: {
     type: "gauge",
-    help: "Calls whose outcome is unknown and that nobody has settled.",
+    help: "Calls whose outcome is unknown and not settled.",
     read: ({ stored }) => one(stored?.counts.unknownCalls),
   },
   postern_store_commit_seconds: {

@@ -24,7 +24,7 @@ async function counting(options: RuntimeOptions = {}) {
     },
     {
       name: "vanish",
-      description: "Ends nobody knows how.",
+      description: "Ends in a way that is not known.",
       risk: "safe",
       effects: "write",
       idempotent: false,

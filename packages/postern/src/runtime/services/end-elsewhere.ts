@@ -8,7 +8,7 @@ import type { FoundEnd } from "../../pipeline/recovery.ts";
 import { releasePins } from "../../results/releases.ts";
 import type { Store } from "../../store/store.ts";
 
-/** How a call ended that a worker ran for a process that is dead. Returns undefined if nobody knows, and for other calls. */
+/** How a call ended that a worker ran for a process that is dead. Returns undefined if that is not known, and for other calls. */
 export async function endElsewhere(
   record: CallRecord,
   { parts, store, limits }: { readonly parts: Parts; readonly store: Store; readonly limits: Limits },

@@ -149,7 +149,7 @@ describe("retention", () => {
     expect(await runtime.calls.list()).toHaveLength(1);
   });
 
-  it("is told from an entry that somebody took away", async () => {
+  it("is told from an entry that was taken away", async () => {
     const here = place();
     const first = await createRuntime(here.options);
     await first.invoke(say("one"));

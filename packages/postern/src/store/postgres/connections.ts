@@ -37,7 +37,7 @@ export async function connect(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<Client> {
   const client = new options.pg.Client(configOf(options, settings));
-  client.on("error", () => {}); // whoever uses it hears of it too
+  client.on("error", () => {}); // its user hears of it too
   await client.connect();
   return client;
 }

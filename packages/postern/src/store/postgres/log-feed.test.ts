@@ -3,7 +3,7 @@ import { Followers } from "../followers.ts";
 import type { DatabaseLink } from "./database-link.ts";
 import { LogFeed } from "./log-feed.ts";
 
-it("says that entries could not be read to whoever waits for them", async () => {
+it("says that entries could not be read to those who wait for them", async () => {
   const problems: string[] = [];
   const log = (problem: string): void => void problems.push(problem);
   const followers = new Followers(log);

@@ -15,7 +15,7 @@ export interface PostgresStep {
 }
 
 /**
- * `head` has one row: the place of the next event. Whoever commits holds its lock until the transaction ends, so the log
+ * `head` has one row: the place of the next event. The process that commits holds its lock until the transaction ends, so the log
  * has one order without gaps. `opening` has a row for each opening of the store: its lease, and the last batch it wrote.
  * `changed` of a document counts the changes of all documents. `call` is that of the store in a file, with a version.
  * `past` has the entry with which each opening changed a scope of past calls last (core/src/records.ts, `ClaimedPast`).

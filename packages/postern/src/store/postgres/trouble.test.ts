@@ -320,7 +320,7 @@ it.each([
   ["a user without a free connection", "few", /no free connection; raise its `max_connections`/],
   ["a wrong password", "wrong", /the password is wrong/],
   ["a database that does not exist", "nothing", /does not exist; make it with `createdb`/],
-  ["a port where nobody listens", "nobody", /ECONNREFUSED/],
+  ["a port where no server listens", "no server", /ECONNREFUSED/],
 ])("refuses %s by name, without the password", async (_, what, message) => {
   const url = new URL(postgres.newStore());
   if (what === "few") {
@@ -333,7 +333,7 @@ it.each([
   }
   if (what === "wrong") url.password = "hunter22";
   if (what === "nothing") url.pathname = "/nothing";
-  if (what === "nobody") url.port = "1";
+  if (what === "no server") url.port = "1";
   const opening = openPostgresStore({ url: url.href, clock: new SystemClock(), serialize: serializePlainly });
   const fault = await opening.then(
     () => undefined,
