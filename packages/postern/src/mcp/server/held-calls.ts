@@ -223,7 +223,7 @@ export class HeldCalls {
     this.#rounds += 1;
     call.open = { round: this.#rounds, questions, hasBegun, answer: resolve, giveUp: reject };
     call.cancelWait = this.#clock.in(holdMs, () =>
-      reject(givenUp(`Nobody answered within ${holdMs / 60_000} minutes.`)),
+      reject(givenUp(`No person answered within ${holdMs / 60_000} minutes.`)),
     );
     call.asked.resolve();
     return promise;
