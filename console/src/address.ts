@@ -43,6 +43,7 @@ export const callsAddress = addressOf({
   state: oneOf(...callStates),
   tool: textIn,
   run_id: textIn,
+  since: textIn,
 });
 
 export const rangeNames = ["hour", "day", "week", "month"] as const;

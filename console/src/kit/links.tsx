@@ -26,13 +26,14 @@ type CallsLinkProps = Readonly<{
   tool?: string | undefined;
   agent?: string | undefined;
   search?: string;
+  since?: string | undefined;
   children: ReactNode;
 }>;
 
 /** To the calls that a number counts. */
-export function CallsLink({ state, tool, agent, search = agent, children }: CallsLinkProps): ReactNode {
+export function CallsLink({ state, tool, agent, search = agent, since, children }: CallsLinkProps): ReactNode {
   return (
-    <TextLink to="/calls/{-$call}" params={{ call: undefined }} search={{ state, tool, search }}>
+    <TextLink to="/calls/{-$call}" params={{ call: undefined }} search={{ state, tool, search, since }}>
       {children}
     </TextLink>
   );

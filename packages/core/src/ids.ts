@@ -23,6 +23,12 @@ export function newCallId(now: number): string {
   return prefix + hex(count, 12);
 }
 
+/** No id of an arrival at this time or later is less. */
+export function leastCallIdAt(atMs: number): string {
+  const ms = hex(Math.max(0, Math.ceil(atMs)), 12);
+  return `call_${ms.slice(0, 8)}-${ms.slice(8)}`;
+}
+
 /** When the arrival with this id came: wall clock, milliseconds. Undefined if it is not such an id. */
 export function arrivedAtOf(id: string): number | undefined {
   const [, high, low] = /^call_([0-9a-f]{8})-([0-9a-f]{4})-7/.exec(id) ?? [];

@@ -44,7 +44,7 @@ export type {
 export { commentedType, endEvents, momentNames, storedEventIn } from "./event.ts";
 export type { FaultCode } from "./fault.ts";
 export { faultStatus, messageOf, RuntimeFault } from "./fault.ts";
-export { arrivedAtOf, isRunOfTheDay, newCallId, newId, newTraceId } from "./ids.ts";
+export { arrivedAtOf, isRunOfTheDay, leastCallIdAt, newCallId, newId, newTraceId } from "./ids.ts";
 export { latinLetters, showHidden } from "./invisible.ts";
 export type { Json, JsonObject } from "./json.ts";
 export { canonical, copyOf, deepFrozen, defined, isJsonObject, isPlain, isRecord, isScalar, maxDepth } from "./json.ts";

@@ -38,6 +38,7 @@ const filters: readonly Filter[] = [
   },
   { name: "tool", label: "Tool", place: "more" },
   { name: "run_id", label: "Run", place: "more" },
+  { name: "since", label: "From", place: "more", look: "time" },
 ];
 
 const columns: readonly Column<CallView>[] = [

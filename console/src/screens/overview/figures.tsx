@@ -63,7 +63,7 @@ function Counted({ value, state, events: type, by, since, ...where }: List & Whe
   const mayAudit = useMay()("audit:read");
   const [text, request] = [number(value), { event: undefined }];
   if (value === 0) return "–";
-  if (type === undefined) return <CallsLink {...{ state, ...where }}>{text}</CallsLink>;
+  if (type === undefined) return <CallsLink {...{ state, since, ...where }}>{text}</CallsLink>;
   if (!mayAudit) return text;
   return (
     <TextLink {...{ to: "/audit/{-$event}", params: request, search: { ...where, type, by, since } }}>{text}</TextLink>

@@ -17,6 +17,7 @@ import {
   runId,
   search,
   text,
+  time,
   traceId,
   when,
 } from "./fields.ts";
@@ -93,6 +94,7 @@ export const calls = {
       tool: name,
       run_id: runId,
       search: name.describe("Only where each word occurs, in names or arguments."),
+      since: time.describe("Only those that arrived then or later."),
       before: callId,
       limit,
     }),

@@ -2,7 +2,14 @@
  * The lists of `Store`, for a store that has all its rows at hand. A store that queries a database follows the same rules
  * with urgency.ts, audience.ts and references.ts.
  */
-import { type ApprovalRecord, type ApprovalState, approvalStates, type CallRecord, type ToolCall } from "@postern/core";
+import {
+  type ApprovalRecord,
+  type ApprovalState,
+  approvalStates,
+  type CallRecord,
+  leastCallIdAt,
+  type ToolCall,
+} from "@postern/core";
 import { isForeign } from "../call/authority.ts";
 import { audienceKey } from "./audience.ts";
 import { artifactDigestsIn, callNeedsArtifacts, requestNeedsArtifacts } from "./references.ts";
@@ -39,7 +46,8 @@ export interface ListedCall extends Pick<CallRecord, "key" | "state" | "aliveUnt
 
 /** The answer of `Store.calls`, from rows in any order. */
 export function callsIn<Row extends ListedCall>(rows: Iterable<Row>, where: CallFilter, now: number): readonly Row[] {
-  const { keys, state, tool, tenant, runId, parentId, search, before, limit = Infinity } = where;
+  const { keys, state, tool, tenant, runId, parentId, search, since, before, limit = Infinity } = where;
+  const least = since === undefined ? "" : leastCallIdAt(since);
   const wanted = keys && new Set(keys);
   const words = search === undefined ? undefined : wordsOf(search);
   const found: Row[] = [];
@@ -50,6 +58,7 @@ export function callsIn<Row extends ListedCall>(rows: Iterable<Row>, where: Call
     if (runId !== undefined && authority.runId !== runId) continue;
     if (tenant !== undefined && authority.principal.tenant !== tenant) continue;
     if ((tool !== undefined && name !== tool) || (before !== undefined && id >= before)) continue;
+    if (id < least) continue;
     if (words !== undefined && !mentionsCall(row, words)) continue;
     if (state === undefined || callStateAt(row, now) === state) found.push(row);
   }

@@ -82,6 +82,8 @@ export interface CallFilter {
   readonly parentId?: string;
   /** Only calls in whose text each of these words occurs (search-text.ts). */
   readonly search?: string;
+  /** Only calls that arrived then or later: wall clock, milliseconds. */
+  readonly since?: number;
   /** Only calls older than this id. Pages go from new to old. */
   readonly before?: string;
   readonly limit?: number;

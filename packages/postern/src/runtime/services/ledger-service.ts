@@ -117,6 +117,7 @@ const ofCalls: Readonly<Record<keyof CallFilter, Kind>> = {
   runId: "a text",
   parentId: "a text",
   search: "a text",
+  since: "a number",
   before: "a text",
   limit: "a whole number from 0",
 };

@@ -1,4 +1,11 @@
-import { type ApprovalRecord, approvalStates, type CallRecord, type Json, type Risk } from "@postern/core";
+import {
+  type ApprovalRecord,
+  approvalStates,
+  type CallRecord,
+  type Json,
+  leastCallIdAt,
+  type Risk,
+} from "@postern/core";
 import { answeringRow, type EqualCall } from "../equal-calls.ts";
 import { compareGroups, noRequests } from "../lists.ts";
 import { artifactDigestsIn, callNeedsArtifacts, requestNeedsArtifacts } from "../references.ts";
@@ -67,13 +74,14 @@ export class PostgresQueries {
 
   /** Newest first. */
   async calls(where: CallFilter, now: number): Promise<readonly CallRecord[]> {
-    const { keys, state, tool, tenant, runId, parentId, search, limit = Infinity } = where;
+    const { keys, state, tool, tenant, runId, parentId, search, since, limit = Infinity } = where;
     const words = search === undefined ? undefined : wordsOf(search);
     const found: CallRecord[] = [];
     for (let { before } = where; found.length < limit; ) {
       const most = Math.min(limit - found.length, rowsATime);
       const { sql, values } = whole([
         ["id < ?", stored(before)],
+        ["id >= ?", since === undefined ? undefined : leastCallIdAt(since)],
         ["key = any(?)", keys?.map(toStored)],
         ["parent = ?", stored(parentId)],
         ["run = ?", stored(runId)],

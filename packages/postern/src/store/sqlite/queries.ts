@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { type ApprovalRecord, type CallRecord, deepFrozen, type Risk } from "@postern/core";
+import { type ApprovalRecord, type CallRecord, deepFrozen, leastCallIdAt, type Risk } from "@postern/core";
 import { callsIn } from "../lists.ts";
 import { artifactDigestsIn, callNeedsArtifacts, requestNeedsArtifacts } from "../references.ts";
 import { callText, mayMention, mentions, requestText, wordsOf } from "../search-text.ts";
@@ -38,7 +38,8 @@ export class Queries {
 
   /** Newest first. */
   async calls(where: CallFilter, now: number): Promise<readonly CallRecord[]> {
-    const { state, tool, tenant, runId, parentId, search, before = afterAll, limit = Infinity, keys } = where;
+    const { state, tool, tenant, runId, parentId, search, since, before = afterAll, limit = Infinity, keys } = where;
+    const least = since === undefined ? "" : leastCallIdAt(since);
     if (keys !== undefined) {
       const named = `with wanted as (select value from json_each(?)) select * from call where key in wanted
         union all select * from call where id in wanted and key is null`; // the key is the id
@@ -62,13 +63,14 @@ export class Queries {
       `select * from call where id < ? and id >= ? and ${indexed.sql} and ${others.sql} order by id desc limit ?`,
     );
     const found: CallRecord[] = [];
-    for (let below = before; below !== "" && found.length < limit; ) {
-      const floor = String(lowest.get(below, ...indexed.values)?.["id"] ?? "");
+    for (let below = before; below > least && found.length < limit; ) {
+      const lowestHere = String(lowest.get(below, ...indexed.values)?.["id"] ?? "");
+      const floor = lowestHere > least ? lowestHere : least;
       const most = Math.min(limit - found.length, callsATurn);
       const rows = list.all(below, floor, ...indexed.values, ...others.values, most);
       found.push(...(words === undefined ? rows : rows.filter((row) => mentionsCall(row, words))).map(callOf));
       below = rows.length < most ? floor : String(rows.at(-1)?.["id"]);
-      if (below !== "") await turn();
+      if (below > least) await turn();
     }
     return found;
   }

@@ -137,6 +137,15 @@ export function readingContract(kit: StoreKit): void {
       await commit(claimOf(recordOf(own, { key: own.id, fence: kit.store.incarnation })));
       expect(await numbers({ keys: [own.id, "child 0"] })).toEqual([own.id, all.at(-3)]);
       expect(await numbers({ keys: [] })).toEqual([]);
+      const later = callOf(kit.clock, { id: "call_019a9e5d-0000-7000-8000-000000000001" });
+      await commit(claimOf(recordOf(later, { key: later.id, fence: kit.store.incarnation })));
+      const at = 0x019a9e5d0000;
+      expect(await numbers({ since: at - 1 })).toEqual([later.id]);
+      expect(await numbers({ since: at })).toEqual([later.id]);
+      expect(await numbers({ since: at + 1 })).toEqual([]);
+      expect(await numbers({ since: 0x019a9e5c0000, limit: 3 })).toEqual([later.id, own.id, all[0]]);
+      expect(await numbers({ since: at, before: later.id })).toEqual([]);
+      expect(await numbers({ since: 0, limit: 1_000 })).toHaveLength(all.length + 2);
       for (const parentId of ["", "call_1", one?.id.replace(/^call_./, "call_f") ?? ""])
         expect(await numbers({ parentId })).toEqual([]);
     });
