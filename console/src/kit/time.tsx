@@ -47,7 +47,6 @@ type TimeProps = Readonly<{
 
 /** Relative in sight; exact on hover and for screen readers, in the reader's zone and in UTC. */
 export function Time({ at, isExact = false }: TimeProps): ReactNode {
-  const nowMs = useNow();
   if (at === undefined) return <span className="text-ink-3">–</span>;
   const date = new Date(at);
   const exact = exactTime(date);
@@ -57,9 +56,13 @@ export function Time({ at, isExact = false }: TimeProps): ReactNode {
       title={`${exact} (${date.toISOString()})`}
       className="tabular whitespace-nowrap"
     >
-      {isExact ? exact : relative(date.getTime(), nowMs)}
+      {isExact ? exact : <Relative atMs={date.getTime()} />}
     </time>
   );
+}
+
+function Relative({ atMs }: { readonly atMs: number }): ReactNode {
+  return relative(atMs, useNow());
 }
 
 /** Counts down to an expiry. */
