@@ -79,6 +79,57 @@ describe("keys", () => {
     expect(grace.problems).toEqual([]);
   });
 
+  it("take a name that is typed fast, on a slow machine, and Enter", async () => {
+    await using grace = await at("/overview", "grace");
+    const { page } = grace;
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    const devtools = await page.context().newCDPSession(page);
+    await devtools.send("Emulation.setCPUThrottlingRate", { rate: 10 });
+    for (const name of ["policy", "people", "alarms", "audit"]) {
+      await page.keyboard.press("Control+k");
+      await page.getByRole("dialog").getByLabel("Screen, action").waitFor();
+      await page.keyboard.type(name);
+      await page.keyboard.press("Enter");
+      await page.waitForURL(`**/${name}`);
+    }
+    expect(grace.problems).toEqual([]);
+  });
+
+  it("are not lost in the moment after a dialog was closed", async () => {
+    await using grace = await at("/tools", "grace");
+    const { page } = grace;
+    await page.getByLabel("Search tools").waitFor();
+    await page.keyboard.press("?");
+    await page.getByRole("dialog").getByText("Search on this screen").waitFor();
+    await page.evaluate(`{
+      const dialog = document.querySelector("dialog");
+      dialog.close(); // as Escape does; the page removes it later
+      dialog.querySelector("button").dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true }));
+    }`);
+    expect(await page.evaluate("document.activeElement.ariaLabel")).toBe("Search tools");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(await page.evaluate("document.activeElement.ariaLabel")).toBe("Search tools");
+  });
+
+  it("stay in a search field as they are typed, while the list follows", async () => {
+    await using grace = await at("/overview", "grace");
+    const { page } = grace;
+    await page.getByRole("link", { name: "Tools", exact: true }).click();
+    const field = page.getByLabel("Search tools");
+    await field.pressSequentially("mail ");
+    await page.waitForURL("**/tools?search=mail");
+    await field.pressSequentially("zz");
+    await page.waitForURL("**/tools?search=mail+zz");
+    expect(await field.inputValue()).toBe("mail zz");
+    await page.getByText("No tool matches").waitFor();
+    await page.goto(page.url().replace("mail+zz", "rows"));
+    expect(await field.inputValue()).toBe("rows");
+    await page.getByRole("link", { name: "Tools", exact: true }).click();
+    await page.waitForURL("**/tools");
+    expect(await field.inputValue()).toBe("");
+    expect(grace.problems).toEqual([]);
+  });
+
   it("lead to a tool, and to a request by what stands in its arguments", async () => {
     const id = await postern.ask("send_email", { to: "zoe@example.org", subject: "invoice 77", body: "Hello" });
     await using grace = await at("/overview", "grace");

@@ -1,4 +1,4 @@
-import { type ComponentProps, type ReactElement, type ReactNode, useId, useRef, useState } from "react";
+import { type ComponentProps, type ReactElement, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { classNames } from "./class-names.ts";
 
 interface ControlAttributes {
@@ -183,15 +183,22 @@ const typingMs = 250;
 export function TypedSearch({ words = "", onWords, label, className, ...rest }: TypedSearchProps): ReactNode {
   const [typed, setTyped] = useState(words);
   const [last, setLast] = useState(words);
+  /** Searched for here, and not yet in `words`. */
+  const [sent, setSent] = useState<readonly string[]>([]);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
   if (last !== words) {
+    const at = sent.lastIndexOf(words);
     setLast(words);
-    setTyped(words); // by a link, or by going back
+    setSent(sent.slice(at + 1));
+    if (at === -1) setTyped(words); // by a link, or by going back
   }
   const search = (text: string): void => {
     clearTimeout(timer.current);
     const wanted = text.trim();
-    if (wanted !== words) onWords(wanted === "" ? undefined : wanted);
+    if (wanted === (sent.at(-1) ?? words)) return;
+    setSent([...sent, wanted]);
+    onWords(wanted === "" ? undefined : wanted);
   };
   const type = (text: string): void => {
     setTyped(text);

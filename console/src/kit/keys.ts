@@ -3,9 +3,12 @@ import { useLayoutEffect, useRef } from "react";
 /** The time of the press. A busy page may handle it much later. */
 export type Press = Pick<Event, "timeStamp">;
 
-/** Whether a person types, or a dialog is open: then a key means something else. */
+/**
+ * Whether a person types, or a dialog is open: then a key means something else. The focus may still be in a dialog that
+ * was closed: it is removed a moment later.
+ */
 export function isTaken({ target, defaultPrevented, repeat }: KeyboardEvent): boolean {
-  const field = target instanceof Element ? target.closest("input, textarea, select, [contenteditable], dialog") : null;
+  const field = target instanceof Element ? target.closest("input, textarea, select, [contenteditable]") : null;
   return repeat || defaultPrevented || field !== null || document.querySelector("dialog[open]") !== null;
 }
 

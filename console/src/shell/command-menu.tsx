@@ -21,7 +21,7 @@ const most = 8;
 export function CommandMenu({ onClose }: { readonly onClose: () => void }): ReactNode {
   const [words, setWords] = useState("");
   const list = useRef<HTMLUListElement>(null);
-  const commands = useCommands(useDeferredValue(words).trim());
+  const commands = useCommands(words.trim());
   const found = [...Map.groupBy(commands, ({ kind }) => kind).values()].flatMap((of) => of.slice(0, most));
   const take = ({ act }: Command): void => {
     onClose();
@@ -77,7 +77,7 @@ function useCommands(words: string): readonly Command[] {
   const isWanted = { enabled: words !== "" };
   const tools = useAnswer("GET /v1/tools", {}, isWanted).data?.tools ?? [];
   const runs = useAnswer("GET /v1/runs", { limit: 250 }, isWanted).data?.runs ?? [];
-  const search = words === "" ? undefined : words;
+  const search = useDeferredValue(words) || undefined;
   const requests = useAnswer("GET /v1/approvals", { state: "pending", limit: most, search }, isWanted).data?.approvals;
   const command = (kind: Command["kind"], label: string, act: () => unknown): Command => ({ kind, label, act });
   const all = [
@@ -93,8 +93,8 @@ function useCommands(words: string): readonly Command[] {
     ),
     ...runs.map(({ run_id: run }) => command("Run", run, () => navigate({ to: "/runs/{-$run}", params: { run } }))),
   ].filter(({ kind, label }) => hasWords([label, kind], words));
-  // The server has searched them, in arguments too.
-  const found = (requests ?? []).map((one) => {
+  // The server has searched them, in arguments too. Found for earlier words, they would be chosen by Enter.
+  const found = (search === words ? (requests ?? []) : []).map((one) => {
     const { what, preview, summary } = one;
     const label = `${what.tool}: ${preview?.summary ?? summary ?? JSON.stringify(what.arguments).slice(0, 80)}`;
     return command("Request", label, () => navigate({ to: "/approvals/{-$request}", params: { request: idOf(one) } }));

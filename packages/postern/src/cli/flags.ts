@@ -167,6 +167,14 @@ export function rowLimit(most: number): {
   return { help: "at most so many", default: String(most), read: wholeNumber };
 }
 
+/** @param now in milliseconds since 1970: an age is counted back from it */
+export function pastTime(
+  now: () => number,
+  help = "ISO time, date, or age: 15m, 2h, 7d",
+): { readonly help: string; readonly read: (text: string, flag: string) => string } {
+  return { help, read: (text, flag) => instant(text, flag, now()) };
+}
+
 /** Flags that many commands have. */
 export const ofTool = { value: "name", help: "only of this tool" } as const;
 export const ofRun = { name: "run", value: "id", help: "only of this run" } as const;

@@ -5,7 +5,7 @@ import { type AuditEventView, audit, shape, type VerificationView, verification 
 import { verificationToWire } from "../../server/wire.ts";
 import type { CommandGroup } from "../command.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
-import { flagsOf, instant, ofTool, rowLimit, wholeNumber } from "../flags.ts";
+import { flagsOf, ofTool, pastTime, rowLimit, wholeNumber } from "../flags.ts";
 import { openNamed, readNamed, writeNamed } from "../named-files.ts";
 import { ago, allPages, type Columns, print, tableOf, type Work, withPostern } from "../output/print.ts";
 import { type Paint, paintFor } from "../output/terminal.ts";
@@ -52,7 +52,6 @@ export function commands(group: CommandGroup): void {
 }
 
 function filterNotes(group: CommandGroup) {
-  const time = (text: string, flag: string): string => instant(text, flag, group.now());
   return {
     type: { value: "type", help: "types apart by commas; one that ends in a dot: all that begin so: gate.,grant." },
     tool: ofTool,
@@ -60,8 +59,8 @@ function filterNotes(group: CommandGroup) {
     trace_id: { name: "trace", value: "id", help: "only of this session" },
     outcome: { value: "outcome", help: "how it ended" },
     call_id: "none",
-    since: { help: "ISO time, date, or age: 15m, 2h, 7d", read: time },
-    until: { help: "as for --since", read: time },
+    since: pastTime(group.now),
+    until: pastTime(group.now, "as for --since"),
   } as const;
 }
 

@@ -1,7 +1,7 @@
 import { actionText, duration } from "@postern/core";
 import { type CallView, calls } from "@postern/core/contract";
 import type { CommandGroup } from "../command.ts";
-import { flagsOf, ofRun, ofTool, readField, rowLimit } from "../flags.ts";
+import { flagsOf, ofRun, ofTool, pastTime, readField, rowLimit } from "../flags.ts";
 import { ago, type Columns, riskCell, type Work } from "../output/print.ts";
 import { paintRisk } from "../output/terminal.ts";
 import { labelled, visible, visibleLines, whose } from "../output/text.ts";
@@ -16,6 +16,7 @@ export function commands(group: CommandGroup): void {
       state: { value: "state", help: "only in this state" },
       tool: ofTool,
       run_id: ofRun,
+      since: pastTime(group.now),
       before: "page",
       limit: rowLimit(50),
     }),

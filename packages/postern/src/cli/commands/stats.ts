@@ -1,16 +1,15 @@
 import { counted } from "@postern/core";
 import { audit, type ObservedToolView } from "@postern/core/contract";
 import type { CommandGroup } from "../command.ts";
-import { flagsOf, instant, ofTool } from "../flags.ts";
+import { flagsOf, ofTool, pastTime } from "../flags.ts";
 import { type Columns, printAnswer, tableOf } from "../output/print.ts";
 
 /** Reads the audit log, so the counts do not end with the process that made the calls. */
 export function commands(group: CommandGroup): void {
-  const read = (text: string, flag: string): string => instant(text, flag, group.now());
   group.own("", {
     flags: flagsOf(audit.observed.query, {
-      since: { help: "ISO time, date, or age: 15m, 2h, 7d; seven days without it", read },
-      until: { help: "as for --since", read },
+      since: pastTime(group.now, "ISO time, date, or age: 15m, 2h, 7d; seven days without it"),
+      until: pastTime(group.now, "as for --since"),
       server: { value: "name", help: "only tools of this server" },
       tool: ofTool,
     }),
