@@ -251,7 +251,7 @@ describe("approving", () => {
     await grace.page.getByRole("button", { name: "Review…" }).click();
     await grace.page.getByRole("dialog").getByRole("checkbox").last().uncheck();
     await grace.page.getByRole("button", { name: "Deny 2" }).click();
-    await grace.page.getByText("2 denied").waitFor();
+    await grace.page.getByText("2 denied.", { exact: true }).waitFor();
     const states = await Promise.all(ids.map(async (id) => (await postern.approval(id))["status"]));
     expect(states.sort()).toEqual(["denied", "denied", "pending"]);
   });
