@@ -51,8 +51,11 @@ describe("a storm of requests", () => {
     await using grace = await at("/runs/storm-1");
     const { page } = grace;
     await page.getByRole("button", { name: "Pause run…" }).click();
+    await page.getByRole("dialog", { name: "Pause run?" }).waitFor();
+    await page.keyboard.type("look at it first"); // the field of the reason has the focus
     await page.getByRole("button", { name: "Pause run", exact: true }).click();
     await stopped(page).getByText("Run storm-1 paused").waitFor();
+    await stopped(page).getByText("look at it first").waitFor();
     expect(await postern.call("clock_now", {}, run)).toMatchObject({ refusal: { code: "paused" } });
     expect(await postern.call("clock_now", {}, { run_id: "other" })).toMatchObject({ status: "ok" });
     await page.getByRole("main").getByRole("button", { name: "Resume run…" }).click();

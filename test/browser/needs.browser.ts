@@ -106,7 +106,7 @@ it("a server has a page with its state, its last words, its restarts and its cal
   await card.getByRole("link", { name: "notes__save" }).waitFor();
   const calls = page.getByRole("region", { name: "Its tools, the busiest first" });
   expect(await calls.getByRole("link", { name: "1" }).first().getAttribute("href")).toMatch(
-    /^\/calls\?tool=notes__save&since=\d{4}-/,
+    /^\/audit\?tool=notes__save&type=tool_call\.succeeded%2C.+&since=\d{4}-/,
   );
   await page.getByRole("link", { name: "All servers" }).click();
   const stopped = kind(page, "lazy");
@@ -127,7 +127,7 @@ it("a number of the overview leads to the list that it counts, and an alarm to i
   const places = await row.getByRole("link").evaluateAll((links) => links.map((one) => one.getAttribute("href")));
   expect(places.map((place) => place?.replace(/since=.*/, "since=then"))).toEqual([
     "/tools/flaky_fetch",
-    "/calls?tool=flaky_fetch&since=then",
+    "/audit?tool=flaky_fetch&type=tool_call.succeeded%2Ctool_call.failed%2Ctool_call.unknown&since=then",
     "/calls?state=failed&tool=flaky_fetch&since=then",
   ]);
   await page

@@ -121,6 +121,21 @@ describe("signing in", () => {
     await operator.live();
     await operator.page.getByRole("heading", { name: "Connect an agent" }).waitFor();
     expect(operator.problems).toEqual([]);
+
+    // The first person has all roles, and is told how to sign in.
+    await operator.page.goto("/people");
+    await operator.page.getByRole("button", { name: "Add a person" }).click();
+    const dialog = operator.page.getByRole("dialog");
+    await dialog.getByLabel("Name to sign in with").fill("ada");
+    expect(await dialog.getByLabel(/^admin/).isChecked()).toBe(true);
+    await dialog.getByText("postern accounts link ada").waitFor();
+    await dialog.getByRole("button", { name: "Add" }).click();
+    await operator.page.getByText("Your session has ended").waitFor();
+    const ada = await fresh.operator("POST", "/v1/accounts/ada/link");
+    await operator.page.goto("about:blank");
+    await operator.page.goto(String(ada["url"]));
+    await operator.live();
+    await operator.page.getByRole("button", { name: /Ada|ada/ }).waitFor();
   });
 });
 

@@ -44,6 +44,26 @@ describe.each(storeKinds)("a brake, in a store of kind %s", (kind) => {
     ]);
   });
 
+  it("takes a reason that is given later, and passes the reason for a tool that is off to the agent", async () => {
+    await using h = await open();
+    const { controls } = h.runtime;
+    const message = async (): Promise<string | undefined> => (await h.runtime.invoke(echo, asker)).refusal?.message;
+    await controls.pauseOne(theAgent, ada);
+    await controls.pauseOne(theAgent, ada, "it loops");
+    await controls.pauseOne(theAgent, actor("bob"));
+    expect(await message()).toMatch(/^ada has paused the agent `a` \(it loops\);/);
+    expect(controls.state.pauses).toHaveLength(1);
+    await controls.resumeOne(theAgent, ada);
+    await controls.setTool("echo", false, ada);
+    expect(await message()).toBe("`echo` is switched off by an operator.");
+    await controls.setTool("echo", false, ada, "a new version");
+    expect(await message()).toBe("`echo` is switched off by an operator (a new version).");
+    expect(controls.state.offTools).toEqual(["echo"]);
+    await controls.setTool("echo", true, ada);
+    expect(controls.state.pauses ?? []).toEqual([]);
+    expect((await h.runtime.invoke(echo, asker)).status).toBe("ok");
+  });
+
   it("stops one run, and no other run of its agent", async () => {
     await using h = await open();
     await h.runtime.controls.pauseOne(run("one"), ada);

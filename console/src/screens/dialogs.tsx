@@ -119,7 +119,7 @@ export function ReasonDialog(props: ReasonDialogProps): ReactNode {
         label={label}
         hint="Kept in the audit log, with your name."
         rows={2}
-        first={needsReason === true}
+        first
         value={reason}
         onChange={setReason}
       />

@@ -71,7 +71,7 @@ function Counted({ value, state, events: type, by, since, ...where }: List & Whe
 }
 
 const counts = {
-  calls: ["Ran", {}],
+  calls: ["Ran", { events: "tool_call.succeeded,tool_call.failed,tool_call.unknown" }],
   asked: ["Needed approval", { events: "gate.required" }],
   errors: ["Failed", { state: "failed" }],
   unknown: ["Unknown", { state: "unknown" }],

@@ -70,11 +70,17 @@ function People({ people }: { readonly people: readonly AccountAnswer[] }): Reac
       {people.length > 0 && <Table label="People" columns={columns} rows={people} keyOf={({ id }) => id} />}
       {people.length === 0 && (
         <EmptyState icon="people" title="No person has an account yet">
-          The link that Postern printed signed you in. From the first account on, people sign in, so give that one the
-          role admin.
+          The link that Postern printed signed you in. From the first account on, only people sign in.
         </EmptyState>
       )}
-      {isAdding && <PersonDialog account={undefined} onAdded={show} onClose={() => setIsAdding(false)} />}
+      {isAdding && (
+        <PersonDialog
+          account={undefined}
+          isFirst={people.length === 0}
+          onAdded={show}
+          onClose={() => setIsAdding(false)}
+        />
+      )}
       {open !== undefined && <PersonDialog key={open.id} account={open} onClose={() => show(undefined)} />}
     </Card>
   );

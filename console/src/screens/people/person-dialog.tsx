@@ -1,7 +1,7 @@
 import { isRole, type Role, roles } from "@postern/core";
 import type { AccountAnswer } from "@postern/core/contract";
 import { type ReactNode, useState } from "react";
-import { type Answer, ask } from "../../api/index.ts";
+import { type Answer, ask, plainSentence } from "../../api/index.ts";
 import { Check, CopyLine, Group, Part, TextField, Time } from "../../kit/index.ts";
 import { ChangeButton, ChoiceDialog, useFields } from "../dialogs.tsx";
 
@@ -16,14 +16,16 @@ const tasks: Readonly<Record<Role, string>> = {
 type PersonDialogProps = Readonly<{
   /** Undefined: a person is added. */
   account: AccountAnswer | undefined;
+  /** No person has an account yet. */
+  isFirst?: boolean;
   onAdded?: (name: string) => void;
   onClose: () => void;
 }>;
 
-export function PersonDialog({ account, onAdded, onClose }: PersonDialogProps): ReactNode {
+export function PersonDialog({ account, isFirst = false, onAdded, onClose }: PersonDialogProps): ReactNode {
   const [name, setName] = useState(account?.name ?? "");
   const [displayName, setDisplayName] = useState(account?.display_name ?? "");
-  const [held, setHeld] = useState<readonly Role[]>(account?.roles.filter(isRole) ?? ["viewer"]);
+  const [held, setHeld] = useState<readonly Role[]>(account?.roles.filter(isRole) ?? (isFirst ? roles : ["viewer"]));
   const [groups, setGroups] = useState(account?.groups.join(", ") ?? "");
   const [disabled, setDisabled] = useState(account?.disabled ?? false);
   const { errors, send } = useFields(["name", "display_name", "groups"]);
@@ -79,7 +81,15 @@ export function PersonDialog({ account, onAdded, onClose }: PersonDialogProps): 
         onChange={setGroups}
         error={errors["groups"]}
       />
-      {account === undefined && <p className="text-ink-2">Then you make a link for the person, or set a password.</p>}
+      {account === undefined && (
+        <p className="text-ink-2">
+          {isFirst
+            ? plainSentence(
+                `Your session ends then, because from the first person on only people sign in. In a terminal, \`postern accounts link ${name || "NAME"}\` makes a link for this one.`,
+              )
+            : "Then you make a link for the person, or set a password."}
+        </p>
+      )}
       {account !== undefined && (
         <>
           <Check isOn={disabled} onChange={setDisabled}>

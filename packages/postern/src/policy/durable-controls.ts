@@ -119,7 +119,9 @@ class DurableControls implements Controls {
     const one = checkedPausable(what, by);
     return this.#change({ by, reason, ...namesOf(one, "pause", "paused") }, (state) => {
       const { pauses = [] } = state;
-      if (pauses.some((other) => isSame(one, other))) return undefined;
+      const before = pauses.find((other) => isSame(one, other));
+      if (before !== undefined)
+        return isNew(reason, before) ? this.#with(without(state, one), one, by, reason) : undefined;
       const alike = pauses.filter(({ kind, tenant }) => kind === one.kind && tenant === one.tenant);
       if (alike.length >= mostPauses) throw tooManyPauses(one.kind);
       return this.#with(state, one, by, reason);
@@ -168,11 +170,12 @@ class DurableControls implements Controls {
       if (typeof name !== "string" || name === "")
         throw new RuntimeFault("request_invalid", `A ${kind} to switch needs a name.`);
       checkMember("on", on, "true or false", "request_invalid");
-      if (on !== state[list].includes(name)) return undefined;
-      const others = state[list].filter((off) => off !== name);
       const one = { kind, name, tenant: ownTenant };
+      const before = state.pauses?.find((other) => isSame(one, other));
+      if (on !== state[list].includes(name) && (on || !isNew(reason, before))) return undefined;
+      const others = state[list].filter((off) => off !== name);
       if (on) return { ...without(state, one), [list]: others };
-      return { ...this.#with(state, one, by, reason), [list]: [...others, name].sort() };
+      return { ...this.#with(without(state, one), one, by, reason), [list]: [...others, name].sort() };
     });
   }
 
@@ -262,6 +265,11 @@ type StoppedOne = Pick<SinglePause, "kind" | "name" | "tenant">;
 
 function isSame(one: StoppedOne, { kind, name, tenant }: StoppedOne): boolean {
   return one.kind === kind && one.name === name && one.tenant === tenant;
+}
+
+/** Without a reason, the one that was given before stays. */
+function isNew(reason: string | undefined, before: SinglePause | undefined): boolean {
+  return reason !== undefined && reason !== before?.reason;
 }
 
 function without({ pauses = [], ...state }: ControlState, one: StoppedOne): ControlState {

@@ -23,7 +23,12 @@ export interface RegistryChange {
 }
 
 /** The operator's switches. */
-type Switches = () => { readonly offTools: readonly string[]; readonly offServers: readonly string[] };
+type Switches = () => {
+  readonly offTools: readonly string[];
+  readonly offServers: readonly string[];
+  /** Who switched them off, and why. */
+  readonly pauses?: readonly { readonly kind: string; readonly name: string; readonly reason?: string }[];
+};
 
 export interface RegistryOptions {
   readonly clock: Clock;
@@ -199,15 +204,23 @@ export class Registry implements AsyncDisposable {
     return typeof tool === "string" ? this.#entries.has(tool) : this.#entries.get(tool.name)?.tool === tool;
   }
 
+  #switchedOff(kind: "tool" | "server", name: string): string {
+    const reason = this.#switches()
+      .pauses?.find((one) => one.kind === kind && one.name === name)
+      ?.reason?.trim();
+    const why = reason === undefined || reason === "" ? "" : ` (${reason})`;
+    return `${kind === "server" ? "the server " : ""}\`${name}\` is switched off by an operator${why}`;
+  }
+
   /** Why it cannot be called now: switched off, server gone, rate limited. Returns undefined when it can. */
   unavailable(action: { readonly tool: string; readonly facts: Pick<Offer["facts"], "server"> }): string | undefined {
     const { offTools, offServers } = this.#switches();
-    if (offTools.includes(action.tool)) return `\`${action.tool}\` is switched off by an operator`;
+    if (offTools.includes(action.tool)) return this.#switchedOff("tool", action.tool);
     const blocked = this.#blocked.get(action.tool);
     if (blocked !== undefined) return blocked.problem;
     const { server } = action.facts;
     if (server !== undefined) {
-      if (offServers.includes(server)) return `the server \`${server}\` is switched off by an operator`;
+      if (offServers.includes(server)) return this.#switchedOff("server", server);
       const away = this.#servers.whyAway(server);
       if (away !== undefined) return away;
     }

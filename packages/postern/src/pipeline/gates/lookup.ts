@@ -1,4 +1,4 @@
-import { type Clock, nearest, type ToolCall } from "@postern/core";
+import { asSentence, type Clock, nearest, type ToolCall } from "@postern/core";
 import { enteringAgain } from "../../call/arrival.ts";
 import { type Ending, refuse } from "../../call/ending.ts";
 import type { Caller } from "../../call/session.ts";
@@ -80,14 +80,16 @@ export function lookup(call: CountedCall, parts: LookupParts): FoundCall | Endin
   const found = parts.tools.find(call.tool, call.action);
   if (found === undefined) {
     const why = parts.tools.missing?.(call.tool);
-    return why === undefined ? refuse("tool_unknown", unknown(call, parts)) : refuse("tool_unavailable", why);
+    return why === undefined
+      ? refuse("tool_unknown", unknown(call, parts))
+      : refuse("tool_unavailable", asSentence(why));
   }
   if (call.authority.fromChain === true && found.notFromChain !== undefined)
     return refuse("tool_not_callable", found.notFromChain);
   const problem = parts.tools.unavailable(found);
   const needed = parts.tools.missingFor?.(call.tool, call.authority.principal);
-  if (problem !== undefined || needed !== undefined)
-    return refuse("tool_unavailable", problem ?? needed?.message, needed?.details);
+  if (problem !== undefined) return refuse("tool_unavailable", asSentence(problem), needed?.details);
+  if (needed !== undefined) return refuse("tool_unavailable", needed.message, needed.details);
   return { ...call, found } as FoundCall;
 }
 
