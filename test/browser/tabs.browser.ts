@@ -146,7 +146,7 @@ describe("a list that could not be refreshed", () => {
     await isBusy;
     const all = (await postern.operator("GET", "/v1/approvals?state=pending&limit=1"))["waiting"] as object;
     const count = Object.values(all).reduce((sum: number, one: number) => sum + one, 0);
-    await expect.poll(() => page.title(), { timeout: 15_000 }).toContain(`(${count})`);
+    await expect.poll(() => page.title(), { timeout: 60_000 }).toContain(`(${count})`);
     const row = page.getByRole("region", { name: "Requests that wait" }).getByRole("listitem").first();
     await expect.poll(() => row.getAttribute("aria-setsize")).toBe(String(count));
     expect(failures).toBeGreaterThan(3);
