@@ -80,9 +80,8 @@ export function lookup(call: CountedCall, parts: LookupParts): FoundCall | Endin
   const found = parts.tools.find(call.tool, call.action);
   if (found === undefined) {
     const why = parts.tools.missing?.(call.tool);
-    return why === undefined
-      ? refuse("tool_unknown", unknown(call, parts))
-      : refuse("tool_unavailable", asSentence(why));
+    if (why !== undefined) return refuse("tool_unavailable", asSentence(why));
+    return refuse("tool_unknown", unknown(call, parts));
   }
   if (call.authority.fromChain === true && found.notFromChain !== undefined)
     return refuse("tool_not_callable", found.notFromChain);
