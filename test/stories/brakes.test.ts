@@ -59,6 +59,10 @@ describe.each(storeKinds)("a brake, in a store of kind %s", (kind) => {
     await controls.setTool("echo", false, ada, "a new version");
     expect(await message()).toBe("`echo` is switched off by an operator (a new version).");
     expect(controls.state.offTools).toEqual(["echo"]);
+    await controls.pause(ada);
+    await controls.pause(ada, "all of it");
+    expect(await message()).toMatch(/^An operator has paused all tool calls \(all of it\);/);
+    await controls.resume(ada);
     await controls.setTool("echo", true, ada);
     expect(controls.state.pauses ?? []).toEqual([]);
     expect((await h.runtime.invoke(echo, asker)).status).toBe("ok");

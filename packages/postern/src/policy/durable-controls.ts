@@ -105,7 +105,7 @@ class DurableControls implements Controls {
 
   pause(by: Actor, reason?: string): Promise<ControlState> {
     return this.#change({ by, reason, change: "pause", summary: "all tool calls paused" }, (state) =>
-      state.paused ? undefined : { ...state, paused: true },
+      state.paused && !isNew(reason, state.pausedBy) ? undefined : { ...state, paused: true },
     );
   }
 
@@ -268,7 +268,7 @@ function isSame(one: StoppedOne, { kind, name, tenant }: StoppedOne): boolean {
 }
 
 /** Without a reason, the one that was given before stays. */
-function isNew(reason: string | undefined, before: SinglePause | undefined): boolean {
+function isNew(reason: string | undefined, before: Pick<SinglePause, "reason"> | undefined): boolean {
   return reason !== undefined && reason !== before?.reason;
 }
 

@@ -9,6 +9,7 @@ import { type RegisteredTool, type RegisterOptions, registeredTool, type ToolBlo
 import { JsonSchemas, type SchemaGuard } from "./schema/json-schema.ts";
 import { ServerStates } from "./server-states.ts";
 import { missingOf } from "./sign-in-needed.ts";
+import { offText, type Switches } from "./switches.ts";
 import type { Action, Offer, ToolHealth, Tools } from "./tool.ts";
 import { isToolset, type Toolset, takeTools } from "./toolsets/toolset.ts";
 
@@ -22,18 +23,10 @@ export interface RegistryChange {
   readonly name: string;
 }
 
-/** The operator's switches. */
-type Switches = () => {
-  readonly offTools: readonly string[];
-  readonly offServers: readonly string[];
-  /** Who switched them off, and why. */
-  readonly pauses?: readonly { readonly kind: string; readonly name: string; readonly reason?: string }[];
-};
-
 export interface RegistryOptions {
   readonly clock: Clock;
   /** Read at every call. */
-  readonly switches?: Switches | undefined;
+  readonly switches?: (() => Switches) | undefined;
   readonly onChange?: ((change: RegistryChange) => void) | undefined;
   /** Shared between registries of one process; made here when there is none, and then closed with this one. */
   readonly schemas?: JsonSchemas | undefined;
@@ -79,7 +72,7 @@ export class Registry implements AsyncDisposable {
     open = (registry) => registry.#inside;
   }
   readonly #clock: Clock;
-  readonly #switches: Switches;
+  readonly #switches: () => Switches;
   readonly #schemas: JsonSchemas;
   readonly #ownsSchemas: boolean;
   readonly #listeners = new Set<(change: RegistryChange) => void>();
@@ -204,23 +197,15 @@ export class Registry implements AsyncDisposable {
     return typeof tool === "string" ? this.#entries.has(tool) : this.#entries.get(tool.name)?.tool === tool;
   }
 
-  #switchedOff(kind: "tool" | "server", name: string): string {
-    const reason = this.#switches()
-      .pauses?.find((one) => one.kind === kind && one.name === name)
-      ?.reason?.trim();
-    const why = reason === undefined || reason === "" ? "" : ` (${reason})`;
-    return `${kind === "server" ? "the server " : ""}\`${name}\` is switched off by an operator${why}`;
-  }
-
   /** Why it cannot be called now: switched off, server gone, rate limited. Returns undefined when it can. */
   unavailable(action: { readonly tool: string; readonly facts: Pick<Offer["facts"], "server"> }): string | undefined {
-    const { offTools, offServers } = this.#switches();
-    if (offTools.includes(action.tool)) return this.#switchedOff("tool", action.tool);
+    const switches = this.#switches();
+    if (switches.offTools.includes(action.tool)) return offText(switches, "tool", action.tool);
     const blocked = this.#blocked.get(action.tool);
     if (blocked !== undefined) return blocked.problem;
     const { server } = action.facts;
     if (server !== undefined) {
-      if (offServers.includes(server)) return this.#switchedOff("server", server);
+      if (switches.offServers.includes(server)) return offText(switches, "server", server);
       const away = this.#servers.whyAway(server);
       if (away !== undefined) return away;
     }
