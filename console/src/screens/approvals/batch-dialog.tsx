@@ -7,7 +7,7 @@ import { batchColumns } from "./batch-columns.ts";
 import { WhyAsked } from "./card-parts.tsx";
 import { tooEarly, useArmed } from "./deciding.ts";
 import { DecisionDialog, Reason } from "./dialogs.tsx";
-import { PreviewPart } from "./what-runs.tsx";
+import { hasPreview, PreviewPart } from "./what-runs.tsx";
 
 const decisions = { approve: "approved", deny: "denied", skip: "skipped" } as const;
 
@@ -36,7 +36,7 @@ export function BatchDialog({ alike, waiting, tool, onClose }: BatchDialogProps)
   const [reason, setReason] = useState("");
   const change = useChange();
   const meant = shown.filter((one) => chosen.has(idOf(one)));
-  const closed = meant.filter((one) => !opened.has(markOf(one))).length;
+  const closed = meant.filter((one) => hasPreview(one) && !opened.has(markOf(one))).length;
   const decide = (verb: keyof typeof decisions) => () =>
     change(async () => {
       const { answers } = await decideMany(meant, decisions[verb], textIn(reason));

@@ -38,11 +38,19 @@ type PreviewPartProps = Readonly<{
   label?: string;
 }>;
 
+/** Whether the tool says what will happen, or why it cannot say it. */
+export function hasPreview({ preview, summary, asked_preview: before }: ApprovalView): boolean {
+  return isShown(preview) || summary !== undefined || before !== undefined;
+}
+
+function isShown(preview: PreviewView | undefined): boolean {
+  return preview?.supported === true || preview?.problem !== undefined;
+}
+
 /** What would happen, as the tool describes it. The arguments decide what runs; the preview must be the same then, unless the tool says that it may differ. */
 export function PreviewPart({ approval, label = "What changes" }: PreviewPartProps): ReactNode {
   const { preview, summary, asked_preview: before, status } = approval;
-  const isNothing = preview?.supported !== true && preview?.problem === undefined;
-  if (isNothing && summary === undefined && before === undefined) return null;
+  if (!hasPreview(approval)) return null;
   return (
     <Card
       title={
@@ -76,7 +84,7 @@ export function PreviewPart({ approval, label = "What changes" }: PreviewPartPro
       {preview?.supported === true && approval.preview_binds === false && (
         <p className="text-medium">This preview may differ when the call runs: its tool says so.</p>
       )}
-      {before !== undefined && <Before preview={before} isOnly={isNothing} />}
+      {before !== undefined && <Before preview={before} isOnly={!isShown(preview)} />}
     </Card>
   );
 }

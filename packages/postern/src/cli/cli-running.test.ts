@@ -108,6 +108,8 @@ describe("with a running Postern", () => {
     await cli.run("controls", "resume", ...to);
     expect((await cli.run("call", "echo", "text=a", ...to)).code).toBe(1);
     expect((await cli.run("controls", "resume", "--agent", "local-agent", ...to)).out).not.toContain("it loops");
+    const none = await cli.run("controls", "resume", "--agent", "local-agnt", ...to);
+    expect(none.err).toContain("`local-agnt` was not paused, so nothing changes. Is the name right?");
     await cli.run("controls", "pause", "--tool", "echo", ...to);
     expect((await cli.run("controls", "resume", "--run", "r", "--tool", "echo", ...to)).code).toBe(2);
     expect((await cli.run("controls", "resume", "--tool", "echo", ...to)).out).toMatch(/tools off +none/);

@@ -24,8 +24,14 @@ export function commands(group: CommandGroup): void {
         if (named.length > 1) throw new UsageProblem("Name one of `--agent`, `--run` and `--tool`.");
         return { ...sent, tool, isOne: named.length > 0 };
       },
-      ask: async ({ operator }, { tool, isOne, ...sent }) => {
+      ask: async ({ operator, terminal }, { tool, isOne, ...sent }) => {
         const { reason } = sent;
+        const name = sent.agent ?? sent.run_id ?? tool;
+        if (verb === "resume" && name !== undefined) {
+          const { pauses } = await operator.controls.show();
+          if (!pauses.some((one) => one.name === name))
+            terminal.aside(`\`${visible(name)}\` was not paused, so nothing changes. Is the name right?\n`);
+        }
         if (tool !== undefined) return operator.controls.tool({ name: tool, enabled: verb === "resume", reason });
         return isOne
           ? operator.controls.pauseOne({ ...sent, paused: verb === "pause" })
